@@ -40,6 +40,7 @@ AGENT_FIRST = Traits(
     title="share of messages with the agent's word before the patient's",
     high="1 if the agent always comes first, 0 if the patient does",
     question="consistent",
+    version=2,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ecsuite.games.chance import NUM_ROUNDS
 from ecsuite.games.environments.environment import (
     PURPOSES,
     AgentSpec,
@@ -33,7 +34,8 @@ from ecsuite.games.environments.environment import (
     Moment,
     one_hot,
 )
-from ecsuite.games.registry import WORLDS
+from ecsuite.games.registry import TASKS, WORLDS
+from ecsuite.games.tasks import Discrimination
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.object_worlds import ObjectWorld
 from ecsuite.games.worlds.world import RoundSpec, RunSizes, names_in
@@ -244,6 +246,17 @@ class ObjectRounds:
         """The purposes of further evaluations, see `Environment.other_purposes`."""
         found = {name: split for name, (_, split) in self.of(0).extra_evaluations().items()}
         return {name: split for name, split in found.items() if split in PURPOSES}
+
+    def silent_accuracy(self) -> float:
+        """The accuracy of the best answer that reads no message, which is a guess but where distractors are similar."""
+        if not self.of(0).has_similar_distractors:
+            return 1 / (1 + self.num_distractors)
+        task, size = Part("discrimination", Discrimination.Options(num_distractors=self.num_distractors)), 256
+        sizes = RunSizes(
+            seed=0, num_train=NUM_ROUNDS, num_valid=NUM_ROUNDS, batch_size=size, evaluation_batch_size=size
+        )
+        world = WORLDS.make(self.part, rounds=Discrimination.rounds(task.options), sizes=sizes)
+        return float(TASKS.make(task, world=world, state_size=1).chance()["accuracy"])
 
     def draw(self, seed: int, episodes: Integers) -> tuple[Integers, Integers]:
         """Candidates, (batch, num_candidates), by their numbers in the world, and places of the targets, (batch,)."""

@@ -57,9 +57,10 @@ class GuessWho(Dialogue):
             )
         self.other_purposes = self.rounds.other_purposes()
         if world.probabilities is None:
-            right = self.silent_accuracy = number ** -(2.0 if options.both_ask else 1.0)
+            one = self.rounds.silent_accuracy()
+            right = self.silent_accuracy = one ** (2 if options.both_ask else 1)
             if options.both_ask and options.reward == "each":
-                right = 1 / number
+                right = one
             self.silent_reward = float(options.rewards(np.array(right)))
         if world.shows_values and not options.both_ask:
             self.num_script_symbols = max(len(self.about), *map(len, world.objects.names))

@@ -101,6 +101,11 @@ class AttributeWorld(ValuesWorld):
         """Those that share values with the target. See `ObjectWorld`."""
         return super().distractors_in(pool) if self.sharing is None or self.similar else self._sharing
 
+    @property
+    def has_similar_distractors(self) -> bool:
+        """See `ObjectWorld`."""
+        return self.sharing is not None
+
     def _sharing(self, targets: Integers, words: Words) -> Integers:
         """Distractors that share values with targets."""
         assert self.sharing is not None

@@ -175,6 +175,11 @@ class ObjectWorld(World):
         listed = self._listed(pool)
         return lambda targets, words: similar.of(targets, words, listed)
 
+    @property
+    def has_similar_distractors(self) -> bool:
+        """Whether distractors are chosen by their likeness to the target, which they may give away."""
+        return self.similar is not None
+
     def batch_of(
         self, candidates: Integers, targets: Integers, *, shares_objects: bool | None = None
     ) -> Batch:

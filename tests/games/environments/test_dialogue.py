@@ -13,12 +13,14 @@ from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES
+from ecsuite.games.environments.guess_who import GuessWho
 from ecsuite.games.environments.task_and_talk import TaskAndTalk
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.acting import severed
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.registry import ENVIRONMENTS
-from ecsuite.parts.registry import read_part
+from ecsuite.games.worlds.attributes import AttributeWorld
+from ecsuite.parts.registry import Part, read_part
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = (
@@ -258,3 +260,10 @@ def test_a_dialogue_in_which_nobody_is_asked_is_refused():
     dialogue = NobodyAsked(TaskAndTalk.Options(reward="each"))
     with pytest.raises(ConfigError, match="environment NobodyAsked: expected right answers of shape"):
         dialogue.reset(1, np.arange(4))
+
+
+def test_similar_distractors_give_the_object_away_without_a_message():
+    """Of candidates that share two of three values with the object, it is in the middle."""
+    world = Part("attributes", AttributeWorld.Options(num_attributes=3, num_values=4, shared_values=2))
+    assert GuessWho(GuessWho.Options(num_candidates=4, world=world)).silent_accuracy > 0.9
+    assert GuessWho(GuessWho.Options(num_candidates=4)).silent_accuracy == 0.25
