@@ -30,12 +30,12 @@ AT_RANDOM = "nearest, at random among equally near ones"
 """The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
 
 
-def holds_out(world: Tree) -> bool:
+def holds_out(world: Mapping[str, Any]) -> bool:
     """Whether a section `world` holds something out of training, also if its file does not say so."""
     return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
 
 
-def may_hold_out(world: Tree) -> bool:
+def may_hold_out(world: Mapping[str, Any]) -> bool:
     """Whether a section `world` holds something out of training, or names a file that may."""
     return world.get(KIND) == OBJECTS or holds_out(world)
 

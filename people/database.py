@@ -97,8 +97,8 @@ CREATE TABLE replies (
 STAGES = (INSTRUCTIONS, QUIZ_STAGE, WAITING, GAME, QUESTIONS_STAGE, FINISHED, LEFT, AWAY)
 MOST = 1_000_000
 """Highest number of steps, things, looks and so on that is taken from a file."""
-SMALLEST = dict.fromkeys(("points", "score"), -MOST)
-"""The lowest numbers of columns where these are below 0."""
+SMALLEST = {"points": -MOST, "score": -MOST, "thing": -1}
+"""The lowest numbers of columns where these are below 0; an attention check is about thing -1."""
 HIGHEST = {"seed": 2**31 - 1, "score": 1000 * MOST, "seat": 1}
 """The highest numbers of columns where these are not `MOST`."""
 LATEST = 1e11

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ecsuite.eval.methods.prose import Cite, Sentence, listed
+from ecsuite.games.run_identity import CANDIDATES, may_hold_out
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import KIND, Registry
 
@@ -74,6 +75,8 @@ def options_text(trees: Sequence[Tree], *, without: Sequence[str] = ()) -> str:
     for key in dict.fromkeys(key for tree in trees for key in tree):
         values = values_of(trees, key)
         if key in without or not any(_is_on(key, value) for value in values):
+            continue
+        if key == CANDIDATES and not any(map(may_hold_out, trees)):
             continue
         words = key.replace("num_", "number of ").replace("_", " ")
         is_switch = all(isinstance(value, bool) for value in values)

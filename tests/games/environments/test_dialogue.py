@@ -68,7 +68,7 @@ def test_without_messages_the_reward_is_that_of_chance():
         assert scripted_reward(text, deliver=severed) == pytest.approx(
             expected, abs=0.25 if "cost" in text else 0.02
         )
-    assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == 1 / 25
+    assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == pytest.approx(1 / 25)
     assert environment("guess_who,num_candidates=5,mistake_cost=1").silent_reward == pytest.approx(
         1 / 5 - 4 / 5
     )
