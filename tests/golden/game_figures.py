@@ -1,6 +1,6 @@
 """The first eight losses of every shipped game, in nats, on training and on validation examples.
 
-Reduced in size, in fp32, on one thread. Bound: 1e-4 of each loss. Processors add products in other orders, which
+Reduced in size, in fp32, on one thread. Bound: 1e-4 of each loss, 1e-3 where images are normalised in small batches. Processors add products in other orders, which
 changes the seventh digit of a loss; eight updates make no more of it than that, while any other order of draws, of
 examples or of operations changes the second.
 """
@@ -14,6 +14,9 @@ from access import as_json, run
 from comparison import Bound, Case
 
 BOUND = Bound(relative=1e-4)
+NORMALISED = Bound(relative=1e-3)
+"""Of images that are normalised in batches of a few: a map that hardly varies is divided by its small deviation, which
+makes ten times as much of a difference in the last digit (3e-4 after seven updates between AVX-512 and AVX2)."""
 NUM_LOSSES = 8
 BATCH = 4
 
@@ -92,5 +95,8 @@ def names(folder: Path) -> Any:
 
 
 CASES = {"names": Case(names)}
-CASES |= {game: Case(partial(losses, game=game), BOUND) for game in REDUCTIONS}
+CASES |= {
+    game: Case(partial(losses, game=game), NORMALISED if "shapeworld" in game else BOUND)
+    for game in REDUCTIONS
+}
 CASES |= {game: Case(partial(figures, game=game), BOUND) for game in PLAYS}
