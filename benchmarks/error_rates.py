@@ -2,7 +2,7 @@
 
     python benchmarks/error_rates.py                          # an hour on one core
     python benchmarks/error_rates.py --repetitions 100 --scores topsim,ami --parts chance
-    python benchmarks/error_rates.py --parts copies --out benchmarks/results/error_rates.json    # a quarter of an hour
+    python benchmarks/error_rates.py --parts copies --out benchmarks/results/error_rates.json    # half an hour
 
 **False positives**: messages that are independent of their meanings; the share of corpora with p < .05 (two-sided,
 `Chance.p_value`) by score, and the share of corpora of which any score is called above or below chance after Holm's

@@ -1,8 +1,8 @@
 """The first eight losses of every shipped game, in nats, on training and on validation examples.
 
-Reduced in size, in fp32, on one thread. Bound: 1e-4 of each loss, 1e-3 where images are normalised in small batches. Processors add products in other orders, which
-changes the seventh digit of a loss; eight updates make no more of it than that, while any other order of draws, of
-examples or of operations changes the second.
+Reduced in size, in fp32, on one thread. Bound: 1e-4 of each loss, 1e-3 where images are normalised in small batches.
+Processors add products in other orders, which changes the seventh digit of a loss; eight updates make no more of it
+than that, while any other order of draws, of examples or of operations changes the second.
 """
 
 import json
