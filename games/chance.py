@@ -1,8 +1,8 @@
 """Chance levels of games: what the best answer that reads no message is worth.
 
 The answers are a family: a guess, whose expected measures are computed; a constant answer; by place, the same place
-among the candidates; by frequency, the candidates, or those with the values, that were targets in most of the rounds
-that had them; by likeness, the candidate that is most or least like all others, in all attributes or in one, and those
+among the candidates; by frequency, the candidates, or those with the values, of one attribute or of all, that were
+targets in most of the rounds that had them; by likeness, the candidate that is most or least like all others, in all attributes or in one, and those
 with a value that as many have as there are targets. Likeness gives answers away where distractors are chosen by the
 target: of candidates that each share all but one value with it, it is in the middle.
 
@@ -31,6 +31,8 @@ NUM_ROUNDS = 2048
 """Most rounds of training that answers are found on."""
 LEVEL = 0.001
 """Probability that a guess is given up for some answer that is no better."""
+DECIMALS = 9
+"""Decimals of sums of logarithms: those of equal candidates may differ by rounding."""
 MOST_PIXELS = 16
 """Width and height to which images are reduced before they are compared."""
 
@@ -229,7 +231,14 @@ def by_frequency(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[A
             of_number = _target_shares([_numbers(each, attribute) for each in rounds], rounds)
             return lambda seen: of_number(_numbers(seen, attribute))
 
-        return ranking(measure, [shares(each) for each in (None, *range(_num_attributes(rounds)))])
+        of_attributes = [shares(each) for each in range(_num_attributes(rounds))]
+
+        def together(seen: Candidates) -> Floats:
+            """The product of the shares by each attribute, which also ranks objects that are new."""
+            logs = np.log([share(seen) for share in of_attributes])
+            return np.asarray(logs.sum(0).round(DECIMALS))
+
+        return ranking(measure, [shares(None), *of_attributes, *([together] if of_attributes[1:] else [])])
 
     return find
 

@@ -63,6 +63,25 @@ def test_objects_of_other_frequencies_are_named_by_a_constant_answer(world):
     assert game.task.chance() == pytest.approx(expected, abs=0.03)
 
 
+def test_new_objects_are_ranked_by_their_values_together():
+    """Held-out objects have no frequency of their own; each of their values says a little of it."""
+    settings = ("world.frequencies=power_law", "world.num_values=10", "world.held_out=0.3")
+    game, world = game_of("disc_small", "task.num_distractors=3", *settings)
+    batches = [world.batch("valid", number) for number in range(8)]
+    shown = [(each.labels, each.values.reshape(*each.labels.shape, -1)) for each in batches]
+    by_digits = [
+        np.take_along_axis(labels, (values @ np.array([1000, 100, 10, 1])).argmin(1)[:, None], axis=1)
+        for labels, values in shown
+    ]
+    first_digit = [
+        ((values[..., 0] == values[..., 0].min(1, keepdims=True)) & labels).sum(1)
+        / (values[..., 0] == values[..., 0].min(1, keepdims=True)).sum(1)
+        for labels, values in shown
+    ]
+    found = game.task.chance()["accuracy"]
+    assert np.concatenate(first_digit).mean() + 0.03 < found < np.concatenate(by_digits).mean()
+
+
 def test_the_most_frequent_candidate_is_found_without_a_message():
     game, world = game_of("disc_small", "world.frequencies=power_law")
     batches = [world.batch("valid", number) for number in range(8)]
