@@ -2,9 +2,9 @@
 
 The answers are a family: a guess, whose expected measures are computed; a constant answer; by place, the same place
 among the candidates; by frequency, the candidates, or those with the values, of one attribute or of all, that were
-targets in most of the rounds that had them; by likeness, the candidate that is most or least like all others, in all attributes or in one, and those
-with a value that as many have as there are targets. Likeness gives answers away where distractors are chosen by the
-target: of candidates that each share all but one value with it, it is in the middle.
+targets in most of the rounds that had them; by likeness, the candidate that is most or least like all others, in all
+attributes or in one, and those with a value that as many have as there are targets. Likeness gives answers away where
+distractors are chosen by the target: of candidates that each share all but one value with it, it is in the middle.
 
 Answers are found on rounds of training and played on those of a split, where the best one is the chance level; the
 guess is only given up for what is better by more than the error of these rounds. What is found must pay in training,

@@ -126,8 +126,8 @@ class Subsets:
         if not number:
             return None
         return (
-            f"{number:,} of the {len(numbers):,} {word} that are held out here were in training, so that their accuracy "
-            "is not of new ones"
+            f"{number:,} of the {len(numbers):,} {word} that are held out here were in training, so that their "
+            "accuracy is not of new ones"
         )
 
     def _are_in(self, split: str, numbers: Integers) -> NDArray[np.bool_]:
