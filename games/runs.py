@@ -191,7 +191,7 @@ class Run:
         Returns:
             The chance level of each measure that has one, by evaluation.
         """
-        experiment, world, players = self.changed(changes, assignments, None, "cpu")
+        experiment, world, players = self.changed(changes, assignments, None, "cpu", notes=False)
         others = evaluations_of(world, experiment)
         return {"valid": players.chance()} | {name: players.chance(*where) for name, where in others.items()}
 
@@ -272,8 +272,13 @@ class Run:
         assignments: Iterable[str],
         receiver_from: "Run | Path | str | None",
         device: str,
+        *,
+        notes: bool = True,
     ) -> tuple[Experiment, World, Players]:
-        """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`."""
+        """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
+
+        `notes` asks for lines about what its rounds can't show.
+        """
         experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
@@ -285,8 +290,9 @@ class Run:
             raise ConfigError(
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
-        if (note := world.untested_note()) is not None:
-            self.note(note)
+        for line in (world.trained_note(self.pair.world), world.untested_note()):
+            if line is not None and notes:
+                self.note(line)
         if receiver_from is not None:
             folder = receiver_from.folder if isinstance(receiver_from, Run) else receiver_from
             if not isinstance(folder, str | Path):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -311,6 +312,29 @@ def test_corpora_in_python_are_compared_at_one_size():
 
 def test_the_page_of_the_interface_is_current():
     assert FILE.read_text() == page(), "run python tests/api_page.py"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"world.held_out": 0.25}, "4 of the 4 objects that are held out here were in training"),
+        (
+            {"world.held_out_value": "attribute0=1"},
+            "4 of the 4 objects that are held out here were in training",
+        ),
+        ({"world.held_out": 0.25, "world.candidates": "split"}, "the combination is not tested"),
+        ({"world.shared_values": 1}, None),
+    ],
+)
+def test_what_evaluations_cannot_show_is_said_once(run, changes, line):
+    """Also where the chance levels of the evaluations are asked for."""
+    notes = []
+    noting = replace(run, note=notes.append)
+    noting.evaluate(changes)
+    noting.chance(changes)
+    lines = [note for note in notes if "held out" in note]
+    assert len(lines) == len(set(lines))
+    assert not lines if line is None else any(line in each for each in lines)
 
 
 def test_a_run_that_has_not_begun(run, tmp_path):

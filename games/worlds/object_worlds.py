@@ -218,6 +218,14 @@ class ObjectWorld(World):
             return one_hot(objects, max(self.num_values), dtype)
         return super().features(objects, dtype)
 
+    def trained_note(self, trained: World) -> str | None:
+        """See `World`."""
+        if type(trained) is not type(self) or (was := trained.objects).number != self.objects.number:
+            return None
+        if was.names != self.objects.names:
+            return None
+        return self.subsets.trained_note(trained.subsets, "objects")
+
     def untested_note(self) -> str | None:
         """See `World`: candidates that are held out alone, or have the held-out values in most rounds."""
         if not self.subsets.evaluates_others or not (self.num_distractors or self.rounds.in_batch):

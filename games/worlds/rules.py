@@ -78,6 +78,12 @@ class ConjunctionWorld(RuleWorld):
             held_out = len(self.subsets.members["valid"])
             self.notes = (*self.notes, f"{held_out} of {len(self.table)} rules are held out from training")
 
+    def trained_note(self, trained: World) -> str | None:
+        """See `World`."""
+        if not isinstance(trained, ConjunctionWorld) or not np.array_equal(trained.table, self.table):
+            return None
+        return self.subsets.trained_note(trained.subsets, "rules")
+
     def untested_note(self) -> str | None:
         """See `World`."""
         is_split = self.subsets.evaluates_others and self.subsets.candidates == "split"

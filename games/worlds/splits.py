@@ -111,6 +111,25 @@ class Subsets:
             names = np.where(self._are_in(RARE, numbers), RARE, names)
         return {"split": names}
 
+    def trained_note(self, trained: "Subsets", word: str) -> str | None:
+        """A line for people if what is held out here was in training, in other subsets of the same.
+
+        Args:
+            trained: The subsets of training.
+            word: What is held out, for the line.
+        """
+        if not self.evaluates_others or trained.members is self.members:
+            return None
+        held_out = self.members["valid"]
+        numbers = held_out[np.arange(min(len(held_out), MAX_SPLIT_OBJECTS))]
+        number = int(trained._are_in("train", numbers).sum()) if trained.members else len(numbers)
+        if not number:
+            return None
+        return (
+            f"{number:,} of the {len(numbers):,} {word} that are held out here were in training, so that their "
+            "accuracy is not of new ones"
+        )
+
     def _are_in(self, split: str, numbers: Integers) -> NDArray[np.bool_]:
         """Which of these are of a split, (num_rows,)."""
         members = self.members[split]
@@ -121,8 +140,10 @@ class Subsets:
         sizes = {name: len(self.members[name]) for name in ("train", "valid", RARE) if name in self.members}
         pools = [(name, self.pool(name)) for name in sizes]
         fewest = [total if pool is None else len(pool) for _, pool in pools]
-        if min(fewest, default=total) < least or min(sizes.values(), default=total) < 1:
-            are = ", ".join(f"{size} in {name}" for name, size in sizes.items())
+        are = ", ".join(f"{size} in {name}" for name, size in sizes.items())
+        if min(sizes.values(), default=total) < 1:
+            raise ConfigError(f"of {source} there are {are}: expected some in each, hold out others")
+        if min(fewest, default=total) < least:
             raise ConfigError(
                 f"{least} distinct candidates need as many objects, but of {source} there are {are or total}: "
                 f"lower task.num_distractors{', or hold out others' if self.members else ''}"

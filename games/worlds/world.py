@@ -344,6 +344,10 @@ class World(ABC):
         """A line for people where what is held out need not be understood in held-out rounds; None elsewhere."""
         return None
 
+    def trained_note(self, trained: "World") -> str | None:
+        """A line for people where what this world holds out was in training, in another world; None elsewhere."""
+        return None
+
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
         """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
         return {}

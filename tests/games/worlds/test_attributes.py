@@ -171,6 +171,9 @@ def test_objects_that_cannot_be_held_out():
     with pytest.raises(ConfigError, match=message):
         make("world.held_out=0.125", "world.candidates=split")
     assert len(make("world.held_out=0.125").batch("valid", 0).labels[0]) == 4
+    message = r"^of 2 attributes of 4 values there are 16 in train, 0 in valid: expected some in each, hold out others$"
+    with pytest.raises(ConfigError, match=message):
+        make("world.held_out=0.01")
     with pytest.raises(ConfigError, match=r"world.candidates: unknown value 'nonsense'; choices: all, split"):
         make("world.held_out=0.125", "world.candidates=nonsense")
     assert len(make("world.held_out=0.125", "task.num_distractors=1").subsets.members["valid"]) == 2
