@@ -247,6 +247,12 @@ class ObjectRounds:
         found = {name: split for name, (_, split) in self.of(0).extra_evaluations().items()}
         return {name: split for name, split in found.items() if split in PURPOSES}
 
+    def notes(self, seed: int) -> tuple[str, ...]:
+        """The lines about the world of a seed; see `Environment.notes`."""
+        world = self.of(seed)
+        untested = world.untested_note()
+        return (*world.notes, *([] if untested is None else [untested]))
+
     def silent_accuracy(self) -> float:
         """The accuracy of the best answer that reads no message, which is a guess but where distractors are similar."""
         if not self.of(0).has_similar_distractors:

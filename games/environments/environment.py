@@ -17,7 +17,7 @@ Messages are no part of it: what is said at a step is heard at the next one, by 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -105,6 +105,10 @@ class Environment(ABC):
 
     def __init__(self, options: Any) -> None:
         self.options = options
+
+    def notes(self, seed: int) -> Sequence[str]:
+        """What a run of a seed is about, and what its evaluations cannot show, in lines for people."""
+        return ()
 
     @abstractmethod
     def reset(self, seed: int, episodes: Integers) -> Moment:

@@ -1,5 +1,6 @@
 """Guess who: an agent that sees some objects is to find out which of them the other one sees."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,6 +65,10 @@ class GuessWho(Dialogue):
             self.silent_reward = float(options.rewards(np.array(right)))
         if world.shows_values and not options.both_ask:
             self.num_script_symbols = max(len(self.about), *map(len, world.objects.names))
+
+    def notes(self, seed: int) -> Sequence[str]:
+        """See the base class."""
+        return self.rounds.notes(seed)
 
     def talk(self, seed: int, episodes: Integers) -> Talk:
         """See the base class."""

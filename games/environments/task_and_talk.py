@@ -1,5 +1,6 @@
 """Task & Talk (Kottur et al. 2017, EMNLP, "Natural language does not emerge 'naturally' in multi-agent dialog")."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -70,6 +71,10 @@ class TaskAndTalk(Dialogue):
         self.silent_reward = float(options.rewards(np.array(right)))
         if options.turns >= options.num_asked:
             self.num_script_symbols = max(number, *world.num_values)
+
+    def notes(self, seed: int) -> Sequence[str]:
+        """See the base class."""
+        return self.rounds.notes(seed)
 
     def talk(self, seed: int, episodes: Integers) -> Talk:
         """See the base class."""

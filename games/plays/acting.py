@@ -309,6 +309,8 @@ class Acting(TrainedPlay):
     def check(self, folder: Path, note: Any) -> None:
         """Refuse interactions where pyarrow is missing, and parts of the user's own that do not fit."""
         super().check(folder, note)
+        for line in self.environment.notes(self.experiment.training.seed):
+            note(line)
         options = self.options
         if any(map(is_foreign, (options.environment.kind, options.agents.kind, options.learner.kind))):
             self.learner.begin_step(0, self.agents)

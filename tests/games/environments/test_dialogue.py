@@ -267,3 +267,15 @@ def test_similar_distractors_give_the_object_away_without_a_message():
     world = Part("attributes", AttributeWorld.Options(num_attributes=3, num_values=4, shared_values=2))
     assert GuessWho(GuessWho.Options(num_candidates=4, world=world)).silent_accuracy > 0.9
     assert GuessWho(GuessWho.Options(num_candidates=4)).silent_accuracy == 0.25
+
+
+def test_what_the_world_holds_out_is_told_before_the_training(tmp_path):
+    held_out = "play.environment.world.held_out=0.25"
+    settings = ["play.environment=guess_who,num_candidates=3", held_out, "training.num_examples=32"]
+    experiment = load_experiment(
+        "task_and_talk", [*settings, "play.environment.world.candidates=split", "play.agents.hidden_size=8"]
+    )
+    notes = []
+    make_play(experiment, torch.device("cpu")).check(tmp_path, notes.append)
+    assert any("objects are held out from training" in line for line in notes)
+    assert any("the combination is not tested" in line for line in notes)
