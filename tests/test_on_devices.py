@@ -163,7 +163,7 @@ def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
     )
     notes = []
     play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)
-    monkeypatch.setattr(train_state, "ESTIMATE_AFTER", 0.0)
+    monkeypatch.setattr(train_state, "REMARK_AFTER", 0.0)
     monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", 0)
     monkeypatch.setattr(
         recording, "captured", lambda function, inputs, *_, **__: (function(*inputs), "it waits")
