@@ -52,7 +52,7 @@ ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
 CORPORA = "languages"
 """Folder of the corpora."""
 ANSWERS_NA = "na.csv"
-"""Of which languages NA is a word, with the evidence; without this table, need and corpora are made anew."""
+"""Table of the languages in which NA is a word, with the evidence; without this table, need and corpora are made anew."""
 
 
 def prepare_wcs(
@@ -136,13 +136,13 @@ def corpus_of(language: Language) -> Corpus:
 
 
 def _evidence(na: AnswersNA) -> dict[str, Any]:
-    """What NA is taken for, and why; shares are rounded."""
+    """Reading of NA, with the reason; shares are rounded."""
     shares = {name: round(getattr(na, name), 4) for name in ("share", "most", "agreement")}
     return {"is": "a word" if na.is_word else "missing", "answers": na.number, **shares}
 
 
 def _answers_na(languages: Sequence[Language]) -> list[Sequence[object]]:
-    """What NA is taken for in each language that has it."""
+    """Reading of NA in each language that has it."""
     found = [(each.number, each.name, _evidence(each.na)) for each in languages if each.na.number]
     return [
         ("language", "name", "is", "answers", "share", "most", "agreement"),

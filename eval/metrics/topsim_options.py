@@ -121,7 +121,7 @@ class Compared:
     def standard(
         self, pairs: Pairs, distances: Sequence[Floats | None]
     ) -> tuple[Floats, Floats, Floats | None]:
-        """What is correlated, with mean 0 and variance 1; NaN if what is held fixed determines it.
+        """Correlated distances, with mean 0 and variance 1; NaN if what is held fixed determines it.
 
         Returns:
             Of messages what all that is held fixed leaves, of meanings what other distances of meanings leave, and of

@@ -31,7 +31,7 @@ Need = Literal["meanings", "attributes", "concepts", "speakers", "agents"]
 values; `speakers` are several in one corpus, which is then scored as a whole; of `agents` is a metric that is called
 with a run."""
 Reference = Literal["shuffled meanings", "shuffled symbols", "theory", "training", "guesses"]
-"""What the chance level is that of: messages exchanged between meanings, which are exchanged as wholes under questions
+"""Source of the chance level: messages exchanged between meanings, which are exchanged as wholes under questions
 of composition and concepts; symbols shuffled over positions, a known distribution, agents or models that learn shuffled
 data, answers that read no message."""
 
