@@ -52,7 +52,7 @@ ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
 CORPORA = "languages"
 """Folder of the corpora."""
 ANSWERS_NA = "na.csv"
-"""Table of the languages in which NA is a word, with the evidence; without this table, need and corpora are made anew."""
+"""Table of the languages in which NA is a word, with the evidence; without it, need and corpora are made anew."""
 
 
 def prepare_wcs(

@@ -163,7 +163,7 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
 
 
 def _exchange(corpus: Corpus, compared: Compared) -> Exchange:
-    """Units that the null distribution exchanges: meanings, or where the order of concepts is compared, these in order."""
+    """Units of the null distribution: meanings, or where the order of concepts is compared, these in order."""
     exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
     assert exchange is not None  # otherwise there is no distance of meanings
     return exchange
