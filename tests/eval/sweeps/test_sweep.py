@@ -1,6 +1,7 @@
 """Sweeps end to end: each run is that of `train-game`, each score that of `score`, and only what is new is computed."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.jobs import plan
 from ecsuite.eval.sweeps.study import load_study
+from ecsuite.files.checksums import sealed_text
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -194,3 +196,19 @@ def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
     for part in ("0/3", "4/3", "x", "1/"):
         code, out, err = ecsuite("sweep", "study.yaml", "--part", part)
         assert code == 2 and err == f"--part {part}: expected K/N with K from 1 to N, such as 2/10\n"
+
+
+def test_a_sweep_of_the_earlier_rule_of_candidates_is_not_mixed(ecsuite, tmp_path):
+    study = (
+        "base: disc_tiny\nset: {training.num_epochs: 1, training.num_examples: 32, world.held_out: 0.25, "
+        "task.num_distractors: 2CANDIDATES}\nseeds: 1\n"
+    )
+    (tmp_path / "st.yaml").write_text(study.replace("CANDIDATES", ""))
+    assert ecsuite("sweep", "st.yaml", "--on", "here", "-q")[0] == 0
+    for config in (tmp_path / "runs" / "st" / "runs").glob("*/config.yaml"):
+        written = re.sub(r"(?m)^ *candidates: \w+\n|candidates: \w+,? ?", "", config.read_text())
+        config.write_bytes(sealed_text(written.encode()))
+    code, _, err = ecsuite("sweep", "st.yaml", "--on", "here", "-q")
+    assert code == 2 and err.count("\n") == 1 and "begun when the candidates of held-out rounds were" in err
+    (tmp_path / "st.yaml").write_text(study.replace("CANDIDATES", ", world.candidates: split"))
+    assert ecsuite("sweep", "st.yaml", "--on", "here", "-q")[0] == 0
