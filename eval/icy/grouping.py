@@ -36,17 +36,7 @@ NUM_SHOWN = 2
 """Number of runs of a group whose accuracy the progress line shows."""
 
 
-def expected_steps(
-    *,
-    model: str,
-    role: Role,
-    geometry: Geometry,
-    grammar: str,
-    protocol: Protocol,
-    cap: float,
-    basis: Sequence[Any],
-    **_: Any,
-) -> float:
+def expected_steps(*, protocol: Protocol, cap: float, basis: Sequence[Any], **inputs: Any) -> float:
     """Estimated number of updates of a run; changes only the order of jobs and the time left.
 
     Without a target a run ends at its cap, which is a multiple of the updates of its basis if there is one.
@@ -55,28 +45,20 @@ def expected_steps(
     steps = EXPECTED_STEPS_HIGH if is_high else EXPECTED_STEPS
     if not basis:
         return min(steps, cap)
-    ratio = _expected_ratio(model, role, geometry, grammar, protocol)
+    ratio = _expected_ratio(protocol=protocol, **inputs)
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
-def is_expected_to_fail(
-    *,
-    model: str,
-    role: Role,
-    geometry: Geometry,
-    grammar: str,
-    protocol: Protocol,
-    cap: float,
-    basis: Sequence[Any],
-    **_: Any,
-) -> bool:
+def is_expected_to_fail(*, protocol: Protocol, cap: float, basis: Sequence[Any], **inputs: Any) -> bool:
     """Whether a run is expected to end at its cap: as in the paper, or as with the usual model."""
     if not basis or protocol.target is None:
         return False
-    return _expected_ratio(model, role, geometry, grammar, protocol) >= min(cap, PUBLISHED_CAP)
+    return _expected_ratio(protocol=protocol, **inputs) >= min(cap, PUBLISHED_CAP)
 
 
-def _expected_ratio(model: str, role: Role, geometry: Geometry, grammar: str, protocol: Protocol) -> float:
+def _expected_ratio(
+    *, model: str, role: Role, geometry: Geometry, grammar: str, protocol: Protocol, **_: Any
+) -> float:
     """Updates in multiples of CONCAT's: as in the paper, or as with the usual model.
 
     Fewer where there are few meanings, which an agent learns by heart after it has met each a few times.

@@ -94,7 +94,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     design, targets = free_indicators(attributes), tables[:, chosen].T
 
     def statistics(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
-        """Of a pairing (num_pairings, 1); all together, as they have one design: meanings stay, messages move.
+        """Figures of pairings, (num_pairings, 1); all together, as they have one design: meanings stay, messages move.
 
         Where meanings take other numbers of messages, each pairing has a design of its own.
         """
@@ -117,7 +117,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         return np.where(is_known, found, np.nan)[:, None]
 
     def of_design(rows: Ints, partners: Ints) -> float:
-        """Of one pairing."""
+        """Figures of one pairing."""
         own = free_indicators(attributes[partners])
         if own.shape[1] >= len(rows) and np.linalg.matrix_rank(own) >= len(rows):
             return math.nan

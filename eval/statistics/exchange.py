@@ -1,4 +1,4 @@
-"""What permutations exchange, and what half-samples take: meanings with all their messages, or single messages.
+"""Units of permutations and half-samples: meanings with all their messages, or single messages.
 
 Copies of a row are no further evidence that a language is compositional: a holistic language gives each meaning one
 message, however often it is uttered. So scores of composition and of concepts exchange the messages of whole meanings,

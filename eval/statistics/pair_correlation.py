@@ -127,7 +127,7 @@ class MeaningPairs:
 
     @property
     def _rest(self) -> Floats:
-        """What all that is held fixed leaves of y."""
+        """Residuals of y given the covariates."""
         return self._y if self._fixed is None else self._pairs.residuals(self._y, [self._fixed])
 
     @property
@@ -163,7 +163,7 @@ class MeaningPairs:
         return math.sqrt(variance + (of_pairs - variance) / len(x))
 
     def _symmetric(self, values: Floats | None = None) -> Floats:
-        """The same in both triangles, half in each."""
+        """Symmetric matrix with half of each value in either triangle."""
         table = self._table(values)
         return (table + table.T) / 2
 

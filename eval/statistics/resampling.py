@@ -46,7 +46,7 @@ MIN_DRAWS = 20
 WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
 EXACT_WORK = 4 * WORK
-"""The same over all pairings, where these are enumerated."""
+"""Limit of the table entries counted over all pairings, where these are enumerated."""
 MAX_ROWS = 500_000
 """Messages of a draw at most, if a corpus has more than twice as many."""
 MIN_ROWS = 10
