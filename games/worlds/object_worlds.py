@@ -12,7 +12,7 @@ from ecsuite.games.worlds.candidates import Distractors, each_once, one_target, 
 from ecsuite.games.worlds.frequencies import Floats
 from ecsuite.games.worlds.hard_distractors import SHARED_VALUES, SimilarDistractors
 from ecsuite.games.worlds.objects import Members, Objects, Product
-from ecsuite.games.worlds.splits import NOT_TESTED, RARE, Subsets, values_in
+from ecsuite.games.worlds.splits import MAX_SPLIT_OBJECTS, NOT_TESTED, RARE, Subsets, values_in
 from ecsuite.games.worlds.world import (
     SEEN_OBJECTS,
     Batch,
@@ -111,11 +111,15 @@ class ObjectWorld(World):
 
         The targets of the other rounds would all be held out: in their place are objects that are drawn from the pool.
         """
-        listed, rng = (
-            self._listed(pool),
+        rng, total = (
             np.random.default_rng([self.seed, *b"in batch", *split.encode(), number]),
+            self.objects.number,
         )
-        shared = np.sort(rng.choice(listed, min(len(indices), len(listed)), replace=False))
+        if total > MAX_SPLIT_OBJECTS:  # too many for a list, and for one to be drawn twice
+            shared = np.unique(rng.integers(total, size=len(indices)))
+        else:
+            listed = self._listed(pool)
+            shared = np.sort(rng.choice(listed, min(len(indices), len(listed)), replace=False))
         chosen, _ = self.candidates(split, number, indices)
         words = random_words(self.seed, f"in batch of {split}", indices, len(shared))
         places = (words[:, -1] % np.uint64(len(shared))).astype(np.int64)

@@ -205,6 +205,10 @@ def test_combinations_of_many_attributes_need_no_table():
     assert f" {round(share * 8**12)} of {8**12} objects are held out" in world.notes[-1]
     assert len(np.unique(valid, axis=0)) == len(valid)  # all others are free
     assert np.bincount(train[:, 0], minlength=8).min() > 500
+    in_batch = make("disc_tiny", "attribute3=1,attribute11=7", *many[:2], "task={kind: in_batch}").batch(
+        "valid", 0
+    )
+    assert in_batch.labels.shape[1] >= 16 and (in_batch.labels.sum(1) == 1).all()
     described = world.describe(world.draw("all", 0, 512))
     assert ((described.columns["split"] == "held_out") == is_held_out(described.meanings)).all()
     with pytest.raises(
