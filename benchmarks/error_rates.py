@@ -38,9 +38,9 @@ from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.run_metrics.transfer import read_attributes
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.crossed_means import crossed_mean
+from ecsuite.eval.statistics.correlation import explained, relation
 from ecsuite.eval.statistics.differences import difference_of_estimates
-from ecsuite.eval.statistics.rank_correlation import explained, relation
+from ecsuite.eval.statistics.estimates import crossed_mean
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 

@@ -17,7 +17,7 @@ from rows import add_json_option, collect, publish
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 

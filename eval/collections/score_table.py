@@ -18,7 +18,7 @@ from ecsuite.eval.metrics import place_of
 from ecsuite.eval.records.documents import is_number
 from ecsuite.eval.records.reading import each_corpus_once, read_sources
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.runtime.errors import ConfigError, look_up
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")

@@ -14,13 +14,13 @@ import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.counts.counting import flat, has_attributes
 from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.records.messages import Messages
-from ecsuite.eval.statistics.counting import Ints, flat, has_attributes
-from ecsuite.eval.statistics.differences import ALPHA, Interval
-from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.contingency import Ints
+from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.errors import ConfigError, CorpusError
 

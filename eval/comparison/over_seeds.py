@@ -14,9 +14,7 @@ import numpy as np
 from ecsuite.eval.comparison.gathering import results_of
 from ecsuite.eval.metrics import place_of, traits_of
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.statistics.differences import ALPHA, Interval
-from ecsuite.eval.statistics.distributions import normal_quantile
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import ALPHA, Interval, mean_and_half_width, normal_quantile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Any
 from scipy.special import chdtri, nctdtr
 
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, Interval
-from ecsuite.eval.statistics.distributions import noncentrality, student_quantile
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, Interval, noncentrality, student_quantile
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Table, number_column, row_of

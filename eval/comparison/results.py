@@ -11,8 +11,8 @@ import numpy as np
 from ecsuite.eval.metrics.preset_limits import are_read_alike
 from ecsuite.eval.records.documents import plain
 from ecsuite.eval.records.messages import Messages
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import Interval
 from ecsuite.runtime.errors import ConfigError
 
 UNSIGNED = "unsigned (another program)"

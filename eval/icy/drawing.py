@@ -10,7 +10,7 @@ from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.resolved import Study
 from ecsuite.eval.icy.rows import Cell, Row
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
+from ecsuite.eval.statistics.estimates import mean_and_half_width, seeds_text
 from ecsuite.runtime.errors import ConfigError
 
 PANELS = {

@@ -31,7 +31,7 @@ from ecsuite.eval.icy.rows import (
     mean_of,
     parameters_of,
 )
-from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.tables.cells import number, text

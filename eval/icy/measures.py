@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.positions import attributes_or_reason, position_columns
 from ecsuite.eval.metrics.distances import hamming_distance
 from ecsuite.eval.metrics.posdis_bosdis import POSDIS, bosdis, posdis
 from ecsuite.eval.metrics.residual_entropy import (
@@ -20,7 +21,6 @@ from ecsuite.eval.metrics.residual_entropy import (
 from ecsuite.eval.metrics.score import Metric, Options, Score, signature
 from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, TOPSIM, topsim
 from ecsuite.eval.metrics.tre import TRE7, plain_tre7
-from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 

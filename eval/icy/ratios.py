@@ -27,7 +27,7 @@ from ecsuite.eval.icy.rows import (
     mean_of,
     parameters_of,
 )
-from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import INTERVAL, Role, estimate, nothing

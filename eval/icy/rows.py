@@ -13,7 +13,7 @@ from ecsuite.eval.icy.jobs import Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.resolved import BASIS, Study
 from ecsuite.eval.records.source import Record, Source
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, estimate, nothing, number, text
 from ecsuite.tables.cells import Cell as TableCell

@@ -10,22 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS
+from ecsuite.eval.counts.counting import concept_sets, halved, has_attributes, message_labels, row_labels
+from ecsuite.eval.counts.exchange import meaning_labels
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import counted, counts_in_order
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
-    concept_sets,
-    has_attributes,
-    num_labels,
-    row_labels,
-)
-from ecsuite.eval.statistics.exchange import meaning_labels, single_rows
-from ecsuite.eval.statistics.kept import once
-from ecsuite.eval.statistics.message_labels import halved, message_labels
-from ecsuite.eval.statistics.resampling import resample
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, counts_in_order, num_labels
+from ecsuite.eval.statistics.resampling import resample, single_rows
 
 AMI = Traits(
     name="ami",
@@ -109,7 +101,7 @@ def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
     return None
 
 
-@once
+@cached_per_corpus
 def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | None]:
     """What defines a meaning, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
 

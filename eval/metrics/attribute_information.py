@@ -5,13 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import row_labels
+from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import chao_shen, entropy, tally
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.exchange import single_rows
-from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
-from ecsuite.eval.statistics.resampling import resample
+from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropy, tally
+from ecsuite.eval.statistics.resampling import resample, single_rows
 
 ATTRIBUTE_INFORMATION = Traits(
     name="attribute_information",

@@ -11,7 +11,7 @@ from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.eval.statistics.chance import of_mean
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_error
+from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
 
 BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
-from ecsuite.eval.metrics.sample_counts import Samples
+from ecsuite.eval.counts.cooccurrence import Count
+from ecsuite.eval.counts.counting import message_labels
+from ecsuite.eval.counts.exchange import of_phrases
+from ecsuite.eval.counts.samples import Samples, cooccurrence_counter
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.metrics.translation_graph import translate
-from ecsuite.eval.statistics.cooccurrence import Count
-from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
-from ecsuite.eval.statistics.exchange import of_phrases
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.contingency import Floats, Ints, num_labels
+from ecsuite.eval.statistics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
 

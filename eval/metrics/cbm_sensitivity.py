@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.statistics.cooccurrence import Count
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.counts.cooccurrence import Count
+from ecsuite.eval.counts.samples import Samples
+from ecsuite.eval.statistics.contingency import Ints
+from ecsuite.eval.statistics.matching import best_match
 from ecsuite.runtime.errors import CorpusError
 
 STEP = 100

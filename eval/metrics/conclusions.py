@@ -13,8 +13,8 @@ from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Direction, Question
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.differences import holm
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD
 
 NARROW = 0.1
 """Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by

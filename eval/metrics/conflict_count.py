@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_content
+from ecsuite.eval.counts.exchange import of_meanings
+from ecsuite.eval.counts.positions import attribute_columns_or_reason
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.counting import Floats, Ints, narrow_content
-from ecsuite.eval.statistics.exchange import of_meanings
-from ecsuite.eval.statistics.positions import attribute_columns_or_reason
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted
 from ecsuite.eval.statistics.resampling import resample
 
 FEW = 4

@@ -17,8 +17,8 @@ from ecsuite.eval.metrics.language_similarity import MAX_MEANINGS, Message, most
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.runtime.errors import CorpusError
 
 COMMUNITY, BEFORE = "community", "before"

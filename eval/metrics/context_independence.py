@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import Cells, Incidence, incidence_of
+from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, incidence_of
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.exchange import of_phrases
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
 CONTEXT_INDEPENDENCE = Traits(

@@ -14,8 +14,8 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 from scipy.sparse import csr_array
 
-from ecsuite.eval.statistics.contingency import renumbered
-from ecsuite.eval.statistics.counting import Floats, Ints, row_of
+from ecsuite.eval.counts.counting import row_of
+from ecsuite.eval.statistics.contingency import Floats, Ints, renumbered
 from ecsuite.runtime.ragged import Ragged
 
 Distance = Callable[[Ints, Ints], Floats]

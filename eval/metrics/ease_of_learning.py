@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import attribute_codes, numbered_by_use
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
 
 NUM_SEEDS = 5

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.eval.counts.counting import flat, row_labels
 from ecsuite.eval.efficiency.bound import Bound, Fit, fit
 from ecsuite.eval.efficiency.information import complexity
 from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import SENDER, Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
-from ecsuite.eval.statistics.differences import NO_SPREAD
-from ecsuite.eval.statistics.distributions import student_quantile
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.estimates import NO_SPREAD, student_quantile
 from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval, num_draws
 from ecsuite.spaces.kinds import SpaceOptions
 from ecsuite.spaces.space import Space

@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import num_distinct_rows
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import Counts, chao_shen
-from ecsuite.eval.statistics.counting import entropy, num_distinct_rows
+from ecsuite.eval.statistics.contingency import Counts, chao_shen, entropy
 from ecsuite.runtime.ragged import Ragged
 
 _MEASURES = {

@@ -8,10 +8,11 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.counting import Floats, Ints, narrow_content, num_distinct_rows
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 from ecsuite.runtime.ragged import Ragged
 

@@ -11,13 +11,14 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.eval.counts.counting import flat, numbered_by_use, row_labels
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
 from ecsuite.eval.metrics.by_speaker import speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.correlation import average_ranks
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 

@@ -12,7 +12,8 @@ from torch import Tensor
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import MessageBuilder
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.counts.counting import row_labels
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.agent import Speaker

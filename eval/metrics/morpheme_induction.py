@@ -37,8 +37,8 @@ from scipy.sparse import csr_array
 from scipy.special import chdtri
 
 from ecsuite.eval.metrics.morpheme_units import Units, forms_of, meanings_of
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.distributions import student_tail
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.estimates import student_tail
 from ecsuite.runtime.ragged import Ragged
 
 _ROUNDING = 1e-9

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecsuite.eval.statistics.contingency import renumbered
-from ecsuite.eval.statistics.counting import Ints, row_of
+from ecsuite.eval.counts.counting import row_of
+from ecsuite.eval.statistics.contingency import Ints, renumbered
 from ecsuite.runtime.ragged import Ragged
 
 MAX_FORM = 6

@@ -6,24 +6,21 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS
+from ecsuite.eval.counts.counting import (
+    attribute_codes,
+    concept_sets,
+    flat,
+    numbered_by_use,
+    row_labels,
+    row_of,
+)
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning, num_meanings
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
-    attribute_codes,
-    concept_sets,
-    flat,
-    num_labels,
-    numbered_by_use,
-    row_labels,
-    row_of,
-)
+from ecsuite.eval.statistics.contingency import Floats, Ints, entropy, num_labels
 from ecsuite.runtime.ragged import Ragged
 
 NUM_SHUFFLES = 20

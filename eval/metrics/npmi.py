@@ -6,15 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics.ami import labels_of_meanings
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.exchange import single_rows
-from ecsuite.eval.statistics.message_labels import message_labels
-from ecsuite.eval.statistics.resampling import resample
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted
+from ecsuite.eval.statistics.resampling import resample, single_rows
 
 _BLOCK = 1 << 16
 """Pairs whose NPMI is computed at once."""

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_attributes, narrow_content, row_of
+from ecsuite.eval.counts.exchange import of_meanings
+from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import counted, renumbered
-from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
-from ecsuite.eval.statistics.exchange import of_meanings
-from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, renumbered
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
 

@@ -14,17 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import chao_shen, entropy_of_codes, tally
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.exchange import of_meanings
-from ecsuite.eval.statistics.position_codes import Positions
-from ecsuite.eval.statistics.positions import (
+from ecsuite.eval.counts.exchange import of_meanings
+from ecsuite.eval.counts.positions import (
     CONSTANT_ATTRIBUTES,
+    Positions,
     attribute_columns_or_reason,
     position_columns,
 )
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropy_of_codes, tally
 from ecsuite.eval.statistics.resampling import resample
 
 EXACT_WORK = 1 << 26

@@ -5,23 +5,20 @@ previous symbols; an increase indicates the end of a word (Harris, 1955; Tanaka-
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.cache import cached_by
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.runtime.ragged import Ragged
 
 _NOISE = 1e-9
 """Increases below this, in bits, are rounding errors."""
 _SMALL_TABLE, _MAX_TABLE = 1 << 16, 1 << 25
 """Entries of a table of substrings: those that are faster than sorting, however few they are, and most."""
-_kept: ContextVar[dict[tuple[bytes, float], NDArray[np.uint8]] | None] = ContextVar("_kept", default=None)
-"""Boundaries as bits, by the digest of the messages and the threshold."""
 
 
 def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
@@ -32,7 +29,8 @@ def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
     i < j - 1, h(x_i … x_j-1) - h(x_i … x_j-2) exceeds the threshold. All starts and all lengths are used; a substring
     that occurs once has entropy 0, so longer substrings from the same start need not be considered.
 
-    Within `segmented_once` messages that were segmented before are not segmented again.
+    While a corpus is scored, messages that were segmented before are not segmented again: several metrics segment the
+    same shuffles and half-samples.
 
     Args:
         messages: Messages without EOS, with dense ids.
@@ -42,8 +40,8 @@ def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
         For each threshold, whether a segment begins at each symbol, shape (num_values,); False at the start of a
         message.
     """
-    kept = _kept.get()
-    if kept is None:
+    kept: dict[tuple[bytes, float], NDArray[np.uint8]] | None = cached_by(boundaries, dict)
+    if kept is None:  # boundaries as bits, by the digest of the messages and the threshold
         return _boundaries(messages, thresholds)
     digest = hashlib.blake2b(np.ascontiguousarray(messages.values).data)
     digest.update(messages.offsets.data)
@@ -54,16 +52,6 @@ def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
     ):
         kept[key] = np.packbits(begins)
     return [np.unpackbits(kept[key], count=len(messages.values)).view(bool) for key in keys]
-
-
-@contextmanager
-def segmented_once() -> Iterator[None]:
-    """Keep the boundaries of messages meanwhile: several metrics segment the same shuffles and half-samples."""
-    token = _kept.set({})
-    try:
-        yield
-    finally:
-        _kept.reset(token)
 
 
 def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[np.bool_]]:

@@ -18,11 +18,10 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.metrics.segmentation import segmented_once
 from ecsuite.eval.metrics.traits import traits_in
-from ecsuite.eval.statistics.counting import narrow_attributes, narrow_content
-from ecsuite.eval.statistics.kept import kept_while_scored
+from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
@@ -80,7 +79,7 @@ def computed(
     width = min(num_processes, MAX_PROCESSES, len(groups))
     if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
         width = min(width, 2 if _start_method() == "fork" else 1)
-    with segmented_once(), kept_while_scored(corpus):
+    with corpus_cache(corpus):
         if load is not None and width > 1:
             if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
                 narrow_content(corpus)
@@ -215,7 +214,7 @@ def _serve(
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
     one_thread = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-    with one_thread, segmented_once(), kept_while_scored(corpus):
+    with one_thread, corpus_cache(corpus):
         for name in work.from_last():
             try:
                 scores = load(name)(corpus, Options(**options))

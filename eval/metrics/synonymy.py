@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import Cells, Incidence, Units, incidence_of
+from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies
-from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, Units, incidence_of
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.exchange import of_phrases
+from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, conditional_entropies
 from ecsuite.eval.statistics.resampling import resample
 
 SYNONYMY = Traits(

@@ -9,27 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import flat, message_labels
+from ecsuite.eval.counts.exchange import meaning_labels, of_concepts, of_meanings, sorted_rows
 from ecsuite.eval.metrics.metric_options import unusual
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.topsim_options import USUAL, Compared, TopsimOptions
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.contingency import joined
-from ecsuite.eval.statistics.counting import Ints, first_rows, flat, num_labels
-from ecsuite.eval.statistics.differences import ALPHA
-from ecsuite.eval.statistics.distributions import normal_quantile
-from ecsuite.eval.statistics.equal_codes import labels_of_codes
-from ecsuite.eval.statistics.exchange import (
-    Exchange,
-    meaning_labels,
-    of_concepts,
-    of_meanings,
-    sorted_rows,
-)
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.contingency import Ints, first_rows, joined, labels_of_codes, num_labels
+from ecsuite.eval.statistics.estimates import ALPHA, normal_quantile
 from ecsuite.eval.statistics.pair_correlation import MeaningPairs, Pairs
-from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
+from ecsuite.eval.statistics.resampling import Exchange, half_sample, jackknife_interval, num_draws
 
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many different messages with their meanings all pairs are used."""

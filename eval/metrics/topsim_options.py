@@ -10,17 +10,10 @@ from numpy.typing import NDArray
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import attribute_codes, concept_sets, flat, has_attributes, narrow_content
 from ecsuite.eval.metrics import distances
 from ecsuite.eval.metrics.distances import Distance, Divisor
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
-    attribute_codes,
-    concept_sets,
-    flat,
-    has_attributes,
-    narrow_content,
-)
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.pair_correlation import Pairs
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 from ecsuite.runtime.ragged import Ragged

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.statistics.cooccurrence import Count
-from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.counts.cooccurrence import Count
+from ecsuite.eval.counts.samples import Samples
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.matching import best_match
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.absolute_deviations import least_absolute_errors
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.exchange import of_meanings, sorted_rows
-from ecsuite.eval.statistics.positions import (
+from ecsuite.eval.counts.exchange import of_meanings, sorted_rows
+from ecsuite.eval.counts.positions import (
     CONSTANT_ATTRIBUTES,
     attribute_columns_or_reason,
     position_columns,
 )
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.statistics.absolute_deviations import least_absolute_errors
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.resampling import MIN_DRAWS, resample
 
 NUM_OBJECTS = 300

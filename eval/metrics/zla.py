@@ -7,12 +7,13 @@ import numpy as np
 from msgspec import Meta
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_content, row_labels
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.counting import Floats, Ints, first_rows, narrow_content, row_labels
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats, Ints, first_rows
+from ecsuite.eval.statistics.correlation import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 from ecsuite.runtime.ragged import Ragged
 

@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ecsuite.corpus import EPISODE, Corpus
+from ecsuite.eval.counts.counting import (
+    concept_sets,
+    flat,
+    meaning_codes,
+    message_labels,
+    narrow_content,
+    num_distinct_rows,
+    row_labels,
+)
 from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
@@ -20,18 +29,8 @@ from ecsuite.eval.reports.naming_attributes import naming_attributes
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.score_table import score_table
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
-from ecsuite.eval.statistics.counting import (
-    concept_sets,
-    flat,
-    meaning_codes,
-    narrow_content,
-    num_codes,
-    num_distinct_rows,
-    num_labels,
-    row_labels,
-)
-from ecsuite.eval.statistics.kept import kept_while_scored
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.eval.statistics.contingency import num_codes, num_labels
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
@@ -203,7 +202,7 @@ def score_corpus(
         traits = traits_of_metric(name)
         if traits.needs_agents or (traits.asks_agents and run is not None):
             metrics[name] = _asking(name, metric, run)
-    with kept_while_scored(corpus):
+    with corpus_cache(corpus):
         labels = message_labels(corpus)
         samples = samples_of(corpus, labels)
         described = _described(corpus, num_labels(labels))

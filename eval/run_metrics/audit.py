@@ -16,7 +16,7 @@ from torch import Tensor
 from ecsuite.eval.run_metrics.audit_information import Told, informed, with_correction
 from ecsuite.eval.run_metrics.audit_outsider import read_by_outsiders
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import Agents, Decide, Deliver, Episodes

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats, entropy
+from ecsuite.eval.statistics.differences import holm
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.plays.acting import Acting

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.t_intervals import clipped
+from ecsuite.eval.statistics.estimates import clipped
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 
 if TYPE_CHECKING:
     from ecsuite.eval.run_metrics.rounds import Rounds

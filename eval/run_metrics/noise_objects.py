@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:

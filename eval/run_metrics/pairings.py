@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.eval.statistics.crossed_means import CrossedMean, crossed_mean
+from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.runs import Run

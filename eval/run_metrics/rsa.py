@@ -8,8 +8,8 @@ import numpy as np
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.correlation import average_ranks
 from ecsuite.eval.statistics.resampling import resample
 
 if TYPE_CHECKING:

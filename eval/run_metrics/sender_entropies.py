@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.estimates import clipped, resampled_mean
 from ecsuite.eval.statistics.resampling import num_draws
-from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
 
 if TYPE_CHECKING:
     from ecsuite.eval.run_metrics.representations import Vectors

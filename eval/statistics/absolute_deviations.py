@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats
 
 Flags = NDArray[np.bool_]
 

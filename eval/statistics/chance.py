@@ -13,10 +13,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
-from ecsuite.eval.statistics.distributions import student_quantile, student_tail
-from ecsuite.eval.statistics.t_intervals import standard_error
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, standard_error, student_quantile, student_tail
 
 Kind = Literal["shuffle", "constant", "theory"]
 """Where a chance level is from: scores of shuffles; the best answer that reads no message; a formula."""

@@ -1,29 +1,25 @@
 """A difference of two means: its interval, p-value, correction, effect size, and what these rest on."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.distributions import (
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
+    Interval,
+    mean_and_half_width,
     noncentrality,
     normal_quantile,
     normal_tail,
     student_quantile,
     student_tail,
 )
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
-ALPHA = 0.05
-"""Error rate of intervals, and significance level of p-values."""
-NO_SPREAD = 1e-9
-"""A smaller range of values is rounding error."""
-
-Interval = tuple[float, float]
 Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
 """What a difference says of the first of the two, after the correction."""
 
@@ -197,3 +193,28 @@ def _squared_error(values: Floats) -> float:
     """The squared standard error of the mean."""
     number = len(values)
     return float(np.mean((values - values.mean()) ** 2) * (number / (number - 1)) / number)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction: each p-value times the number of those not smaller, made monotonic, at most 1.
+
+    If all null hypotheses are true, some corrected p-value is below 5 % with probability 5 % at most, whatever the
+    dependence between the tests. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6.
+
+    Args:
+        p_values: One per comparison, in any order; None where there is none, which is no comparison.
+
+    Returns:
+        The corrected p-values, in the same order.
+    """
+    places = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    values = np.array([p_values[place] for place in places], np.float64)
+    order = np.argsort(values, kind="stable")
+    factors = len(order) - np.arange(len(order))
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
+    corrected: list[float | None] = [None] * len(p_values)
+    for place, p_value in zip(places, adjusted, strict=True):
+        corrected[place] = float(p_value)
+    return corrected

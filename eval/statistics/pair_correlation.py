@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.correlation import average_ranks
 
 _BLOCK = 32
 """Meanings whose distances are exchanged at once."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.xtreme.failures import complete_part
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.scoring.task import Metrics

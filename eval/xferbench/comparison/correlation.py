@@ -11,7 +11,7 @@ import numpy as np
 
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.estimates import Interval
 from ecsuite.runtime.errors import ConfigError
 
 MIN_SOURCES = 3

@@ -19,12 +19,11 @@ from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
 from ecsuite.eval.statistics.differences import (
     Conclusion,
     Difference,
-    Interval,
     corrected,
     num_comparisons,
     paired_difference,
 )
-from ecsuite.eval.statistics.distributions import student_quantile, student_tail
+from ecsuite.eval.statistics.estimates import Interval, student_quantile, student_tail
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from ecsuite.eval.comparison.results import Result, as_matrix
 from ecsuite.eval.statistics.bootstrap import mean_interval
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import Interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

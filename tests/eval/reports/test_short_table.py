@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics import METRIC_OF, traits_of
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score
@@ -18,7 +19,6 @@ from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.formats import read_corpus
 from ecsuite.runtime.ragged import Ragged
 

@@ -22,7 +22,7 @@ from ecsuite.eval.run_metrics.generalisation import unseen_pairs
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
 from ecsuite.eval.run_metrics.rounds import Rounds
 from ecsuite.eval.run_metrics.transfer import _read, read_attributes
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.correlation import average_ranks
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run

@@ -12,7 +12,7 @@ from ecsuite.eval.metrics.context_independence import context_independence
 from ecsuite.eval.metrics.posdis_bosdis import posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.kept import kept_while_scored
+from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.resampling import (
     half_sample,
     jackknife_interval,
@@ -225,6 +225,6 @@ def test_kept_draws_are_those_of_anew(all_draws):
 
     alone, others = pairings(), pairings(seed=4)
     corpus = corpus_of([[1]] * 100, [[0]] * 100)
-    with kept_while_scored(corpus):
+    with corpus_cache(corpus):
         assert [pairings(), pairings(seed=4), pairings(), pairings(seed=4)] == [alone, others] * 2
     assert alone != others

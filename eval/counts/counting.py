@@ -1,4 +1,4 @@
-"""Counting for the corpus metrics: dense ids, labels of rows, entropies.
+"""Messages, meanings and concepts of a corpus as dense ids, labels of rows and codes.
 
 All functions work on flat arrays, without a Python loop over rows or symbols.
 """
@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.contingency import MAX_CODES, counted, is_sparse, joined
-from ecsuite.eval.statistics.contingency import Floats as Floats
-from ecsuite.eval.statistics.contingency import Ints as Ints
-from ecsuite.eval.statistics.contingency import entropy as entropy
-from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
-from ecsuite.eval.statistics.kept import once
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import (
+    MAX_CODES,
+    Ints,
+    counted,
+    is_sparse,
+    joined,
+    labels_of_codes,
+    num_codes,
+    num_labels,
+)
 from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 14
@@ -32,7 +37,7 @@ def row_of(rows: Ragged) -> Ints:
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
-@once
+@cached_per_corpus
 def narrow_content(corpus: Corpus) -> Ragged:
     """The messages without EOS in the smallest type that holds their ids; not to be calculated with, or changed."""
     messages = corpus.messages.narrowed()
@@ -48,15 +53,6 @@ def row_labels(rows: Ragged) -> Ints:
     return labels_of_codes(*found)
 
 
-def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
-    """The first row of each label, shape (number,); labels are from 0, all of them occur, shape (num_rows,)."""
-    first = np.empty(number, np.int64)
-    for start in reversed(range(0, len(labels), _BLOCK)):  # limits memory
-        own = labels[start : start + _BLOCK]
-        first[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1)  # of equal indices the last is kept
-    return first
-
-
 def distinct_vectors(codes: Ints) -> Ints:
     """Number the distinct rows of an array, (num_rows, width), as `row_labels` does; values are from 0."""
     num_rows, width = codes.shape
@@ -69,17 +65,6 @@ def num_distinct_rows(rows: Ragged) -> int:
     if found is None:
         return num_labels(_row_labels_by_content(rows))
     return num_codes(*found)
-
-
-def num_codes(codes: Ints, bound: int) -> int:
-    """The number of distinct codes, which are from 0, below `bound`, shape (num_rows,)."""
-    first = first_equal(codes, bound)
-    return int(np.count_nonzero(first == np.arange(len(first), dtype=first.dtype)))
-
-
-def num_labels(labels: NDArray[np.integer[Any]]) -> int:
-    """The number of different labels of `row_labels`."""
-    return int(labels.max(initial=-1)) + 1
 
 
 def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
@@ -143,7 +128,7 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
     return codes.T
 
 
-@once
+@cached_per_corpus
 def narrow_attributes(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
     """The columns of `attribute_codes`, shape (num_attributes, num_messages), in the smallest type that holds them.
 
@@ -235,3 +220,17 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
         offsets[number : number + len(block)] = np.bincount(row, minlength=len(block))
         filled, number = filled + len(members), number + len(block)
     return Ragged(values[:filled], np.cumsum(offsets, out=offsets))
+
+
+@cached_per_corpus
+def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
+    """The label of each message without EOS, from 0, in order of first occurrence, shape (num_messages,).
+
+    In int32 where they fit, and not to be changed: others may have them, too.
+    """
+    return halved(row_labels(narrow_content(corpus)))
+
+
+def halved(labels: Ints) -> NDArray[np.integer[Any]]:
+    """Labels in int32, half of the memory, where so many fit, (num_rows,)."""
+    return labels.astype(np.int32 if len(labels) < 1 << 31 else np.int64)

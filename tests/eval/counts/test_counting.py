@@ -6,16 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.counting import (
+from ecsuite.eval.counts.counting import (
     attribute_codes,
     concept_sets,
     distinct_vectors,
-    first_rows,
     meaning_codes,
-    num_codes,
     num_distinct_rows,
     row_labels,
 )
+from ecsuite.eval.statistics.contingency import first_rows, num_codes
 from ecsuite.runtime.ragged import Ragged
 
 

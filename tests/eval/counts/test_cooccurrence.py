@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts import cooccurrence
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, concept_rows, incidence_of
 from ecsuite.eval.metrics.synonymy import assigned
-from ecsuite.eval.statistics import cooccurrence
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, Cells, concept_rows, incidence_of
 from ecsuite.runtime.ragged import Ragged
 
 

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from languages import corpus_of
 
-from ecsuite.eval.metrics import sample_counts
-from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.metrics.sample_counts import Samples
+from ecsuite.eval.counts import samples as module
+from ecsuite.eval.counts.cooccurrence import Occurrences
+from ecsuite.eval.counts.samples import Samples
 from ecsuite.eval.metrics.translation_graph import Translation
-from ecsuite.eval.statistics.cooccurrence import Occurrences
+from ecsuite.eval.statistics.matching import best_match
 
 
 @pytest.fixture(params=[(1 << 18, 1 << 22), (7, 1 << 22), (7, 1)], ids=["one part", "parts", "no tables"])
 def sizes(request, monkeypatch):
     """Samples of a part, and entries of a table."""
     rows, entries = request.param
-    monkeypatch.setattr(sample_counts, "ROWS", rows)
-    monkeypatch.setattr(sample_counts, "_MAX_TABLE", entries)
+    monkeypatch.setattr(module, "ROWS", rows)
+    monkeypatch.setattr(module, "_MAX_TABLE", entries)
 
 
 @pytest.mark.parametrize("count", ["tokens", "types"])

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecsuite.eval.metrics import matching
-from ecsuite.eval.metrics.matching import best_match, tied_pairs
+from ecsuite.eval.statistics import matching
+from ecsuite.eval.statistics.matching import best_match, tied_pairs
 
 
 def pairings(weights):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack
 
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.contingency import Ints
 
 MAX_TABLE = 1 << 19
 """Entries of a table of weights beyond which only those that are not 0 are looked at."""

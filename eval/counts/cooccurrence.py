@@ -10,19 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
-    attribute_codes,
-    concept_sets,
-    first_rows,
-    narrow_content,
-    num_labels,
-    row_labels,
-    row_of,
-)
-from ecsuite.eval.statistics.kept import once
+from ecsuite.eval.counts.counting import attribute_codes, concept_sets, narrow_content, row_labels, row_of
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, first_rows, num_labels
 from ecsuite.runtime.ragged import Ragged
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
@@ -321,7 +311,7 @@ class Cells:
         return every[sums > 0], sums[sums > 0]
 
 
-@once
+@cached_per_corpus
 def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
     """The kind of `concept_rows`, and their tables or the reason for having none; words are symbols but EOS."""
     kind, concepts = concept_rows(corpus)
