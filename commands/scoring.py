@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
+from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.records.documents import FILES, sources_of
 from ecsuite.eval.records.kept_scores import read_scores, save_scores
 from ecsuite.eval.records.reading import CORPUS, SWEEP, run_source
 from ecsuite.eval.records.source import CONFIG, Source
 from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.formats.strict_json import read_json
+from ecsuite.jobs.graph import Runner
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -99,6 +100,7 @@ def score_and_keep(
     options: Options,
     *,
     run: "Run | None" = None,
+    runner: Runner | None = None,
     keeps: bool = True,
 ) -> Scorecard:
     """Score a corpus; a run folder keeps the scores.
@@ -109,12 +111,13 @@ def score_and_keep(
         names: See `score_corpus`.
         options: Of the metrics.
         run: See `score_corpus`.
+        runner: See `score_corpus`; a note goes to it, or to standard error.
         keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
             published run, they are not, which a note says.
     """
-    card = score_corpus(corpus, names, options, run=run, num_processes=num_threads())
+    card = score_corpus(corpus, names, options, run=run, runner=runner, num_processes=num_threads())
     if keeps:
-        keep_scores(path, card, options.runner.note)
+        keep_scores(path, card, (runner or Runner()).note)
     return card
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ecsuite.eval.comparison.results import OF_A_SOURCE
-from ecsuite.eval.metrics import place_of
+from ecsuite.eval.metrics import table_order
 from ecsuite.eval.records.documents import is_number
 from ecsuite.eval.records.reading import each_corpus_once, read_sources
 from ecsuite.eval.records.source import Source
@@ -124,7 +124,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         raise ConfigError(
             f"correlations need at least {FEWEST} corpora that are not of one game, got {len(sources)}"
         )
-    metrics = sorted(signatures, key=place_of)
+    metrics = sorted(signatures, key=table_order)
     sizes = dict.fromkeys(name for source in sources for name in source.values if name not in signatures)
     return ScoreTable(
         sources=tuple(sources),

@@ -13,7 +13,7 @@ from ecsuite.eval.comparison.differences import (
 from ecsuite.eval.comparison.equal_sizes import EqualSizes
 from ecsuite.eval.comparison.gathering import results_of
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
@@ -175,7 +175,7 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
     per_source = [_reasons(source) for source in sources]
     every = dict.fromkeys(name for names in per_source for name in names)
     common, left_out = [], {}
-    for name in sorted(every, key=place_of):
+    for name in sorted(every, key=table_order):
         if traits_of(name).question == "sizes":
             continue
         if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):

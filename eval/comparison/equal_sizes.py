@@ -15,7 +15,7 @@ import numpy as np
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.counts.counting import flat, has_attributes
-from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
+from ecsuite.eval.metrics import METRIC_OF, find_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.records.messages import Messages
@@ -126,7 +126,7 @@ class EqualSizes:
     @staticmethod
     def _scores(corpus: Corpus, name: str) -> dict[str, float]:
         with few_draws():
-            scores = by_speaker(load_metric(name))(corpus, Options())
+            scores = by_speaker(find_metric(name), corpus, Options())
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, messages: Messages | None) -> Corpus:

@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import Any
 
 from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, Result
-from ecsuite.eval.metrics.preset_limits import passes_of
+from ecsuite.eval.metrics.conclusions import passes_of
 from ecsuite.eval.records.documents import FILES, XFERBENCH, name_by_folders, name_of_file
 from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import read_sources

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecsuite.eval.comparison.gathering import results_of
-from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.estimates import ALPHA, Interval, mean_and_half_width, normal_quantile
 
@@ -54,7 +54,7 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         for record in source.records
         if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
     )
-    return [mean for name in sorted(names, key=place_of) for mean in _means(sources, name)]
+    return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
 
 
 def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:

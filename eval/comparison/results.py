@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics.preset_limits import are_read_alike
+from ecsuite.eval.metrics.conclusions import are_read_alike
 from ecsuite.eval.records.documents import plain
 from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.statistics.contingency import Floats

@@ -5,8 +5,8 @@ from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import concept_sets
-from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
 from ecsuite.eval.metrics.score import Score, unscored
+from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
 
 

@@ -16,6 +16,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
+from ecsuite.jobs.graph import Runner
 
 NUM_SEEDS = 5
 """Fresh agents that learn each language."""
@@ -54,7 +55,7 @@ EASE_OF_SPEAKING = replace(
 
 
 @metric(EASE_OF_LEARNING, EASE_OF_SPEAKING)
-def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
+def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 
     `ease_of_learning`: a receiver (GRU of 64 units, a layer that reads each attribute) learns what messages mean by
@@ -96,7 +97,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     languages = np.stack([[_ended(each, num_steps + 1) for each in table] for table in tables], axis=1)
     found = []
     for score, learner in zip(scores, ("receiver", "sender"), strict=True):
-        options.progress(f"ease of learning: {learner}s", 0, 1)
+        runner.progress(f"ease of learning: {learner}s", 0, 1)
         with fixed_threads(1):  # sums depend on their number
             curves = learning_curves(learner, languages, meanings, training, seeds)  # type: ignore[arg-type]
         value = float(curves.area[0].mean())

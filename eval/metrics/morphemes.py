@@ -15,8 +15,15 @@ from ecsuite.eval.counts.counting import (
     row_labels,
     row_of,
 )
-from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
-from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning, num_meanings
+from ecsuite.eval.metrics.morpheme_induction import (
+    MAX_FORM,
+    MAX_MEANING,
+    MorphemeInventory,
+    induce,
+    induce_all,
+    largest_meaning,
+    num_meanings,
+)
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
@@ -184,7 +191,7 @@ class _Said:
             return f"takes too long for {number:,} sets of concepts: a message has up to {longest:,} concepts"
         return self.reason
 
-    def described(self, inventory: Inventory) -> dict[str, Any]:
+    def described(self, inventory: MorphemeInventory) -> dict[str, Any]:
         """The details of a score."""
         assert self.concepts is not None
         shown = np.zeros(int(self.numbers.values.max()) + 1, np.int64)
@@ -209,7 +216,7 @@ class _Said:
         }
 
 
-def _coverage(found: Inventory) -> float:
+def _coverage(found: MorphemeInventory) -> float:
     """The share of the concepts of all messages that belong to a morpheme."""
     return float((found.of_concept >= 0).mean())
 
@@ -263,7 +270,7 @@ def _sorted_labels(rows: Ragged) -> Ints:
     return np.asarray(rank[label])
 
 
-def _ambiguity(found: Inventory) -> dict[str, float]:
+def _ambiguity(found: MorphemeInventory) -> dict[str, float]:
     """Bits of forms per meaning and of meanings per form, and mean sizes; 0 without morphemes."""
     uses = np.array([each.num_messages for each in found.morphemes], float)
     figures = {
@@ -286,7 +293,7 @@ def _conditional(uses: Floats, groups: list[tuple[int, ...]]) -> float:
 
 
 def _segmented(
-    corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: Inventory
+    corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: MorphemeInventory
 ) -> list[dict[str, str]]:
     """Messages of different meanings with a bracket around each morpheme, and what they and the morphemes mean."""
     rows = np.unique(whole, return_index=True)[1]

@@ -6,7 +6,7 @@ from textwrap import shorten
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.results import EQUAL_SIZES, noise_between, repetition
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report

@@ -194,7 +194,7 @@ def _of_speaker(
     """The entropies of a speaker: one where they are exact, else those of each draw."""
     import torch
 
-    from ecsuite.eval.metrics.message_probabilities import log_probabilities
+    from ecsuite.eval.metrics.agent_answers import log_probabilities
     from ecsuite.games.noise import noise_generator
     from ecsuite.games.players.learning import filled
     from ecsuite.games.possible_messages import all_messages

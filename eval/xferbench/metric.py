@@ -8,6 +8,7 @@ from ecsuite.eval.metrics.by_speaker import parts_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import metric
 from ecsuite.eval.xferbench.traits import USUAL, XFERBENCH, XferBenchOptions
+from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ MAX_SEED = 2**31 - 1
 
 
 @metric(XFERBENCH)
-def xferbench(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> list[Score]:
+def xferbench(
+    corpus: Corpus, options: Options, own: XferBenchOptions = USUAL, *, runner: Runner
+) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
     The score is the mean over targets and seeds. It has no interval over the targets, because their levels differ;
@@ -34,10 +37,12 @@ def xferbench(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -
         from ecsuite.eval.xferbench.report import report
 
         return [report(study_of(corpus, options, own), None, "the corpus has no symbols to learn from")]
-    return [score_source(corpus, options, own)]
+    return [score_source(corpus, options, own, runner)]
 
 
-def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> Score:
+def score_source(
+    corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL, runner: Runner | None = None
+) -> Score:
     """Score a corpus, a corpus for each seed, or, for None, the model without pretraining.
 
     Raises:
@@ -48,7 +53,7 @@ def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = US
 
     study = study_of(corpus, options, own)
     try:
-        return report(study, measure(study, options.runner))
+        return report(study, measure(study, runner or Runner()))
     except DivergedError as error:
         return report(study, None, str(error))
 

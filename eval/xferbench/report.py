@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Score, signature
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.result import XferBenchResult

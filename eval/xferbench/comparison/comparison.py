@@ -6,7 +6,7 @@ from typing import Any
 
 from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.comparison.results import EQUAL_SIZES, UNSIGNED, Result, repetition
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.statistics.differences import Difference, num_comparisons
 from ecsuite.eval.xferbench.comparison.anchors import (

@@ -6,7 +6,7 @@ import pytest
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts import cooccurrence
 from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, concept_rows, incidence_of
-from ecsuite.eval.metrics.synonymy import assigned
+from ecsuite.eval.metrics.associations import assigned
 from ecsuite.runtime.ragged import Ragged
 
 

@@ -7,7 +7,7 @@ from languages import corpus_of
 from ecsuite.eval.counts import samples as module
 from ecsuite.eval.counts.cooccurrence import Occurrences
 from ecsuite.eval.counts.samples import Samples
-from ecsuite.eval.metrics.translation_graph import Translation
+from ecsuite.eval.metrics.cbm import TranslationGraph
 from ecsuite.eval.statistics.matching import best_match
 
 
@@ -39,7 +39,7 @@ def test_counts_are_those_of_all_rows(sizes, count, repeats):
     different, with_word = samples.understood(word, concept)
     together = (words.once().matrix().T @ concepts.matrix()).toarray()
     assert with_word.tolist() == together[word, concept].tolist()
-    graph = Translation(samples=samples, weights=weights, present=present, word=word, concept=concept)
+    graph = TranslationGraph(samples=samples, weights=weights, present=present, word=word, concept=concept)
     assert (graph.shares()[:, 1] == with_word / concepts.totals()[concept]).all()
     named = dict(zip(word.tolist(), concept.tolist(), strict=True))
     by_hand = [

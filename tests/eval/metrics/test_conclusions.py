@@ -7,7 +7,7 @@ import pytest
 from languages import corpus_of, grid
 from scipy.stats import norm
 
-from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRIC_OF, find_metric, metric_names, traits_of
 from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import QUESTIONS
@@ -107,14 +107,14 @@ def test_all_scores_of_a_table_are_corrected_together():
 
 def test_every_score_has_a_question_and_a_direction_is_known():
     corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
-    found = {each.name: name for name in metric_names(None) for each in load_metric(name)(corpus, Options())}
+    found = {each.name: name for name in metric_names(None) for each in find_metric(name)(corpus, Options())}
     assert found.items() <= METRIC_OF.items()
-    assert set(found.values()) == set(usual_metrics())
+    assert set(found.values()) == set(DEFAULT_METRICS)
     assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
 
 
 def test_names_of_metrics():
-    every = usual_metrics()
+    every = list(DEFAULT_METRICS)
     assert metric_names(None) == metric_names(["all"]) == every
     assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
     assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]

@@ -7,15 +7,15 @@ import pytest
 
 import ecsuite
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRIC_OF, METRICS, load_metric, metric_names, traits_of, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric, metric_names, traits_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.traits import Traits, metric, traits_in
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.sweeps.study import metrics_of
 from ecsuite.testing.metrics import language
 
 
 def test_the_registry_names_every_score_of_every_metric():
-    named = {each.name: name for name in METRICS.parts for each in traits_in(METRICS.load(name))}
+    named = {each.name: name for name in METRICS.parts for each in METRICS.load(name).traits}
     assert named == METRIC_OF
 
 
@@ -44,7 +44,7 @@ def test_a_name_that_is_none_of_ours_has_the_defaults():
 
 @pytest.mark.parametrize("name", ["topsim", "posdis", "ami", "conflict_count", "has", "elcc", "tre7"])
 def test_the_size_is_in_signatures_where_it_changes_the_value(name):
-    small, large = (load_metric(name)(language(number), Options()) for number in (60, 400))
+    small, large = (find_metric(name)(language(number), Options()) for number in (60, 400))
     for few, many in zip(small, large, strict=True):
         depends = traits_of(few).depends_on_size is not None
         assert (few.signature != many.signature) == depends, few.name
@@ -114,4 +114,4 @@ def test_scores_of_one_metric_share_its_version():
 def test_names_with_options_are_one_name_each():
     names = ["topsim", "topsim,correlation=pearson,given=length", "has,threshold=0.5"]
     assert metrics_of(",".join(names), "study.yaml") == tuple(metric_names(names)) == tuple(names)
-    assert traits_of_metric(names[1]).version == traits_of_metric("topsim").version
+    assert find_metric(names[1]).shared.version == find_metric("topsim").shared.version

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.records.kept_scores import save_scores
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -22,7 +22,7 @@ from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.ragged import Ragged
 
-CORPUS_METRICS = usual_metrics()
+CORPUS_METRICS = list(DEFAULT_METRICS)
 
 
 def small_corpus():
@@ -44,7 +44,7 @@ def text(card, width):
 
 
 def test_every_metric_loads_and_is_described():
-    assert [load_metric(name).__name__ for name in METRICS.parts] == list(METRICS.parts)
+    assert [find_metric(name).__name__ for name in METRICS.parts] == list(METRICS.parts)
     assert all(METRICS.lines().values())
 
 
@@ -137,9 +137,7 @@ def test_table_shows_reasons():
 
 def test_progress_names_each_metric():
     seen = []
-    score_corpus(
-        small_corpus(), ["elcc", "ami"], Options(runner=Runner(progress=lambda *step: seen.append(step)))
-    )
+    score_corpus(small_corpus(), ["elcc", "ami"], runner=Runner(progress=lambda *step: seen.append(step)))
     assert seen == [("elcc", 0, 2), ("ami", 1, 2)]
 
 
@@ -147,7 +145,7 @@ def test_a_request_to_stop_ends_the_scores_before_the_next_metric():
     requests, seen = iter([None, "interrupt"]), []
     runner = Runner(progress=lambda *step: seen.append(step), should_stop=lambda: next(requests))
     with pytest.raises(KeyboardInterrupt):
-        score_corpus(small_corpus(), ["elcc", "ami"], Options(runner=runner))
+        score_corpus(small_corpus(), ["elcc", "ami"], runner=runner)
     assert seen == [("elcc", 0, 2)]
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics import METRIC_OF, traits_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.samples import samples_of

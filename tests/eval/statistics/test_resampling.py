@@ -6,10 +6,9 @@ from languages import corpus_of
 from scipy import stats
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.associations import context_independence
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.conflict_count import conflict_count
-from ecsuite.eval.metrics.context_independence import context_independence
-from ecsuite.eval.metrics.posdis_bosdis import posdis
+from ecsuite.eval.metrics.disentanglement import conflict_count, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.cache import corpus_cache

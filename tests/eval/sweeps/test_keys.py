@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.jobs import Metric, plan_run
@@ -17,9 +17,9 @@ def test_a_raised_version_is_another_key(name, monkeypatch):
     before = Metric(name=name).job_key()
     monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
     draws = Metric(name=name).job_key()
-    [first, *further] = load_metric(name).traits
+    [first, *further] = find_metric(name).traits
     raised = replace(first, version=first.version + 1)
-    monkeypatch.setitem(vars(load_metric(name)), "traits", (raised, *further))
+    monkeypatch.setitem(vars(find_metric(name)), "traits", (raised, *further))
     assert len({repr(each) for each in (before, draws, Metric(name=name).job_key())}) == 3
 
 

@@ -9,10 +9,10 @@ from metrics_in_processes import load
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, side_by_side
+from ecsuite.eval.metrics import find_metric, parallel
+from ecsuite.eval.metrics.parallel import compute_parallel
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.side_by_side import computed
-from ecsuite.eval.metrics.traits import Traits
+from ecsuite.eval.metrics.traits import Metric, Traits
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.signals import stop_signals
@@ -32,14 +32,14 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def processes(names: list[str], corpus: Corpus, alone: str = "") -> list[tuple[str, int]]:
     """Each metric in the order of the results, with the process that computed it."""
     metrics = {name: load(name) for name in names}
-    found = computed(metrics, corpus, Options(), num_processes=2, load=load, alone=frozenset({alone}))
+    found = compute_parallel(metrics, corpus, Options(), num_processes=2, load=load, alone=frozenset({alone}))
     return [(score.name, int(score.value or 0)) for scores in found for score in scores]
 
 
 def test_scores_of_two_processes_are_those_of_one(corpus: Corpus) -> None:
-    metrics = {name: load_metric(name) for name in ("posdis", "topsim", "hce")}
-    together = list(computed(metrics, corpus, Options(), num_processes=2, load=load_metric))
-    assert together == list(computed(metrics, corpus, Options()))
+    metrics = {name: find_metric(name) for name in ("posdis", "topsim", "hce")}
+    together = list(compute_parallel(metrics, corpus, Options(), num_processes=2, load=find_metric))
+    assert together == list(compute_parallel(metrics, corpus, Options()))
 
 
 @pytest.mark.usefixtures("_here")
@@ -58,16 +58,20 @@ def test_what_another_process_fails_to_compute_is_computed_here(name: str, corpu
 
 @pytest.mark.usefixtures("_here")
 def test_large_corpora_have_one_process(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "MAX_SYMBOLS", 1)
+    monkeypatch.setattr(parallel, "MAX_SYMBOLS", 1)
     assert processes(["a", "last"], corpus) == [("a", os.getpid()), ("last", os.getpid())]
 
 
 @pytest.mark.parametrize("num_processes", [1, 2])
 def test_a_request_to_stop_ends_it_before_the_next_metric(num_processes: int, corpus: Corpus) -> None:
-    options = Options(runner=Runner(should_stop=lambda: "preempted"))
+    runner = Runner(should_stop=lambda: "preempted")
     metrics = {name: load(name) for name in ("a", "b")}
     with pytest.raises(SystemExit, match="75"):
-        list(computed(metrics, corpus, options, num_processes=num_processes, load=load))
+        list(
+            compute_parallel(
+                metrics, corpus, Options(), runner=runner, num_processes=num_processes, load=load
+            )
+        )
 
 
 def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
@@ -75,16 +79,18 @@ def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
         raise ValueError("of the metric")
 
     with pytest.raises(ValueError, match="of the metric"):
-        list(computed({"a": fails}, corpus, Options()))
+        list(compute_parallel({"a": Metric(fails, (Traits(name="a"),))}, corpus, Options()))
 
 
 def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
     def threads(corpus: Corpus, options: Options) -> list[Score]:
         numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-        return [unscored(Traits(name="threads", about="most threads of a product"))(value=max(numbers))]
+        return [unscored(traits)(value=max(numbers))]
+
+    traits = Traits(name="threads", about="most threads of a product")
 
     with threadpool_limits(2, "blas"):
-        [[score]] = computed({"a": threads}, corpus, Options())
+        [[score]] = compute_parallel({"a": Metric(threads, (traits,))}, corpus, Options())
     assert score.value == 1
 
 
@@ -98,12 +104,12 @@ def test_a_metric_ends_at_the_first_signal():
         return []
 
     with stop_signals() as should_stop, pytest.raises(SystemExit) as raised:
-        options = Options(runner=Runner(should_stop=should_stop))
         list(
-            computed(
-                {"slow": slow},
+            compute_parallel(
+                {"slow": Metric(slow, (Traits(name="slow"),))},
                 make_corpus("concat", num_attributes=2, num_values=2, word_length=1, vocab_size=2),
-                options,
+                Options(),
+                runner=Runner(should_stop=should_stop),
             )
         )
     assert (raised.value.code, ended) == (75, [])

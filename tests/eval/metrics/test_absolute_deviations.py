@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.metrics.tre import free_indicators
-from ecsuite.eval.statistics import absolute_deviations
-from ecsuite.eval.statistics.absolute_deviations import least_absolute_errors, simplex_error
+from ecsuite.eval.metrics import tre as absolute_deviations
+from ecsuite.eval.metrics.tre import free_indicators, least_absolute_errors, simplex_error
 
 
 def test_of_a_constant_it_is_that_of_the_median():

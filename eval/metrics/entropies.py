@@ -1,11 +1,6 @@
-"""Residual entropy and HCE: uncertainty about each attribute if each position encodes only one attribute.
+"""Entropies of attributes and positions: residual entropy, human compositional entropy, attribute information."""
 
-Both assign every position of the messages to one attribute and measure the conditional entropy of an attribute given
-its positions. Residual entropy takes the assignment with the lowest entropy; HCE assigns each position to the attribute
-with which it has the highest mutual information. Both detect composition by concatenation, in any order of the symbols,
-and no other kind.
-"""
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,17 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import row_labels
 from ecsuite.eval.counts.exchange import of_meanings
 from ecsuite.eval.counts.positions import (
     CONSTANT_ATTRIBUTES,
     Positions,
     attribute_columns_or_reason,
+    attributes_or_reason,
     position_columns,
 )
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropy_of_codes, tally
-from ecsuite.eval.statistics.resampling import resample
+from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropy, entropy_of_codes, tally
+from ecsuite.eval.statistics.resampling import resample, single_rows
 
 EXACT_WORK = 1 << 26
 """All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
@@ -141,7 +138,7 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     is_exact = entropies.is_exact_feasible() and entropies.search_work(True, num_rows) <= EXACT_WORK_RESAMPLED
     search = exact_search if is_exact else greedy_search
 
-    def uncertainty(some: Entropies) -> float:
+    def uncertainty(some: EntropyTables) -> float:
         return 1 - some.explained(search(some, 1 / some.attribute_entropies))
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
@@ -186,7 +183,7 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, details=details)]
 
 
-class Entropies:
+class EntropyTables:
     """Conditional entropies of attributes given positions, in bits, with a cache.
 
     Args:
@@ -274,7 +271,7 @@ class Entropies:
             shares.append(left / chao_shen(np.bincount(values)))
         return float(np.clip(np.mean(shares), 0, 1))  # the mean, as bounds of each would add a bias
 
-    def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
+    def paired(self, rows: Ints, partners: Ints) -> "EntropyTables | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""
         attributes = np.take(self.attributes, partners, axis=1)
         varying = np.flatnonzero(np.ptp(attributes, axis=1))
@@ -282,7 +279,7 @@ class Entropies:
         if not len(varying):
             return None
         shares = self.num_messages <= 2 * MAX_ROWS_RESAMPLED  # all draws are then of the same messages
-        return Entropies(self.positions.take(rows, shares=shares), attributes[varying], names)
+        return EntropyTables(self.positions.take(rows, shares=shares), attributes[varying], names)
 
     def describe(self, partition: Partition) -> dict[str, object]:
         """Details of a score: positions and normalised conditional entropy of each attribute."""
@@ -298,7 +295,7 @@ def positions_of(partition: Partition, attribute: int) -> tuple[int, ...]:
     return tuple(position for position, owner in enumerate(partition) if owner == attribute)
 
 
-def exact_search(entropies: Entropies, weights: Floats) -> Partition:
+def exact_search(entropies: EntropyTables, weights: Floats) -> Partition:
     """The assignment with the lowest weighted sum of residuals among all num_attributes^num_positions.
 
     The residual of an attribute depends only on its own positions and never increases with more positions. So
@@ -330,7 +327,7 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
     return tuple(partition.tolist())
 
 
-def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
+def greedy_search(entropies: EntropyTables, weights: Floats) -> Partition:
     """The better of two local optima: assignments that no move of a single position improves.
 
     One search starts from the assignment of HCE, one from equal blocks (the first positions for the first attribute).
@@ -374,7 +371,7 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
     return min(improve(entropies.most_informative()), improve(blocks), key=cost)
 
 
-def entropies_or_reason(corpus: Corpus) -> Entropies | str:
+def entropies_or_reason(corpus: Corpus) -> EntropyTables | str:
     """The entropies of a corpus, or the reason why they are undefined."""
     attributes = attribute_columns_or_reason(corpus)
     if isinstance(attributes, str):
@@ -383,4 +380,102 @@ def entropies_or_reason(corpus: Corpus) -> Entropies | str:
     if not len(varying):
         return CONSTANT_ATTRIBUTES
     names = tuple(map(corpus.name_of_attribute, varying.tolist()))
-    return Entropies(position_columns(corpus), attributes[varying], names)
+    return EntropyTables(position_columns(corpus), attributes[varying], names)
+
+
+ATTRIBUTE_INFORMATION = Traits(
+    name="attribute_information",
+    about="mean share of an attribute that messages tell",
+    high="1 if messages tell every attribute; near 1 also as by chance where most messages occur once",
+    question="consistent",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size="plug-in information is too high in small corpora: a message that occurs once tells everything",
+    by_name_only=True,
+    details={
+        "bits": "bits of this attribute that messages tell",
+        "shares": "share of this attribute's entropy",
+        "sum_bits": "bits of all attributes, added",
+        "chao_shen": CORRECTED,
+    },
+)
+
+
+@metric(ATTRIBUTE_INFORMATION)
+def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
+    """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
+
+    The score is the mean over attributes of I(m; a) / H(a): 1 if messages tell all attributes, 0 if they tell none.
+    The details have I(m; a) in bits by attribute (`bits`), which shows the attributes that a language is about (as in
+    Dessì et al. 2019, arXiv 1911.01892), the same as shares of H(a) (`shares`), and all bits together (`sum_bits`).
+
+    Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
+    `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`). Their share of
+    an attribute may be below 0; only the mean over attributes is not, as each cut off at 0 would make the mean too
+    high. The null distribution (single messages exchanged) shows how much bias there is. Interval: see
+    `resampling.resample`.
+    Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
+    """
+    score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
+    attributes = attributes_or_reason(corpus)
+    if isinstance(attributes, str):
+        return [score(value=None, reason=attributes)]
+    varying = np.flatnonzero(np.ptp(attributes, axis=0))
+    if not len(varying):
+        return [score(value=None, reason=CONSTANT_ATTRIBUTES)]
+    message, attributes = row_labels(corpus.content()), attributes.T[varying]
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        return np.array([information(message[rows], attributes[:, partners])[1].mean()])
+
+    bits, of_entropy = information(message, attributes)
+    (found,) = resample(
+        statistic,
+        [float(of_entropy.mean())],
+        num_rows=len(message),
+        exchange=single_rows(len(message), message),
+        seed=options.seed,
+        work=10 * len(message) * len(varying),
+    )
+    names = list(map(corpus.name_of_attribute, varying.tolist()))
+    details = {
+        "bits": dict(zip(names, bits.tolist(), strict=True)),
+        "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
+        "sum_bits": float(bits.sum()),
+        "chao_shen": float(np.clip(information(message, attributes, chao_shen)[1].mean(), 0, 1)),
+    }
+    return [
+        score(
+            value=float(of_entropy.mean()),
+            ci95=found.ci95,
+            chance=found.chance,
+            details=details | found.details,
+        )
+    ]
+
+
+def information(
+    message: Ints, attributes: Ints, of: Callable[[Ints], float] = entropy
+) -> tuple[Floats, Floats]:
+    """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
+
+    Plug-in estimates are from 0 to H(a), but for rounding, which is cut off; others may be outside.
+
+    Args:
+        message: Codes of the messages from 0, (num_messages,).
+        attributes: Codes of the values from 0, (num_attributes, num_messages).
+        of: How entropies are estimated from counts: `entropy` or `chao_shen`.
+
+    Returns:
+        Two arrays (num_attributes,).
+    """
+    of_message = of(tally(message))
+    of_values = np.array([of(tally(values)) for values in attributes])
+    sizes = attributes.max(axis=1, initial=0) + 1
+    joint = [of(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
+    bits = of_message + of_values - np.array(joint)
+    if of is entropy:
+        bits = np.clip(bits, 0.0, of_values)
+    return bits, np.divide(bits, of_values, out=np.zeros_like(bits), where=of_values > 0)

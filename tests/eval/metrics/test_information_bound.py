@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from ecsuite.eval.efficiency import bound as bounds
-from ecsuite.eval.efficiency.bound import compute_bound, fit
-from ecsuite.eval.efficiency.information import accuracy, complexity, generalized_distance
-from ecsuite.eval.efficiency.kept_bounds import bound_of, kept_bound
-from ecsuite.eval.efficiency.rate_distortion import communicative_cost, rate_distortion
+from ecsuite.eval.metrics import information_bound as bounds
+from ecsuite.eval.metrics.information_bound import (
+    accuracy,
+    bound_of,
+    communicative_cost,
+    complexity,
+    compute_bound,
+    fit,
+    generalized_distance,
+    kept_bound,
+    rate_distortion,
+)
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Space
 

@@ -1,4 +1,4 @@
-"""Generalisation: how well agents understand each other about what was kept out of training."""
+"""Accuracies of agents: about held-out meanings, about objects of noise, and between agents that never met."""
 
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import of_guesses
+from ecsuite.eval.statistics.chance import Chance, of_guesses
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.eval.run_metrics.rounds import Rounds
+    from ecsuite.eval.run_metrics.noise_grid import Rounds
     from ecsuite.games.runs import Run
 
 GENERALISATION = Traits(
@@ -46,7 +47,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
 
     Undefined if nothing was held out.
     """
-    from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, played
+    from ecsuite.eval.run_metrics.noise_grid import HELD_OUT, TRAINED, played
     from ecsuite.games.worlds.splits import RARE
 
     evaluation = run.experiment.evaluation
@@ -100,3 +101,88 @@ def _by_meaning(rounds: "Rounds", chosen: NDArray[np.bool_]) -> list[float]:
     meaning = meaning.ravel()
     means: list[float] = (np.bincount(meaning, rounds.accuracy[chosen]) / np.bincount(meaning)).tolist()
     return means
+
+
+NOISE_OBJECTS = Traits(
+    name="noise_objects",
+    about="accuracy about objects of noise (a control)",
+    high="above chance: agents speak of single pixels or features; as by chance: of what objects have in common",
+    question="agents",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    needs=("agents",),
+)
+
+
+@metric(NOISE_OBJECTS)
+def noise_objects(run: "Run", options: Options) -> list[Score]:
+    """Accuracy in rounds of evaluation about images or vectors of noise, in the place of the objects of the world.
+
+    Bouchacourt & Baroni (2018, section 4), https://arxiv.org/abs/1808.10696: agents that understand each other about
+    noise speak of single pixels or features, and not of what objects have in common. The score is the mean over the
+    rounds of validation with Student's 95 % interval over rounds, those of a batch sharing objects; of a society, over
+    all pairs that meet, too. The details have the accuracy about the objects of the world (`accuracy`) and the chance
+    level.
+
+    Undefined where agents see attribute values instead of images or features.
+    """
+    from ecsuite.eval.run_metrics.noise_grid import played
+    from ecsuite.games.noise_objects import with_noise_objects
+
+    evaluation = run.experiment.evaluation
+    score = unscored(NOISE_OBJECTS, task=run.experiment.task.kind, mode=evaluation.mode)
+    world = run.pair.world
+    try:
+        noisy = with_noise_objects(world)
+    except ConfigError:
+        return [
+            score(value=None, reason="the objects of this world are attribute values, no images or features")
+        ]
+    rounds = played(run, [(noisy, "valid")]).accuracy.tolist()
+    value, half_width = mean_and_half_width(rounds)
+    chance = of_guesses(run.players.chance()["accuracy"], rounds)
+    details = {"accuracy": float(played(run, [(world, "valid")]).accuracy.mean())}
+    return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
+
+
+CROSS_PLAY = Traits(
+    name="cross_play",
+    about="accuracy of pairs that never met",
+    high="as high as that of pairs that met: one language for all; as by chance also for renamed symbols",
+    question="agents",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    needs=("agents",),
+)
+
+
+@metric(CROSS_PLAY)
+def cross_play(run: "Run", options: Options) -> list[Score]:
+    """Accuracy of the pairs of a society that never met in training, without learning (zero-shot).
+
+    The score is the mean over these pairs. They share agents, so its 95 % interval is from a jackknife over agents, see
+    `crossed_means.crossed_mean`. The details have the mean over pairs that met (`met`), and the accuracy of every
+    sender (rows) with every receiver (`matrix`). `ecsuite cross-play` does the same for agents of several runs.
+
+    Undefined if all pairs met.
+    """
+    from ecsuite.eval.run_metrics.pairings import every_pairing
+
+    evaluation = run.experiment.evaluation
+    score = unscored(CROSS_PLAY, task=run.experiment.task.kind, mode=evaluation.mode)
+    pairings = every_pairing([run])
+    strangers = pairings.where("strangers")
+    if not strangers.any():
+        return [score(value=None, reason="every sender met every receiver")]
+    found = pairings.mean("strangers")
+    details = {
+        "met": float(pairings.accuracy[pairings.where("met")].mean()),
+        "pairs": int(strangers.sum()),
+        "matrix": pairings.accuracy.tolist(),
+    }
+    chance = Chance(kind="constant", level=pairings.chance, error=found.error, freedom=found.freedom)
+    ci95 = clipped(found.mean, found.half_width, 0.0, 1.0)
+    return [score(value=found.mean, ci95=ci95, chance=chance, details=details)]

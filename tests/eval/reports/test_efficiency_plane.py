@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from ecsuite.eval.efficiency import bound as bounds
-from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.html_report.galleries import plane_galleries
+from ecsuite.eval.metrics import information_bound as bounds
+from ecsuite.eval.metrics.information_bound import bound_of
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.runtime.errors import ConfigError

@@ -9,21 +9,27 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
-from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.metrics.traits import traits_in
+from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
 
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
@@ -33,21 +39,25 @@ SECONDS = 0.2
 """Between two looks for a request to stop, while other processes compute."""
 
 
-def computed(
+def compute_parallel(
     metrics: Mapping[str, Metric],
     corpus: Corpus,
     options: Options,
     *,
+    run: "Run | None" = None,
+    runner: Runner | None = None,
     num_processes: int = 1,
     load: Callable[[str], Metric] | None = None,
     alone: frozenset[str] = frozenset(),
 ) -> Iterator[list[Score]]:
-    """The scores of each metric, in their order; progress is told of between metrics.
+    """The scores of each metric, in their order; progress is reported between metrics.
 
     Args:
         metrics: By name, the fastest first.
         corpus: What to score.
         options: Of the metrics.
+        run: The run whose corpus it is, for metrics that ask its agents, which are among those `alone`.
+        runner: Runs jobs of metrics, reports progress, and says when to stop.
         num_processes: Most processes, with this one.
         load: A function of a module, which gives a metric by its name in another process; None: there is no other.
         alone: Metrics that only this process computes: those that start processes, and those of users, which it alone
@@ -57,22 +67,26 @@ def computed(
         KeyboardInterrupt, SystemExit: If the runner is asked to stop.
     """
     found: dict[str, list[Score]] = {}
+    runner = runner or Runner()
 
     def look_at_requests(now: str) -> None:
-        request = options.runner.should_stop()
+        request = runner.should_stop()
         if request is not None:
             end_as_requested(request)
-        options.progress(now, len(found), len(metrics))
+        runner.progress(now, len(found), len(metrics))
 
     def compute(name: str) -> list[Score]:
         look_at_requests(name)
-        if any(each.keeps_work for each in traits_in(metrics[name])):
-            return metrics[name](corpus, options)
-        with ending_at_once():
-            if name in alone:
-                return metrics[name](corpus, options)
-            with one_thread.limit(limits=1, user_api="blas"):  # the last bits of sums depend on it
-                return metrics[name](corpus, options)
+        metric, traits = metrics[name], metrics[name].shared
+        with ExitStack() as around:
+            if not traits.keeps_work:
+                around.enter_context(ending_at_once())
+                if name not in alone:  # the last bits of sums depend on it
+                    around.enter_context(one_thread.limit(limits=1, user_api="blas"))
+            if traits.needs_agents:
+                return metric(run, options, runner=runner)
+            own = replace(options, run=run) if traits.asks_agents else options
+            return by_speaker(metric, corpus, own, runner=runner)
 
     one_thread = _libraries(len(sys.modules))
     groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
@@ -112,7 +126,7 @@ def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
     """The names of metrics, those together that share work."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, metric in metrics.items():
-        shares = next((each.shares for each in traits_in(metric) if each.shares), name)
+        shares = next((each.shares for each in metric.traits if each.shares), name)
         groups[shares] = (*groups.get(shares, ()), name)
     return list(groups.values())
 
@@ -165,11 +179,10 @@ class _Helpers:
         self.work = _Work(context, groups)
         self.connections: list[Connection] = []
         self.processes = []
-        plain = {each.name: getattr(options, each.name) for each in fields(Options) if each.name != "runner"}
         for _ in range(number):
             ours, theirs = context.Pipe()
             process = context.Process(
-                target=_serve, args=(theirs, self.work, load, corpus, plain), daemon=True
+                target=_serve, args=(theirs, self.work, load, corpus, options), daemon=True
             )
             with environment(WORKER_ENVIRONMENT):
                 process.start()
@@ -209,7 +222,7 @@ def _serve(
     work: _Work,
     load: Callable[[str], Metric],
     corpus: Corpus,
-    options: dict[str, Any],
+    options: Options,
 ) -> None:
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
@@ -217,7 +230,7 @@ def _serve(
     with one_thread, corpus_cache(corpus):
         for name in work.from_last():
             try:
-                scores = load(name)(corpus, Options(**options))
+                scores = by_speaker(load(name), corpus, options)
             except Exception:
                 break  # the other process computes it again, and fails in the same way
             connection.send((name, scores))

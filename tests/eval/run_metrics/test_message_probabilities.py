@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.metrics import message_probabilities
-from ecsuite.eval.metrics.message_probabilities import said_by
+from ecsuite.eval.metrics import agent_answers as message_probabilities
+from ecsuite.eval.metrics.agent_answers import said_by
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.world_making import make_world
