@@ -66,7 +66,7 @@ class Occurrences:
         return csr_array((self.count, self.kind, starts), shape=(len(self.per_row), len(self.ids)))
 
     def once(self) -> Self:
-        """The same with each type counted once per sample."""
+        """Counts with each type counted once per sample."""
         return replace(
             self, count=np.ones_like(self.count), per_row=np.bincount(self.row, minlength=len(self.per_row))
         )
@@ -81,7 +81,7 @@ class Occurrences:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Units:
+class WordPhrases:
     """Words with the phrases of their messages; equal ones are joined, or each is that of one message."""
 
     word: Ints
@@ -124,7 +124,7 @@ class Incidence:
         self.concepts[place, phrases.row] = phrases.kind
         widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs of a mean message
         self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
-        self._all_joined: Units | None = None
+        self._all_joined: WordPhrases | None = None
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
     @cached_property
@@ -152,12 +152,12 @@ class Incidence:
         """Number of pairs of a word and a concept, or none."""
         return self.num_words * (self.num_concepts + 1)
 
-    def cells(self, units: Units) -> list[Ints]:
+    def cells(self, units: WordPhrases) -> list[Ints]:
         """The cells of units with their first, second, … concept: word * (num_concepts + 1) + concept."""
         base = units.word * (self.num_concepts + 1)
         return [base + concept.take(units.phrase) for concept in self.concepts]
 
-    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterable[Units]:
+    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterable[WordPhrases]:
         """The words of the messages of `rows` with the phrases of `partners`, some at a time.
 
         Args:
@@ -178,7 +178,7 @@ class Incidence:
         blocks = _Blocks(lambda: self._blocks(rows, self.phrase[partners]))
         return blocks if self._words is None else tuple(blocks)
 
-    def _joined(self, rows: Ints, partners: Ints) -> Units:
+    def _joined(self, rows: Ints, partners: Ints) -> WordPhrases:
         size = self.num_words * self.num_phrases
         tokens, repeated = np.zeros(size, np.int64), [np.zeros(0, np.int64)]
         for codes, is_first in self._tokens(rows, self.phrase[partners]):
@@ -186,7 +186,7 @@ class Incidence:
             repeated += [] if is_first is None else [codes[~is_first]]
         messages = tokens - np.bincount(np.concatenate(repeated), minlength=size)
         there = np.flatnonzero(messages)
-        return Units(
+        return WordPhrases(
             word=there // self.num_phrases,
             phrase=there % self.num_phrases,
             messages=messages[there],
@@ -213,33 +213,37 @@ class Incidence:
             is_first = are_first(some, row)
             yield codes, None if is_first.all() else is_first
 
-    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[Units]:
+    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[WordPhrases]:
         """The words of some messages, which are not joined."""
         if self._words is not None:
             words = self._words
             if len(rows) == self.num_rows:
-                yield Units(word=words.kind, phrase=phrase[words.row], messages=None, tokens=words.count)
+                yield WordPhrases(
+                    word=words.kind, phrase=phrase[words.row], messages=None, tokens=words.count
+                )
                 return
             phrase_of = np.full(self.num_rows, -1)
             phrase_of[rows] = phrase
             paired = phrase_of[words.row]
             used = np.flatnonzero(paired >= 0)
-            yield Units(word=words.kind[used], phrase=paired[used], messages=None, tokens=words.count[used])
+            yield WordPhrases(
+                word=words.kind[used], phrase=paired[used], messages=None, tokens=words.count[used]
+            )
             return
         for start in range(0, len(rows), self._size):
             block = slice(start, start + self._size)
             row, kind, count = _counted_words(self._content.take(rows[block]), self.num_words)
-            yield Units(word=kind, phrase=phrase[block][row], messages=None, tokens=count)
+            yield WordPhrases(word=kind, phrase=phrase[block][row], messages=None, tokens=count)
 
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """What a function makes, each time that it is gone through."""
+    """An iterable that calls a function each time that it is iterated."""
 
-    make: Callable[[], Iterator[Units]]
+    make: Callable[[], Iterator[WordPhrases]]
     """The function."""
 
-    def __iter__(self) -> Iterator[Units]:
+    def __iter__(self) -> Iterator[WordPhrases]:
         """Make them."""
         return self.make()
 

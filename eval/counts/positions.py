@@ -43,7 +43,7 @@ def attributes_or_reason(corpus: Corpus) -> Ints | str:
 
 
 def attribute_columns_or_reason(corpus: Corpus) -> NDArray[np.integer[Any]] | str:
-    """The same in the smallest type, so not to be calculated with, shape (num_attributes, num_messages)."""
+    """`attributes_or_reason` in the smallest type, not to be calculated with, shape (num_attributes, num_messages)."""
     if corpus.meanings is None:
         return corpus.why_no_meanings
     columns = narrow_attributes(corpus)
@@ -83,7 +83,7 @@ class Positions:
         self._bits: dict[tuple[int, ...], float] = {}
 
     def take(self, rows: Ints, *, shares: bool) -> "Positions":
-        """Those of some messages, by their ascending rows; with `shares`, their codes are taken from those of all."""
+        """Positions of some messages, by their ascending rows; with `shares`, their codes are from those of all."""
         if len(rows) == self.num_messages:
             return self
         return Positions(np.take(self.columns, rows, axis=1), self if shares else None, rows)

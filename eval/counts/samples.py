@@ -23,7 +23,7 @@ from ecsuite.runtime.ragged import Ragged
 ROWS = 1 << 18
 """Samples of a part."""
 FEW_ROWS = 1 << 14
-"""The same where nothing of the size of a table is made of each part: these fit the cache."""
+"""Samples of a part without a table of its own: they fit the cache."""
 _MAX_TABLE = 1 << 22
 """Entries of a table of words and phrases; with more, each sample's phrase is counted for itself."""
 
@@ -163,7 +163,7 @@ class Samples:
         return found[0], found[-1]
 
     def understood(self, word: Ints, concept: Ints) -> tuple[NDArray[np.integer[Any]], Ints]:
-        """Where matched words are in samples with their concepts.
+        """Occurrences of matched words in samples with their concepts.
 
         Args:
             word: Words, each once, shape (num_pairs,).

@@ -38,7 +38,7 @@ class Objects:
     features: Tensor
     """As the agents get them, (num_objects, *object_shape)."""
     meanings: NDArray[np.generic]
-    """What the world says of them, (num_objects, num_attributes)."""
+    """Their description by the world, (num_objects, num_attributes)."""
 
 
 def objects_of(world: World, most: int, seed: int) -> Objects | None:
@@ -127,13 +127,13 @@ class Said:
     """Messages about meanings, each with its weight: probabilities, or 1 of one that was drawn."""
 
     meanings: NDArray[Any]
-    """What each is about, as the corpus has it, (num_rows, width)."""
+    """The meaning of each, as the corpus has it, (num_rows, width)."""
     words: Ints
     """The message, from 0, (num_rows,)."""
     weights: Floats
     """(num_rows,)."""
     speakers: Ints
-    """Who says it, (num_rows,)."""
+    """The speaker of each, (num_rows,)."""
     num_drawn: int | None
     """Messages that were drawn of each speaker for each meaning; None: weights are probabilities."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Incidence, Units, incidence_of
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Incidence, WordPhrases, incidence_of
 from ecsuite.eval.counts.counting import concept_sets, halved, has_attributes, message_labels, row_labels
 from ecsuite.eval.counts.exchange import meaning_labels, of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
@@ -111,7 +111,7 @@ def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
 
 @cached_per_corpus
 def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | None]:
-    """What defines a meaning, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
+    """The type of meanings, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
 
     The labels are as those of `message_labels`.
     """
@@ -409,7 +409,7 @@ def assigned(
 
 
 def _assign(
-    units: Units, incidence: Incidence, association: Callable[[Ints], Floats] | None, found: Cells
+    units: WordPhrases, incidence: Incidence, association: Callable[[Ints], Floats] | None, found: Cells
 ) -> bool:
     """Divide words over concepts, and add them there; whether all shares, and so their sums, are exact."""
     cells = incidence.cells(units)
@@ -430,7 +430,9 @@ def _assign(
     return is_exact
 
 
-def _association(incidence: Incidence, every: Iterable[Units], partners: Ints) -> Callable[[Ints], Floats]:
+def _association(
+    incidence: Incidence, every: Iterable[WordPhrases], partners: Ints
+) -> Callable[[Ints], Floats]:
     """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
 
     As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.

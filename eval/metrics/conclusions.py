@@ -1,4 +1,8 @@
-"""What an XferBench score can't tell: docs/evidence/mini.md has the figures."""
+"""Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
+
+The thresholds of all conclusions are here, but for those of messages, which are traits of scores; and the limits of
+XferBench scores, whose figures are in docs/evidence/mini.md.
+"""
 
 import math
 import re
@@ -17,8 +21,8 @@ _LIMITS = {
     "mini": "mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)",
     "mini-3m": "mini-3m ranks games roughly (rho 0.7), by several seeds; surer: danish (GPU)",
 }
-"""By preset. Spearman's correlation of `mini` with published scores is 0.91 over 17 sources, and -0.14 within games;
-that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench finds
+"""Limit by preset. Spearman's correlation of `mini` with published scores is 0.91 over 17 sources, and -0.14 within
+games; that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench finds
 R² = 0.99 between `danish` and all ten languages."""
 PASSES_RATIO = 1.02
 """How many times as often a model may read one corpus in an epoch as another, for their scores to be compared. Where
@@ -62,10 +66,10 @@ Relation = Literal["above", "below", "equal", "unknown"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """What a score says, and how it is to be read."""
+    """The conclusion on a score: question, direction, and relation to chance."""
 
     question: Question
-    """What it answers."""
+    """The question that the score answers."""
     direction: Direction | None
     """Which way is better; None: neither."""
     relation: Relation | None
@@ -78,7 +82,7 @@ class Conclusion:
     """The conclusion in plain words; empty without one."""
 
     def to_json(self) -> dict[str, Any]:
-        """What the scorecard adds to a score, JSON-ready."""
+        """The keys that a scorecard adds to a score, JSON-ready."""
         return {
             "question": self.question,
             "direction": self.direction,
@@ -208,7 +212,7 @@ def _is_as_shuffles(chance: Chance, value: float) -> bool:
 
 
 def place_of(score: Score) -> str:
-    """Where an XferBench score lies between the reference scores of its preset; empty if there are none.
+    """The rank of an XferBench score among the reference scores of its preset; empty if there are none.
 
     The references are read once in an epoch. A corpus that is read more often is not placed, because repetition alone
     moves a score past them (docs/evidence/mini.md).

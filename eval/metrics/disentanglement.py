@@ -104,7 +104,7 @@ class Variables:
     """Variables of messages."""
 
     name: str
-    """What each variable is of."""
+    """The kind of variables: `position` or `symbol`."""
     observe: Callable[[Ragged], Observed]
     """Observes those of some messages."""
     numbers: Callable[[int, int], tuple[int, int]]

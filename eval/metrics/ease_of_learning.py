@@ -23,7 +23,7 @@ NUM_SEEDS = 5
 TARGET = 0.9
 """Share of attribute values, or of symbols, until which updates are counted."""
 MAX_MESSAGES = 10_000
-"""Of a larger corpus, so many messages are learnt, drawn at random."""
+"""Most messages that are learnt; of a larger corpus, they are drawn at random."""
 MAX_LENGTH = 100
 """Symbols of a message beyond which an agent is not trained: it would take minutes."""
 MAX_WIDTH = 4096

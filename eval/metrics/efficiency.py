@@ -32,9 +32,9 @@ MOST_UNEQUAL = {"complexity": 1.1}
 Of 800 random languages of 108 messages about 9 meanings, whose messages follow needs of one to two, p was below .05 in
 13 % (complexity), 5.0 %, 5.9 % and 4.3 % (the others); of one to 1.1 in 5.6 % (complexity) and 4.9 to 5.5 %."""
 NO_CHANCE = "no chance level: meanings that are needed more often have more messages, and are not exchanged"
-"""What is said of a language whose rows can't be exchanged."""
+"""Note for a language whose rows can't be exchanged."""
 EXACT = "exact"
-"""What a signature says of probabilities that are those of all messages."""
+"""Value in a signature for the probabilities of all messages."""
 FEW_SPEAKERS = 3
 """From so many speakers on, the interval is that of drawing speakers."""
 
@@ -196,13 +196,13 @@ class _Language:
     num_meanings: int
     num_words: int
     speakers: Any = None
-    """Who says each, (num_messages,); None: nobody knows."""
+    """Speaker of each, (num_messages,); None: unknown."""
     weights: Floats | None = None
-    """Of each, (num_messages,); None: 1."""
+    """Weight of each, (num_messages,); None: 1."""
     source: str = ""
-    """What a signature says of the sender's probabilities; empty: these are counts."""
+    """Value in a signature for the sender's probabilities; empty: these are counts."""
     about: str = "of counts of the corpus"
-    """The same in words."""
+    """`source` in words."""
 
     @property
     def is_exact(self) -> bool:
@@ -210,7 +210,7 @@ class _Language:
         return self.source == EXACT
 
     def counts(self, rows: Ints) -> Floats:
-        """Of the messages of these rows, (num_meanings, num_words)."""
+        """Counts of the messages of these rows, (num_meanings, num_words)."""
         weights = None if self.weights is None else self.weights[rows]
         cells = self.num_meanings * self.num_words
         counts = np.bincount(self.codes[rows], weights, minlength=cells)

@@ -109,7 +109,7 @@ class InformationBound:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fit:
-    """Where a language is, beside the bound."""
+    """Position of a language relative to the bound."""
 
     complexity: float
     """I(M; W) in bits."""
@@ -217,7 +217,7 @@ def _merged(space: Space, encoder: Floats) -> Floats:
 
 
 VERSION = f"{NUM_BETAS} {MOST_BETA} {LEAST_BETA} {PRECISION:g}"
-"""What a bound depends on beside its space."""
+"""Further dependencies of a bound, in addition to its space."""
 
 
 def bound_of(

@@ -26,9 +26,9 @@ from ecsuite.runtime.ragged import Ragged
 
 Message = tuple[int, ...]
 MAX_MEANINGS = 500
-"""Of more meanings that both say, so many are compared, drawn at random."""
+"""Most meanings of both that are compared; of more, they are drawn at random."""
 MAX_PAIRS = 66
-"""Of more pairs of speakers, so many are compared, drawn at random: all of 12 speakers."""
+"""Most pairs of speakers that are compared, all of 12 speakers; of more, they are drawn at random."""
 NUM_PERMUTATIONS = 100
 """Permutations of the meanings of one of two speakers."""
 
@@ -147,7 +147,7 @@ def joined(first: Corpus, second: Corpus) -> Corpus:
 
 
 def _keys(corpus: Corpus) -> list[Any] | None:
-    """What each message is about, the same in every corpus: values of attributes, or names of concepts."""
+    """The meaning of each message, equal across corpora: values of attributes, or names of concepts."""
     if corpus.meanings is not None:
         return [tuple(row) for row in flat(corpus.meanings).tolist()]
     if corpus.concepts is None:
@@ -293,7 +293,7 @@ DISTINCT_MESSAGES = replace(
 
 @metric(SIMILARITY_WITHIN, SIMILARITY_BETWEEN, SURVIVAL, DISTINCT_MESSAGES)
 def contact(corpus: Corpus, options: Options) -> list[Score]:
-    """What becomes of the languages of communities that meet (Graesser et al. 2019).
+    """Languages of communities in contact (Graesser et al. 2019).
 
     The similarity of two speakers is 1 minus the edit distance of their messages about a meaning, divided by the longer
     length, mean over meanings; `similarity_within` is that of pairs of one community, `similarity_between` of two.
@@ -346,7 +346,7 @@ def contact(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
-    """What a speaker said before contact, by meaning; empty where the corpus does not say it."""
+    """Messages of a speaker before contact, by meaning; empty where the corpus does not say it."""
     if BEFORE not in corpus.columns:
         return {}
     texts = corpus.columns[BEFORE]

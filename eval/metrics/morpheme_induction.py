@@ -36,7 +36,7 @@ class MorphemeUnits:
     is_alive: NDArray[np.bool_] = field(init=False)
     """Whether it is still there."""
     starts: Ints = field(init=False)
-    """Where the occurrences of each message begin, (num_rows + 1,)."""
+    """Index of the first occurrence of each message, (num_rows + 1,)."""
     by_unit: list[Ints] = field(init=False)
     """The occurrences of each unit."""
 
@@ -59,7 +59,7 @@ class MorphemeUnits:
         )
 
     def left(self, is_left: NDArray[np.bool_], whole: Ints, *, recurring: bool = True) -> "MorphemeUnits":
-        """What is left: occurrences whose parts are, of units that still occur with two different whole meanings.
+        """Occurrences whose parts are left, of units that still occur with two different whole meanings.
 
         Args:
             is_left: Of each symbol or concept of all messages.
@@ -201,7 +201,7 @@ _ROUNDING = 1e-9
 FALSE_SHARE = 0.2
 """Most pairs that chance makes, as a share of those that are selected from."""
 _KEPT = 0.7
-"""Where a smaller share of pairs can still be selected, the others are left out, which saves time."""
+"""If a smaller share of pairs can still be selected, the others are left out, which saves time."""
 _LOOKED_AT = 100
 """Pairs that chance makes of which weights are kept, about; lower ones are not looked at, which saves time."""
 
@@ -229,7 +229,7 @@ class MorphemeInventory:
     of_symbol: Ints
     """The morpheme that each symbol belongs to; -1 if none, (num_symbols,)."""
     of_concept: Ints
-    """The same of each concept of the meanings, (num_concepts,)."""
+    """Morpheme of each concept of the meanings, (num_concepts,)."""
     least_weight: float
     """The least weight that pairs had to have, in bits; without morphemes the highest that chance reached."""
     p_value: float

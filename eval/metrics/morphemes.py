@@ -33,7 +33,7 @@ from ecsuite.runtime.ragged import Ragged
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
 MAX_MESSAGES = 20_000
-"""Of a larger corpus, so many messages are searched, drawn at random: pairs take memory."""
+"""Most messages that are searched, as pairs take memory; of a larger corpus, they are drawn at random."""
 MOST_MESSAGES = 2000
 """Messages that `csar` takes; of more, pairs that occur once are too many."""
 MOST_MEANINGS, MOST_MEANINGS_OF_ALL = 10_000_000, 1_000_000
@@ -156,7 +156,7 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
 
 
 class _Said:
-    """What a corpus says of which concepts, with symbols that are numbered whatever they are called.
+    """Messages and concepts of a corpus, with symbols that are numbered whatever they are called.
 
     Messages are in the order of what they are about and say, so that another order of the corpus changes nothing.
     """

@@ -43,7 +43,7 @@ from ecsuite.eval.statistics.contingency import (
     renumbered,
 )
 from ecsuite.eval.statistics.estimates import ALPHA, normal_quantile
-from ecsuite.eval.statistics.pair_correlation import MeaningPairs, Pairs
+from ecsuite.eval.statistics.pair_correlation import MeaningPairs, RowPairs
 from ecsuite.eval.statistics.resampling import Exchange, half_sample, jackknife_interval, num_draws
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 from ecsuite.runtime.ragged import Ragged
@@ -52,7 +52,7 @@ Distance = Callable[[Ints, Ints], Floats]
 """Maps left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""
 
 Divisor = Literal["mean", "larger", "none"]
-"""What numbers of edits are divided by."""
+"""Divisor of numbers of edits."""
 
 _BLOCK = 4_096
 """Pairs of feature vectors compared at a time, to limit memory."""
@@ -153,7 +153,7 @@ def position_distance(rows: Ragged) -> Distance:
 
 
 def distinct_sets(rows: Ragged) -> Ragged:
-    """What occurs in each row, as ascending ids from 0 without repetition."""
+    """The values of each row, as ascending ids from 0 without repetition."""
     dense, ids = rows.reindexed()
     keys = np.unique(row_of(dense) * max(1, len(ids)) + dense.values)
     lengths = np.bincount(keys // max(1, len(ids)), minlength=len(rows))
@@ -237,14 +237,14 @@ OWN = "./mine.py:my_distance"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopsimOptions:
-    """What topographic similarity compares, and how."""
+    """Distances that topographic similarity compares, and their correlation."""
 
     meaning_distance: Annotated[str, Meta(description=f"{', '.join(OF_MEANINGS)}, or {OWN}")] = "auto"
-    """Of two meanings; auto: hamming of attribute values, cosine of features, jaccard of sets of concepts."""
+    """Distance of two meanings; auto: hamming of attribute values, cosine of features, jaccard of sets of concepts."""
     message_distance: Annotated[str, Meta(description=f"{', '.join(OF_MESSAGES)}, or {OWN}")] = "edit/mean"
-    """Of two messages without EOS; edits are divided by the mean or the larger one of the two lengths, or not."""
+    """Distance of two messages without EOS; edits are divided by the mean or the larger of the two lengths, or not."""
     correlation: Literal["spearman", "pearson"] = "spearman"
-    """Of both distances, over pairs of messages."""
+    """Correlation of both distances, over pairs of messages."""
     attribute: Annotated[int, Meta(ge=0)] | Literal["each"] | None = None
     """The meaning distance is of this attribute alone, from 0; each: a score of every attribute."""
     given: Literal["nothing", "length", "attributes", "both"] = "nothing"
@@ -260,7 +260,7 @@ class TopsimOptions:
             raise ConfigError(f"given: {self.given} needs attribute=0, or attribute=each")
 
     def settings(self, meaning: str) -> dict[str, Any]:
-        """What is in the signature, `meaning` being the name of the meaning distance; more only where it is unusual."""
+        """Settings in the signature, `meaning` being the name of the meaning distance; more only if it is unusual."""
         own = [each for each in (self.message_distance, self.meaning_distance) if own_code.is_foreign(each)]
         return {
             "dist": EDITS.get(self.message_distance, (_name_without_file(self.message_distance),))[0],
@@ -287,7 +287,7 @@ def _name_without_file(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DistanceSpec:
-    """What is compared of a corpus."""
+    """Distances of a corpus that are compared, or the reason for having none."""
 
     meaning: str
     """The name of the meaning distance in signatures; `none` if there is none."""
@@ -307,12 +307,12 @@ class DistanceSpec:
     """Whether ranks are correlated."""
 
     def distances(self, left: Ints, right: Ints) -> list[Floats | None]:
-        """Of pairs of messages, (num_pairs,) each: between messages, between meanings, and those held fixed."""
+        """Distances of pairs, (num_pairs,) each: between messages, between meanings, and those held fixed."""
         compared = (self.messages, self.meanings, self.lengths, self.others)
         return [None if each is None else each(left, right) for each in compared]
 
     def standard(
-        self, pairs: Pairs, distances: Sequence[Floats | None]
+        self, pairs: RowPairs, distances: Sequence[Floats | None]
     ) -> tuple[Floats, Floats, Floats | None]:
         """Correlated distances, with mean 0 and variance 1; NaN if what is held fixed determines it.
 
@@ -543,12 +543,12 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     exchange = _exchange(corpus, compared)
     rows = np.arange(num_rows)
     if groups is not None:
-        rows, pairs = first_rows(groups, num_labels(groups)), Pairs.of_groups(np.bincount(groups))
+        rows, pairs = first_rows(groups, num_labels(groups)), RowPairs.of_groups(np.bincount(groups))
     elif is_drawn:
         rows = sorted_rows(corpus, exchange)
-        pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, np.random.default_rng(options.seed))
+        pairs = RowPairs.drawn(num_rows, NUM_SAMPLED_PAIRS, np.random.default_rng(options.seed))
     else:
-        pairs = Pairs.all_of(num_rows)
+        pairs = RowPairs.all_of(num_rows)
     distances = compared.distances(rows[pairs.left], rows[pairs.right])
     for between, what in zip(distances, ("messages", "meanings"), strict=False):
         if between is not None and np.ptp(between) == 0:
@@ -564,7 +564,10 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     by_meaning = MeaningPairs(pairs, exchange.of_row[rows], num_meanings, x, y, fixed)
     permuted, exchanged, reference = by_meaning, exchange, value
     if is_drawn:
-        some, every = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]], Pairs.all_of(NUM_ROWS_ALL_PAIRS)
+        some, every = (
+            rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]],
+            RowPairs.all_of(NUM_ROWS_ALL_PAIRS),
+        )
         exchanged = exchange.take(some)
         of_some = compared.distances(some[every.left], some[every.right])
         if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):

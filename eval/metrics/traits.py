@@ -39,9 +39,9 @@ Question = Literal[
     "other",
     "sizes",
 ]
-"""What a score answers."""
+"""The question that a score answers."""
 Need = Literal["meanings", "attributes", "concepts", "speakers", "agents"]
-"""What a corpus must have. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
+"""Requirement on a corpus. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
 values; `speakers` are several in one corpus, which is then scored as a whole; of `agents` is a metric that is called
 with a run."""
 Reference = Literal["shuffled meanings", "shuffled symbols", "theory", "training", "guesses"]
@@ -61,7 +61,7 @@ QUESTIONS: Mapping[Question, str] = {
     "other": "Further scores",
     "sizes": "Sizes and entropies",
 }
-"""What scores are grouped by, in the order of tables."""
+"""Headings of scores by question, in the order of tables."""
 
 FEW_MESSAGES = 200
 """With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
@@ -75,7 +75,7 @@ CORRECTED = "with entropies less biased in small corpora (Chao and Shen 2003)"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Traits:
-    """What is known of a score before it is computed."""
+    """Metadata of a score that are known before it is computed."""
 
     name: str = ""
     """The name of the score; empty: that of the function."""
@@ -84,9 +84,9 @@ class Traits:
     title: str = ""
     """The name spelt out, where it is short for something."""
     high: str = ""
-    """What is a high value, and what a low one, in words."""
+    """Interpretation of a high value, and of a low one, in words."""
     question: Question = "other"
-    """What it answers."""
+    """The question that it answers."""
     direction: Direction | None = None
     """Which way is better; None: neither."""
     version: int = 1
@@ -94,18 +94,18 @@ class Traits:
     bounds: tuple[float, float] | None = None
     """The range of the values, which `ecsuite check` tries; None: none is declared."""
     chance: Reference | None = None
-    """What its chance level is that of; None: it has none."""
+    """Source of its chance level; None: it has none."""
     draws: bool = True
     """Whether something is drawn at random, so that `--seed` is read."""
     needs: tuple[Need, ...] = ()
-    """What a corpus must have for a value."""
+    """Requirements on a corpus for a value."""
     least_messages: int = FEW_MESSAGES
     """With fewer messages, no difference from chance says nothing (benchmarks/corpus_size.py)."""
     depends_on_size: str | None = None
     """Why corpora of another number of messages have another value, in words: the number is then in the signature.
     None: it estimates the same value from any number."""
     most_messages: int | None = None
-    """Of a larger corpus so many messages are drawn; None: all are read."""
+    """Messages that are drawn of a larger corpus; None: all are read."""
     trains: bool = False
     """Whether it trains models."""
     asks_agents: bool = False
@@ -113,7 +113,7 @@ class Traits:
     by_name_only: bool = False
     """Whether it is computed only if it is named. So are all that train and all that ask agents."""
     shares: str = ""
-    """What it computes that others do too: one process computes all that share it, once."""
+    """Work in common with other metrics: one process computes all that share it, once."""
     pools_speakers: bool = False
     """Whether the messages of all speakers are one language; otherwise each speaker's is scored, and the mean taken."""
     keeps_work: bool = False
@@ -141,7 +141,7 @@ class Traits:
         return self.trains or self.by_name_only or self.needs_agents
 
     def described(self) -> dict[str, Any]:
-        """What `ecsuite list metric` says of a score, JSON-ready."""
+        """The description of a score in `ecsuite list metric`, JSON-ready."""
         names = ("name", "about", "title", "high", "direction", "version", "bounds", "chance", "needs")
         more = ("least_messages", "depends_on_size", "trains", "details")
         known = {name: getattr(self, name) for name in (*names, *more)}

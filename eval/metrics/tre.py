@@ -232,7 +232,7 @@ Flags = NDArray[np.bool_]
 NUM_TOGETHER = 64
 """Targets that are computed together: more would not fit the processor's cache."""
 MAX_STEPS = 40
-"""Of the interior point method; most targets need 4 to 9."""
+"""Most steps of the interior point method; most targets need 4 to 9."""
 TOLERANCE = 1e-9
 """Largest difference between an error and what is shown to be below it, relative to 1 and the target's sum."""
 STEP = 0.9995
@@ -273,7 +273,7 @@ def least_absolute_errors(design: Floats, targets: Floats, is_used: Flags | None
 
 
 def simplex_error(design: Floats, target: Floats) -> float:
-    """The same of one target by simplex, from the dual linear programme: max y·t over t in [-1, 1] with X't = 0."""
+    """The error of one target by simplex, from the dual linear programme: max y·t over t in [-1, 1] with X't = 0."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # a tenth of a second, and hardly ever needed
 
     found = milp(-target, constraints=LinearConstraint(design.T, 0, 0), bounds=Bounds(-1, 1))
@@ -361,7 +361,7 @@ class _Interior:
         return self.found
 
     def _gap(self, above: Floats, below: Floats, signs: Floats) -> Floats:
-        """What the objectives still differ by."""
+        """Difference of the two objectives."""
         return np.asarray(((above * (1 - signs) + below * (1 + signs)) * self.is_used).sum(1))
 
     def _leave(self, which: Flags) -> None:

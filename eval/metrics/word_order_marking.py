@@ -27,11 +27,11 @@ class WordOrderOptions:
     """The attributes that are agent, patient and action: by their names, or by their numbers from 0."""
 
     agent: str = "agent"
-    """Who does it; of attributes without names, the first."""
+    """Attribute of the agent; of attributes without names, the first."""
     patient: str = "patient"
     """To whom; the second."""
     action: str = "action"
-    """What is done; the third, if there is one."""
+    """Attribute of the action; the third, if there is one."""
 
 
 AGENT_FIRST = Traits(

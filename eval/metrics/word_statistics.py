@@ -258,7 +258,7 @@ def _figures(messages: Ragged, threshold: float) -> tuple[float, float, float]:
 
 
 def _figures_of(messages: Ragged, begins: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """The same of boundaries."""
+    """Figures of boundaries."""
     parts = segments(messages, begins)
     return (
         float(begins.sum() / len(messages)),
@@ -274,7 +274,7 @@ class ZlaOptions:
     threshold: Annotated[float, Meta(ge=0, le=64)] = THRESHOLD
     """Increase of the branching entropy, in bits, above which a segment ends."""
     correlation: Literal["spearman", "pearson"] = "spearman"
-    """Of frequency and length, over different units."""
+    """Correlation of frequency and length, over different units."""
 
 
 ZLA_MESSAGES = Traits(

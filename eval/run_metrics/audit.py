@@ -36,7 +36,7 @@ CONDITIONS = {
     "constant": "always what the speaker says most often",
     "own last": "the hearer's own last message",
 }
-"""What is heard in place of what is said."""
+"""Message ablations."""
 MOST_MESSAGES = 32
 """Most different messages that a hearer is asked about at each step: those said most often."""
 ALPHA = 0.05
@@ -50,16 +50,16 @@ class Condition:
     reward: float
     """Mean over episodes."""
     half_width: float | None
-    """Of its 95 % interval."""
+    """Half-width of its 95 % interval."""
     cost: float | None
-    """What messages cost in an episode, the mean of agents, which the reward is without; None: they cost nothing."""
+    """Cost of the messages of an episode, mean over agents, excluded from the reward; None: no cost."""
     loss: Difference | None
     """Reward as it was played minus this one, over the same episodes; None: this is as it was played."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
-    """What came of an audit."""
+    """Result of an audit."""
 
     conditions: Sequence[Condition]
     """The first is as it was played."""
@@ -72,7 +72,7 @@ class Audit:
 
     @property
     def conclusion(self) -> str:
-        """What follows, in a sentence."""
+        """The conclusion in a sentence."""
         if not self.is_heard:
             return "No message arrives at anybody: what is said can't matter."
         losses = {
@@ -217,7 +217,7 @@ def _condition(play: Acting, name: str, episodes: Episodes, loss: Difference | N
 
 
 def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliver]:
-    """What is heard in each condition."""
+    """Delivery of messages in each condition."""
     said, last = usual.said, len(usual.said) - 1
     batch, number = said.shape[1:3]
     lengths = usual.alive.sum(0)

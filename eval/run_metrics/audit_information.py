@@ -30,19 +30,19 @@ class Told:
     action of a hearer; reading: what a linear model of the last two messages gets right; outsider: what fresh listeners
     get right by the last four; influence: what a hearer would do if another message came."""
     about: str
-    """Who, and of what."""
+    """Agent and attribute."""
     value: float
     """In bits; of reading, a share."""
     null: float | None = None
-    """The same of whole episodes that are shuffled, the mean; None: it is 0 by construction."""
+    """Mean value for whole episodes that are shuffled; None: it is 0 by construction."""
     p_value: float | None = None
     """Share of shuffles with as high a value, with the value itself; None without shuffles."""
     p_holm: float | None = None
-    """The same, corrected for all agents and attributes of the kind (Holm)."""
+    """P-value, corrected for all agents and attributes of the kind (Holm)."""
 
 
 def with_correction(told: Iterable[Told]) -> list[Told]:
-    """The same with p-values that are corrected among those of their kind."""
+    """Correct p-values by Holm within each kind."""
     found = list(told)
     p_holm = {
         kind: iter(holm([each.p_value for each in found if each.kind == kind]))
@@ -52,7 +52,7 @@ def with_correction(told: Iterable[Told]) -> list[Told]:
 
 
 def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int) -> Iterator[Told]:
-    """What messages have to do with what speakers see and do, and with what hearers do next."""
+    """Information of messages about views and actions of speakers, and about the next actions of hearers."""
     specs = play.environment.agents
     said = usual.said.cpu().numpy()
     codes = _numbered(said)
@@ -125,7 +125,7 @@ class _Rows:
 
 
 def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What each agent said last before each step, and before that, (steps, batch, num_agents, width); 0: nothing."""
+    """The last two messages of each agent before each step, (steps, batch, num_agents, width); 0: nothing."""
     last, earlier = np.zeros_like(said), np.zeros_like(said)
     for step in range(1, len(said)):
         spoke = speaking[step - 1, ..., None]
@@ -161,7 +161,7 @@ def _share(draws: Sequence[float], value: float) -> float:
 
 
 def _reading(names: Sequence[str], messages: NDArray[Any], wanted: Integers, rows: _Rows) -> Iterator[Told]:
-    """What a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
+    """Attributes that a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
 
     Each attribute of what is wanted, (num_rows, num_attributes), that varies by itself.
     """
@@ -196,7 +196,7 @@ def _read_views(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.
 NUM_HEARD = 4
 """Messages that an outsider reads: the last ones of a speaker."""
 SEEDS = range(2)
-"""Of outsiders."""
+"""Seeds of outsiders."""
 TRAINING = Training(lr=0.01, num_updates=200, every=200, num_evaluated=2000)
 """More updates with a lower rate read no more of what the guide of `guided_grid` says."""
 MOST_WORDS = 4096
@@ -204,7 +204,7 @@ MOST_WORDS = 4096
 
 
 def read_by_outsiders(play: Acting, usual: Episodes, rng: np.random.Generator) -> Iterator[Told]:
-    """What outsiders tell from messages in the other half of the episodes: meanings, and hearers' next actions."""
+    """Accuracy of outsiders in the other half of the episodes: meanings, and hearers' next actions."""
     specs = play.environment.agents
     said, speaking = _symbols(usual, play.channel.is_of_values), usual.speaking
     if said.max() > MOST_WORDS:

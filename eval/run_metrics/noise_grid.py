@@ -39,7 +39,7 @@ class Rounds:
     """Rounds of the evaluations of a run, one after the other."""
 
     meanings: NDArray[np.generic]
-    """What each was about, (num_rounds, num_attributes)."""
+    """The meaning of each, (num_rounds, num_attributes)."""
     split: NDArray[np.str_]
     """`train`, or why that was not in training, (num_rounds,); `train` where the world does not say."""
     accuracy: NDArray[np.float64]
@@ -121,10 +121,10 @@ class NoisePoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseGrid:
-    """What came of a grid."""
+    """Accuracies of a grid of noises and rates."""
 
     points: Sequence[NoisePoint]
-    """Of every noise: each rate; then each position, where all of its symbols meet the noise."""
+    """Points of every noise: each rate; then each position, where all of its symbols meet the noise."""
     chance: float
     """Accuracy of the best answer that reads no message."""
     num_rounds: int

@@ -54,7 +54,7 @@ class Pairings:
     accuracy: Floats
     """Mean over rounds, (num_senders, num_receivers)."""
     relabelled: Floats
-    """The same after the symbols of each sender were renamed to those of the receiver's partner; NaN for agents of one
+    """Accuracy after the symbols of each sender were renamed to those of the receiver's partner; NaN for agents of one
     run, which need no other names."""
     num_rounds: int
     """Rounds that each pair played."""

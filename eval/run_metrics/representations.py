@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ecsuite.games.runs import Run
 
 MAX_COMPARED = 300
-"""Of more objects, so many are compared, drawn at random."""
+"""Most objects that are compared; of more, they are drawn at random."""
 
 RSA = Traits(
     name="rsa",
@@ -51,7 +51,7 @@ RSA_RECEIVER = replace(
     high="1 if the receiver's vectors rank all pairs of objects as the input does",
 )
 COMPARED = ((RSA, "sender", "receiver"), (RSA_SENDER, "sender", "input"), (RSA_RECEIVER, "receiver", "input"))
-"""What is compared in each score."""
+"""Vectors that are compared in each score."""
 
 
 @metric(RSA, RSA_SENDER, RSA_RECEIVER)
@@ -140,7 +140,7 @@ def _standard_ranks(vectors: Floats) -> Floats | None:
 
 
 MAX_READ = 1_000
-"""Of more objects, so many are used, drawn at random."""
+"""Most objects that are used; of more, they are drawn at random."""
 NUM_HALVES = 5
 """Random halves of the objects in which a linear model is trained; the other half tests it."""
 NUM_SHUFFLES = 20
@@ -234,14 +234,14 @@ def transfer(run: "Run", options: Options) -> list[Score]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadAttributes:
-    """What linear models read from vectors."""
+    """Accuracy of linear models that read attributes from vectors."""
 
     value: float
     """Accuracy, the mean over attributes and halves."""
     half_width: float
-    """Of its 95 % interval."""
+    """Half-width of its 95 % interval."""
     chance: Chance | None
-    """The same of shuffled attributes."""
+    """Chance level, of shuffled attributes."""
     most_frequent: float
     """Accuracy of each attribute's most frequent value."""
     by_attribute: list[float]

@@ -1,4 +1,4 @@
-"""What a sender's probabilities say of its messages: entropies, redundancy, and how many positions tell the meaning.
+"""Entropies, redundancy and useful length of messages, by the probabilities of their sender.
 
 Nothing is played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
 """
@@ -119,14 +119,14 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entropies:
-    """What the probabilities of some messages say, in bits by position, (max_len,) each."""
+    """Entropies of messages by the probabilities of their sender, in bits by position, (max_len,) each."""
 
     entropies: Floats
     """H(symbol | symbols before)."""
     conditional: Floats
     """H(symbol | symbols before, meaning)."""
     most: Floats
-    """What symbols that all are equally likely would have there."""
+    """Entropy there if all symbols were equally likely."""
     num_meanings: int
 
     @property

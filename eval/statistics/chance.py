@@ -17,9 +17,9 @@ from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, standard_error, student_quantile, student_tail
 
 Kind = Literal["shuffle", "constant", "theory"]
-"""Where a chance level is from: scores of shuffles; the best answer that reads no message; a formula."""
+"""Source of a chance level: scores of shuffles; the best answer that reads no message; a formula."""
 Basis = Literal["ranks", "tail", "error", "theory"]
-"""What a p-value is computed from, see `Chance.p_value`."""
+"""Basis of a p-value, see `Chance.p_value`."""
 LEAST_SPREAD = 0.01
 """If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
 spread is not 0, but too small to be seen in 100 shuffles."""
@@ -40,7 +40,7 @@ class Chance:
     """
 
     kind: Kind
-    """Where it is from."""
+    """Source of the level."""
     level: float
     """The score that is expected without structure."""
     draws: tuple[float | None, ...] = ()
@@ -155,7 +155,7 @@ class Chance:
         }
 
     def kept(self) -> dict[str, Any]:
-        """What is kept beside `to_json`, from which both make the level again: the draws, and what else is needed."""
+        """Further fields, from which together with `to_json` the level is made again: the draws and their like."""
         return {
             "draws": list(self.draws),
             "bounds": None if self.bounds is None else list(self.bounds),

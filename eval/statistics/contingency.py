@@ -17,7 +17,7 @@ MAX_CODES = 1 << 62
 _SPARSE = 64
 """Table entries per code above which sorting is faster, where codes are renumbered."""
 _SPARSE_COUNTS = 4
-"""The same where they are counted."""
+"""Table entries per code above which sorting is faster, where codes are counted."""
 _SMALL_TABLE = 1 << 14
 """Entries of a table that is faster than sorting, however few the codes are."""
 
@@ -93,7 +93,7 @@ def _is_sorted_faster(bound: int, num_codes: int) -> bool:
 
 
 def _changes(ordered: NDArray[Any]) -> Ints:
-    """Where another value than before begins, and the end, shape (num_distinct + 1,)."""
+    """Indices at which the value changes, and the end, shape (num_distinct + 1,)."""
     is_first = np.ones(len(ordered) + 1, bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:-1])
     return np.flatnonzero(is_first)

@@ -120,7 +120,7 @@ class Explained:
     adjusted: float | None
     """R² without what chance explains, 0 if they are independent: see `explained`."""
     p_value: float | None
-    """Of a permutation test; None for groups."""
+    """P-value of a permutation test; None for groups."""
     reason: str | None
     """Why there is no share."""
 

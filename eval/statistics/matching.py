@@ -39,7 +39,7 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
 
 
 def _match_of_sparse(weights: csr_array) -> tuple[Ints, Ints]:
-    """The same of a large table, most of whose entries are 0: Jonker and Volgenant (1987) for sparse tables.
+    """`best_match` of a large table, most of whose entries are 0: Jonker and Volgenant (1987) for sparse tables.
 
     Every word has a concept of its own beside the others, of weight 0, so that a matching of all words exists. All
     weights are raised by one, as entries of 0 count as missing.

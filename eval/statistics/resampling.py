@@ -367,7 +367,7 @@ def _sampler(rng: np.random.Generator, key: Hashable | None) -> Callable[[int, i
     Metrics of a large corpus draw the same rows. They are kept as differences, which take a byte or two each, with the
     state of the generator after each draw.
     """
-    kept = None if key is None else cached_by(key, list)
+    kept: list[Any] | None = None if key is None else cached_by(key, list)
     places = count()
 
     def sample(num_rows: int, size: int) -> Ints:
