@@ -32,7 +32,7 @@ MOST_PARTS = 24
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """Which messages of corpora are scored, and how their files are read."""
+    """Selection of the messages of corpora that are scored, and how their files are read."""
 
     options: CorpusOptions
     """How files are read."""
@@ -45,11 +45,12 @@ class Scored:
         Raises:
             CorpusError: If it cannot be read, or has no such messages.
         """
-        return self.selection.of(self.options.read(path))
+        corpus = self.options.read(path)
+        return corpus if self.where is None else self.selection.of(corpus)
 
     @property
     def selection(self) -> Selection:
-        """The same for jobs."""
+        """The selection for jobs."""
         return Selection(reading=self.options.reading(), where=self.where)
 
     @property

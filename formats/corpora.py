@@ -76,6 +76,8 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
         ConfigError: If a role or a column is not there.
         CorpusError: If messages or meanings can't be read; one line with the place.
     """
+    if table.is_plain and not reading.columns and reading.missing != "leave":
+        return Corpus(table.columns["message"], metadata={"source_format": table.about})
     roles = roles_of(table, reading.columns)
     notes = (
         [f"{table.source}: {described(table, roles)} (--column NAME=ROLE)"]

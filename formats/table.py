@@ -49,6 +49,15 @@ class Table:
                             ("columns", _printable(self.columns))):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it holds messages of symbol ids alone, without a header, so that there is nothing to find out."""
+        return (
+            not self.is_header
+            and [*self.columns] == ["message"]
+            and isinstance(self.columns["message"], Ragged)
+        )
+
     def place(self, index: int, column: str | None = None) -> str:
         """Where a row or a cell is, for messages."""
         where = place_of(self.source, self.unit, self.rows[index])

@@ -21,7 +21,7 @@ from ecsuite.eval.statistics.correlation import (
     relation,
     stability,
 )
-from ecsuite.eval.statistics.differences import holm
+from ecsuite.eval.statistics.estimates import holm
 from ecsuite.runtime.errors import ConfigError
 
 GIVEN = ("num_messages", "num_distinct_meanings")

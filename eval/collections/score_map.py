@@ -12,7 +12,7 @@ from ecsuite.eval.figures.canvas import ARROWS, label, save
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.correlation import average_ranks
+from ecsuite.eval.statistics.estimates import average_ranks
 
 MOST_WITH_NUMBERS = 40
 """Most corpora whose scores are also written as numbers."""

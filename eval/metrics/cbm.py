@@ -206,13 +206,15 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     dependent = [*details, "map", "map_shares"] if tied else []
     if tied and (samples.phrases.count > 1).any():
         dependent.insert(0, "value")
+    # Table entries of a draw; co-occurrences are sorted, so counting them is ten times as fast.
+    work = int(samples.phrases.per_row.max()) * int(of_words.sum()) // 10 + len(of_words) * len(of_concepts)
     (found,) = resample(
         None,
         [value],
         num_rows=len(corpus.messages),
         exchange=of_phrases(corpus),
         seed=options.seed,
-        work=_work(samples),
+        work=work,
         max_subsamples=NUM_SUBSAMPLES,
         of_rows=lambda rows: paired_score(samples.messages, samples.concepts, rows, count),
     )
@@ -274,12 +276,6 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
         return np.array([present[word, concept].sum() / edges if edges else np.nan])
 
     return statistic
-
-
-def _work(samples: Samples) -> int:
-    """Table entries counted by a draw; co-occurrences are sorted, so counting them is ten times as fast."""
-    longest, num_tokens = int(samples.phrases.per_row.max()), int(samples.word_totals.sum())
-    return longest * num_tokens // 10 + len(samples.word_totals) * len(samples.concept_totals)
 
 
 STEP = 100

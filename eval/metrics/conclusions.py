@@ -14,8 +14,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Direction, Question
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.differences import holm
-from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, holm
 
 _LIMITS = {
     "mini": "mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)",

@@ -19,8 +19,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws, of_guesses
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.correlation import average_ranks
-from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 

@@ -44,7 +44,7 @@ from ecsuite.eval.statistics.contingency import (
 )
 from ecsuite.eval.statistics.estimates import ALPHA, normal_quantile
 from ecsuite.eval.statistics.pair_correlation import MeaningPairs, RowPairs
-from ecsuite.eval.statistics.resampling import Exchange, half_sample, jackknife_interval, num_draws
+from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -540,7 +540,9 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     if num_rows < 3:
         return score(value=None, reason="fewer than three messages")
 
-    exchange = _exchange(corpus, compared)
+    # Units of the null distribution are meanings, or where the order of concepts is compared, these in order.
+    exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
+    assert exchange is not None  # otherwise there is no distance of meanings
     rows = np.arange(num_rows)
     if groups is not None:
         rows, pairs = first_rows(groups, num_labels(groups)), RowPairs.of_groups(np.bincount(groups))
@@ -597,13 +599,6 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         num_pairings=exchanged.num_pairings,
     )
     return score(value=value, ci95=interval, chance=chance, details=details)
-
-
-def _exchange(corpus: Corpus, compared: DistanceSpec) -> Exchange:
-    """Units of the null distribution: meanings, or where the order of concepts is compared, these in order."""
-    exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
-    assert exchange is not None  # otherwise there is no distance of meanings
-    return exchange
 
 
 def _few_groups(corpus: Corpus) -> Ints | None:

@@ -16,7 +16,7 @@ from ecsuite.eval.metrics.score import Options, Score, signature, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_by
 from ecsuite.eval.statistics.contingency import Counts, Floats, Ints, chao_shen, entropy, first_rows
-from ecsuite.eval.statistics.correlation import average_ranks
+from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 from ecsuite.runtime.ragged import Ragged
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.eval.learning.fresh_agents import Training, learning_curves
 from ecsuite.eval.statistics.contingency import Floats, entropy
-from ecsuite.eval.statistics.differences import holm
+from ecsuite.eval.statistics.estimates import holm
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.plays.acting import Acting

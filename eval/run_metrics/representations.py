@@ -12,8 +12,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.correlation import average_ranks
-from ecsuite.eval.statistics.estimates import clipped, resampled_mean
+from ecsuite.eval.statistics.estimates import average_ranks, clipped, resampled_mean
 from ecsuite.eval.statistics.resampling import num_draws, resample
 
 if TYPE_CHECKING:

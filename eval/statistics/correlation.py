@@ -6,10 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_quantile
+from ecsuite.eval.statistics.estimates import ALPHA, Interval, average_ranks, normal_quantile
 
 ROUNDING = 1e-12
 """Standard deviations below this are rounding errors."""
@@ -50,24 +49,6 @@ STATISTICS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "Spearman": spearman,
 }
 """The coefficients by name."""
-
-
-def average_ranks(values: NDArray[Any]) -> Floats:
-    """Ranks from 1 along the last axis, equal values have the mean of theirs.
-
-    Args:
-        values: Any shape, without NaN.
-    """
-    order = np.argsort(values, axis=-1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=-1)
-    is_first = np.ones(values.shape, bool)
-    np.not_equal(ordered[..., 1:], ordered[..., :-1], out=is_first[..., 1:])
-    places = np.flatnonzero(is_first)
-    counts = np.diff(places, append=values.size)
-    ranks = np.repeat(places % max(1, values.shape[-1]) + (counts + 1) / 2, counts)
-    result = np.empty(values.shape)
-    np.put_along_axis(result, order, ranks.reshape(values.shape), axis=-1)
-    return result
 
 
 FEWEST = 5

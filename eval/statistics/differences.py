@@ -1,7 +1,7 @@
 """A difference of two means: its interval, p-value, correction, effect size, and what these rest on."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from ecsuite.eval.statistics.estimates import (
     ALPHA,
     NO_SPREAD,
     Interval,
+    holm,
     mean_and_half_width,
     noncentrality,
     normal_quantile,
@@ -193,28 +194,3 @@ def _squared_error(values: Floats) -> float:
     """The squared standard error of the mean."""
     number = len(values)
     return float(np.mean((values - values.mean()) ** 2) * (number / (number - 1)) / number)
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction: each p-value times the number of those not smaller, made monotonic, at most 1.
-
-    If all null hypotheses are true, some corrected p-value is below 5 % with probability 5 % at most, whatever the
-    dependence between the tests. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
-    Journal of Statistics 6.
-
-    Args:
-        p_values: One per comparison, in any order; None where there is none, which is no comparison.
-
-    Returns:
-        The corrected p-values, in the same order.
-    """
-    places = [place for place, p_value in enumerate(p_values) if p_value is not None]
-    values = np.array([p_values[place] for place in places], np.float64)
-    order = np.argsort(values, kind="stable")
-    factors = len(order) - np.arange(len(order))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
-    corrected: list[float | None] = [None] * len(p_values)
-    for place, p_value in zip(places, adjusted, strict=True):
-        corrected[place] = float(p_value)
-    return corrected

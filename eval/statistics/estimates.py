@@ -1,4 +1,4 @@
-"""Means with intervals: error rate, distributions, Student's intervals of means, crossed means.
+"""Basic statistics: quantiles and tails, Student's intervals of means, crossed means, Holm's correction, ranks.
 
 Quantiles and tails are from `scipy.special`, and equal to those of `scipy.stats` to the last bit: importing the latter
 takes half a second, more than scoring a small corpus.
@@ -7,6 +7,7 @@ takes half a second, more than scoring a small corpus.
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,3 +166,46 @@ def crossed_mean(
         error=float(np.sqrt(variance)),
         freedom=total**2 / weights if weights else float(min(freedoms)),
     )
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction: each p-value times the number of those not smaller, made monotonic, at most 1.
+
+    If all null hypotheses are true, some corrected p-value is below 5 % with probability 5 % at most, whatever the
+    dependence between the tests. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6.
+
+    Args:
+        p_values: One per comparison, in any order; None where there is none, which is no comparison.
+
+    Returns:
+        The corrected p-values, in the same order.
+    """
+    places = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    values = np.array([p_values[place] for place in places], np.float64)
+    order = np.argsort(values, kind="stable")
+    factors = len(order) - np.arange(len(order))
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
+    corrected: list[float | None] = [None] * len(p_values)
+    for place, p_value in zip(places, adjusted, strict=True):
+        corrected[place] = float(p_value)
+    return corrected
+
+
+def average_ranks(values: NDArray[Any]) -> Floats:
+    """Ranks from 1 along the last axis, equal values have the mean of theirs.
+
+    Args:
+        values: Any shape, without NaN.
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    is_first = np.ones(values.shape, bool)
+    np.not_equal(ordered[..., 1:], ordered[..., :-1], out=is_first[..., 1:])
+    places = np.flatnonzero(is_first)
+    counts = np.diff(places, append=values.size)
+    ranks = np.repeat(places % max(1, values.shape[-1]) + (counts + 1) / 2, counts)
+    result = np.empty(values.shape)
+    np.put_along_axis(result, order, ranks.reshape(values.shape), axis=-1)
+    return result

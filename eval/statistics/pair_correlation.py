@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.correlation import average_ranks
+from ecsuite.eval.statistics.estimates import average_ranks
 
 _BLOCK = 32
 """Meanings whose distances are exchanged at once."""

@@ -445,10 +445,5 @@ def jackknife_interval(
     error = (
         float(parts.std(ddof=1)) * math.sqrt(size / (drawn_from - size)) * math.sqrt(drawn_from / num_rows)
     )
-    half_width = _student(len(parts)) * error
+    half_width = student_quantile(1 - ALPHA / 2, len(parts) - 1) * error
     return max(bounds[0], value - half_width), min(bounds[1], value + half_width)
-
-
-def _student(num_draws: int) -> float:
-    """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
-    return student_quantile(1 - ALPHA / 2, num_draws - 1)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.statistics.differences import holm, unpaired_difference
-from ecsuite.eval.statistics.estimates import NO_SPREAD, mean_and_half_width, student_tail
+from ecsuite.eval.statistics.differences import unpaired_difference
+from ecsuite.eval.statistics.estimates import NO_SPREAD, holm, mean_and_half_width, student_tail
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 

@@ -21,7 +21,7 @@ from ecsuite.eval.run_metrics.accuracies import unseen_pairs
 from ecsuite.eval.run_metrics.noise_grid import Rounds
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing, report
 from ecsuite.eval.run_metrics.representations import _read, read_attributes
-from ecsuite.eval.statistics.correlation import average_ranks
+from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run

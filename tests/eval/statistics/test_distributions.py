@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.statistics.correlation import average_ranks
-from ecsuite.eval.statistics.estimates import normal_quantile, normal_tail, student_quantile, student_tail
+from ecsuite.eval.statistics.estimates import (
+    average_ranks,
+    normal_quantile,
+    normal_tail,
+    student_quantile,
+    student_tail,
+)
 
 RNG = np.random.default_rng(0)
 
