@@ -50,13 +50,10 @@ class Table:
             object.__setattr__(self, name, value)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it holds messages of symbol ids alone, without a header, so that there is nothing to find out."""
-        return (
-            not self.is_header
-            and [*self.columns] == ["message"]
-            and isinstance(self.columns["message"], Ragged)
-        )
+    def symbol_ids(self) -> Ragged | None:
+        """The messages, where there is nothing else: symbol ids without a header; otherwise None."""
+        messages = self.columns.get("message") if len(self.columns) == 1 and not self.is_header else None
+        return messages if isinstance(messages, Ragged) else None
 
     def place(self, index: int, column: str | None = None) -> str:
         """Where a row or a cell is, for messages."""
