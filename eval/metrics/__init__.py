@@ -265,12 +265,13 @@ def traits_of(score: "str | Score") -> "Traits":
 
     Nothing but the file of its metric is imported. A name that is none of ours has the defaults.
     """
+    from ecsuite.eval.metrics.traits import Traits
+
     if not isinstance(score, str):
-        return score.traits or traits_of(score.name)
+        own: Traits | None = score.traits
+        return own or traits_of(score.name)
     name = score.partition(",")[0]
     if name not in METRIC_OF:
-        from ecsuite.eval.metrics.traits import Traits
-
         return Traits(name=score)
     return next(each for each in METRICS.load(METRIC_OF[name]).traits if each.name == name)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
-from ecsuite.eval.statistics.chance import of_mean
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
 
@@ -38,7 +38,7 @@ def by_speaker(
     """The scores of a corpus: where it has several speakers, the mean over them, unless a metric takes all together.
 
     Each speaker is scored alone. A score is the mean over the speakers for whom it is defined, with Student's 95 %
-    interval over them. Its chance level is the mean over them in each shuffle, see `chance.of_mean`.
+    interval over them. Its chance level is the mean over them in each shuffle, see `Chance.average`.
     """
     parts = [corpus] if metric.shared.is_of_all_speakers else parts_of(corpus)
     each = [metric(part, options, runner=runner) for part in parts]
@@ -78,7 +78,7 @@ def mean_score(
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
-    chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)
+    chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
     return replace(

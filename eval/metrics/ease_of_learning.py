@@ -13,7 +13,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import attribute_codes, numbered_by_use
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
 from ecsuite.jobs.graph import Runner
@@ -105,7 +105,7 @@ def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> lis
         found.append(
             score(
                 value=value,
-                chance=of_draws(shuffled, seed=options.seed, bounds=(0.0, 1.0)),
+                chance=Chance.from_permutations(shuffled, seed=options.seed, bounds=(0.0, 1.0)),
                 details={
                     "anchors": {name: float(curves.area[i].mean()) for i, name in enumerate(names) if i > 1},
                     "by_seed": curves.area[0].tolist(),

@@ -13,7 +13,7 @@ from ecsuite.eval.counts.counting import flat, row_labels
 from ecsuite.eval.metrics.information_bound import Fit, InformationBound, bound_of, complexity, fit
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import SENDER, Traits, metric
-from ecsuite.eval.statistics.chance import of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.estimates import NO_SPREAD, student_quantile
 from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval, num_draws
@@ -165,7 +165,7 @@ def efficiency(
         score(
             value=value,
             ci95=interval,
-            chance=of_draws(
+            chance=Chance.from_permutations(
                 chance[:, place],
                 seed=options.seed,
                 bounds=limit,

@@ -17,7 +17,7 @@ from ecsuite.eval.metrics.associations import adjusted_information, expected_inf
 from ecsuite.eval.metrics.by_speaker import speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import of_draws, of_guesses
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width
 from ecsuite.runtime.errors import CorpusError
@@ -245,7 +245,7 @@ def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     value = float(np.mean([each for each, _ in known]))
     null = np.mean([draws for _, draws in known], axis=0)
-    chance = of_draws(null, seed=seed, bounds=(-1.0, 1.0))
+    chance = Chance.from_permutations(null, seed=seed, bounds=(-1.0, 1.0))
     return score(value=value, chance=chance, details={"by_pair": values})  # type: ignore[no-any-return]
 
 
@@ -434,7 +434,11 @@ def _mean_over_pairs(score: Any, by_meaning: Floats | None, details: dict[str, A
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     values = by_meaning.tolist()
     value, half_width = mean_and_half_width(values)
-    chance = of_guesses(1 / len(details["sizes"]), values) if "sizes" in details and len(values) > 1 else None
+    chance = (
+        Chance.from_guesses(1 / len(details["sizes"]), values)
+        if "sizes" in details and len(values) > 1
+        else None
+    )
     return score(  # type: ignore[no-any-return]
         value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details
     )

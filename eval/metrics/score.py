@@ -8,13 +8,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.eval.metrics.traits import Traits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,8 +60,8 @@ class Score:
     """The chance level of the score, where that is known."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
-    traits: "Traits | None" = None
-    """The traits of a metric of one's own; None: those that our metric of this name has."""
+    traits: Any = None  # Traits | None, which are above this module
+    """The `Traits` of a metric of one's own; None: those that our metric of this name has."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -106,8 +103,8 @@ class Score:
         )
 
 
-def unscored(traits: "Traits", **options: object) -> "partial[Score]":
-    """A score that lacks its value, with everything else that can change it in its signature."""
+def unscored(traits: Any, **options: object) -> "partial[Score]":
+    """A score of some `Traits` that lacks its value, with everything else that can change it in its signature."""
     line = signature(traits.name, traits.version, **options)
     return partial(Score, name=traits.name, about=traits.about, signature=line)
 

@@ -32,7 +32,7 @@ from ecsuite.eval.counts.exchange import meaning_labels, of_concepts, of_meaning
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric, non_default_options
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.chance import of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import (
     Floats,
     Ints,
@@ -589,7 +589,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         error = by_meaning.standard_error(exchange.num_independent)
         half_width = normal_quantile(1 - ALPHA / 2) * error
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
-    chance = of_draws(
+    chance = Chance.from_permutations(
         null,
         seed=options.seed,
         bounds=BOUNDS,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import Chance, of_guesses
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.runtime.errors import ConfigError
 
@@ -73,7 +73,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
             str(count): mean_and_half_width(_by_meaning(rounds, is_held_out & (unseen == count)))[0]
             for count in np.unique(unseen[is_held_out]).tolist()
         }
-    chance = of_guesses(run.players.chance()["accuracy"], of_meanings)
+    chance = Chance.from_guesses(run.players.chance()["accuracy"], of_meanings)
     return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
 
 
@@ -141,7 +141,7 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
         ]
     rounds = played(run, [(noisy, "valid")]).accuracy.tolist()
     value, half_width = mean_and_half_width(rounds)
-    chance = of_guesses(run.players.chance()["accuracy"], rounds)
+    chance = Chance.from_guesses(run.players.chance()["accuracy"], rounds)
     details = {"accuracy": float(played(run, [(world, "valid")]).accuracy.mean())}
     return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.estimates import average_ranks, clipped, resampled_mean
 from ecsuite.eval.statistics.resampling import num_draws, resample
@@ -265,7 +265,7 @@ def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> 
     return ReadAttributes(
         value=value,
         half_width=half_width,
-        chance=of_draws(shuffled, seed=seed, bounds=(0.0, 1.0)),
+        chance=Chance.from_permutations(shuffled, seed=seed, bounds=(0.0, 1.0)),
         most_frequent=float(frequent.mean()),
         by_attribute=accuracy.mean(0).tolist(),
     )

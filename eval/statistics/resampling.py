@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.cache import cached_by
-from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints, first_rows, num_labels
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
 
@@ -344,7 +344,7 @@ def resample(
     return [
         Uncertainty(
             ci95=jackknife_interval(value, parts[:, figure], units, bounds, size, drawn_from),
-            chance=of_draws(
+            chance=Chance.from_permutations(
                 nulls[:, figure],
                 seed=seed,
                 bounds=bounds,

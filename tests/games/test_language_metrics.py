@@ -81,15 +81,15 @@ def test_a_function_of_ones_own_may_draw_what_it_likes(tmp_path, small, run, who
 
 def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
     """Their draws would take most of the time."""
-    import ecsuite.eval.statistics.resampling as resampling
+    from ecsuite.eval.statistics.chance import Chance
 
-    drawn, describe = [], resampling.of_draws
+    drawn, describe = [], Chance.from_permutations
 
     def counted(draws, **rest):
         drawn.append(len(draws))
         return describe(draws, **rest)
 
-    monkeypatch.setattr(resampling, "of_draws", counted)
+    monkeypatch.setattr(Chance, "from_permutations", counted)
     experiment = small("evaluation.metrics=posdis")
     play = Signalling(experiment.play.options, experiment=experiment, device=torch.device("cpu"))
     LanguageMetrics(experiment)(play)

@@ -18,7 +18,7 @@ from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric, topsim, 
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.records.kept_scores import save_scores
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.ragged import Ragged
 
@@ -111,7 +111,9 @@ def test_table_shows_the_chance_level_in_a_row():
 
 
 def test_table_shows_the_draws_of_the_chance_level():
-    found = of_draws([0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25)
+    found = Chance.from_permutations(
+        [0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25
+    )
     score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", chance=found)
     shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
     assert "p 0.100 by ranks; 19 of 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
