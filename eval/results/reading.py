@@ -73,7 +73,7 @@ def read_sources(paths: Iterable[str | Path], note: Callable[[str], object] = la
         FormatError: If a newer version wrote a file.
     """
     places = list(dict.fromkeys(map(Path, paths)))
-    sources = _without_copies([source for place in places for source in sources_at(place)], note)
+    sources = without_copies([source for place in places for source in sources_at(place)], note)
     return sources if len(places) == 1 and _sweep_file(places[0]) is not None else in_order(varied(sources))
 
 
@@ -102,8 +102,8 @@ def read_runs(paths: Iterable[str | Path], note: Callable[[str], object] = lambd
     return runs
 
 
-def _without_copies(sources: Sequence[Source], note: Callable[[str], object]) -> list[Source]:
-    """The sources without copies of run folders, which would count as further seeds; a line names some."""
+def without_copies(sources: Sequence[Source], note: Callable[[str], object]) -> list[Source]:
+    """Leave out copies of run folders, which would count as further seeds; a note names some."""
     kept: dict[Any, Source] = {}
     copies: dict[Path, Source] = {}  # by folder, of which run
     for number, source in enumerate(sources):

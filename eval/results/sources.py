@@ -119,6 +119,10 @@ class Source:
     """The seed of the run."""
     group: str = ""
     """Equal of runs that differ only in their seeds; empty where that is not known."""
+    row: str = ""
+    """Name of the row of a table that it is in, see `ecsuite.eval.results.samples.rows_of`; empty: not in a table."""
+    block: str = ""
+    """Its settings that are averaged over in a row; empty: none is."""
     digest: str = ""
     """Identity of the corpus, the checksums of its files; empty where that is not known."""
     sizes: Mapping[str, float] = field(default_factory=dict)
