@@ -12,12 +12,7 @@ from ecsuite.eval.metrics.disentanglement import conflict_count, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.cache import corpus_cache
-from ecsuite.eval.statistics.resampling import (
-    half_sample,
-    jackknife_interval,
-    num_draws,
-    resample,
-)
+from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws, resample
 from ecsuite.runtime.ragged import Ragged
 
 
