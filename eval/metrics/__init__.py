@@ -268,8 +268,8 @@ def traits_of(score: "str | Score") -> "Traits":
     from ecsuite.eval.metrics.traits import Traits
 
     if not isinstance(score, str):
-        own: Traits | None = score.traits
-        return own or traits_of(score.name)
+        own: Traits = traits_of(score.name) if score.traits is None else score.traits
+        return own
     name = score.partition(",")[0]
     if name not in METRIC_OF:
         return Traits(name=score)
