@@ -167,8 +167,6 @@ SHARED_TRAITS = (
     "needs",
 )
 """Traits that all scores of one metric share."""
-
-
 _NO_VALUE = "the function returned None"
 
 
@@ -191,7 +189,7 @@ class Metric:
     def __init__(
         self, function: Callable[..., Any], traits: tuple[Traits, ...], name: str = "", own: Any = None
     ) -> None:
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=())
         self.function, self.traits, self.own = function, traits, own
         self.name = name or function.__name__
         self._traits_of = {each.name.partition(",")[0]: each for each in traits}
