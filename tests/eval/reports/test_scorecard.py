@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric, tre
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.metrics.topsim import topsim
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import save_scores
 from ecsuite.eval.statistics.chance import Chance
