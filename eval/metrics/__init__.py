@@ -273,7 +273,8 @@ def traits_of(score: "str | Score") -> "Traits":
     name = score.partition(",")[0]
     if name not in METRIC_OF:
         return Traits(name=score)
-    return next(each for each in METRICS.load(METRIC_OF[name]).traits if each.name == name)
+    metric: Metric = METRICS.load(METRIC_OF[name])
+    return next(each for each in metric.traits if each.name == name)
 
 
 def table_order(score: str) -> int:
