@@ -21,8 +21,8 @@ from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.translation.benchmark import Translation
-from ecsuite.eval.translation.study import make_study as make_translation
+from ecsuite.eval.translation.benchmark import TranslationBenchmark
+from ecsuite.eval.translation.jobs import make_study as make_translation
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.result import measure as measure_xferbench
 from ecsuite.eval.xferbench.study import make_study as make_xferbench
@@ -297,7 +297,7 @@ def test_translations_are_learnt(tmp_path):
     file.write_text("".join(f"{line}\t{line.upper()}\n" for line in sorted(lines)))
     study = make_translation(CORPUS, file, preset="nano", device="cuda")
     assert "|precision:bf16|" in study.signature
-    assert math.isfinite(Translation().measure(study, Runner()).chrf)
+    assert math.isfinite(TranslationBenchmark().measure(study, Runner()).chrf)
 
 
 @pytest.mark.parametrize("backbone", ["decoder", "encoder"])
