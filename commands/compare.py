@@ -66,8 +66,8 @@ def compare(
             sources += scored_sources(path, card)
     sources = varied(sources)
     if metric == XFERBENCH or (metric is None and common_scores(sources) == [XFERBENCH]):
-        from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
-        from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
+        from ecsuite.eval.xferbench.comparison import compare as compare_xferbench
+        from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
 
         shown = xferbench_report(compare_xferbench(results_of(sources, XFERBENCH), baseline))
     elif metric is None:

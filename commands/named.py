@@ -118,8 +118,8 @@ KINDS: Mapping[str, Kind] = {
         names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
     ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
-    "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),
-    "baselines": _of_functions("eval.xferbench.registry:SOURCES"),
+    "xferbench protocols": _of_table("eval.xferbench.presets:PROTOCOLS", about),
+    "baselines": _of_functions("eval.xferbench.presets:SOURCES"),
     "translation presets": _of_table(
         "eval.translation.presets:PRESETS",
         lambda preset: (

@@ -23,11 +23,11 @@ from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.translation.benchmark import TranslationBenchmark
 from ecsuite.eval.translation.jobs import make_study as make_translation
+from ecsuite.eval.xferbench.jobs import make_study as make_xferbench
+from ecsuite.eval.xferbench.jobs import train as train_xferbench
+from ecsuite.eval.xferbench.metric import measure as measure_xferbench
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.result import measure as measure_xferbench
-from ecsuite.eval.xferbench.study import make_study as make_xferbench
 from ecsuite.eval.xferbench.texts import ArtificialText
-from ecsuite.eval.xferbench.training import train as train_xferbench
 from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.heads import LabelHead
 from ecsuite.eval.xtreme.presets import Tuning

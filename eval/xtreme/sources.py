@@ -7,10 +7,9 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Source
 from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.xferbench import strict
-from ecsuite.eval.xferbench.presets import MINI, Preset
-from ecsuite.eval.xferbench.sources import tokens_of
-from ecsuite.eval.xferbench.texts import TextFile
+from ecsuite.eval.xferbench.presets import MINI, XferBenchPreset
+from ecsuite.eval.xferbench.protocols import strict_source
+from ecsuite.eval.xferbench.texts import TextFile, tokens_of
 from ecsuite.eval.xtreme.presets import Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.runtime.ragged import Ragged
@@ -46,10 +45,12 @@ def source(
         seed: Seed of generated corpora, and of the order of the messages.
     """
     preset = _sizes_of_xferbench(sizes, pretraining)
-    return strict.source(_corpus(name, corpus, text, preset, seed), preset, seed)
+    return strict_source(_corpus(name, corpus, text, preset, seed), preset, seed)
 
 
-def _corpus(name: str, corpus: Corpus | None, text: TextFile | None, preset: Preset, seed: int) -> Corpus:
+def _corpus(
+    name: str, corpus: Corpus | None, text: TextFile | None, preset: XferBenchPreset, seed: int
+) -> Corpus:
     rng = np.random.default_rng(seed)
     if name == PARENTHESES:
         return zipf_parentheses(preset.pretrain_tokens, rng, num_types=preset.vocab_size)
@@ -63,7 +64,7 @@ def _corpus(name: str, corpus: Corpus | None, text: TextFile | None, preset: Pre
     return Corpus(messages=messages, symbol_names=corpus.symbol_names)
 
 
-def _sizes_of_xferbench(sizes: TransformerSizes, pretraining: Pretraining) -> Preset:
+def _sizes_of_xferbench(sizes: TransformerSizes, pretraining: Pretraining) -> XferBenchPreset:
     """The same sizes as a preset of XferBench; symbols are numbered by occurrence."""
     return replace(
         MINI,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.xferbench.strict import shuffled
-from ecsuite.eval.xferbench.texts import read_texts
+from ecsuite.eval.xferbench.texts import in_hash_order, read_texts
 from ecsuite.eval.xtreme.contents import Contents, hash_of_text
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
@@ -42,14 +41,14 @@ class LanguageText(Contents):
             ConfigError: If there is no text.
         """
         if self.folder is None:
-            lines = shuffled(_untested_sentences(self.language, self.data))
+            lines = in_hash_order(_untested_sentences(self.language, self.data))
         else:
             texts = read_texts(self.folder)
             if self.language not in texts:
                 raise ConfigError(
                     f"{self.folder}: no text of '{self.language}', such as {self.language}.txt.gz"
                 )
-            lines = shuffled(texts[self.language].documents())
+            lines = in_hash_order(texts[self.language].documents())
         if not lines:
             raise ConfigError(
                 f"{self.data}: expected text in '{self.language}' outside the test sets, found none; give --texts "

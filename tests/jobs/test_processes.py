@@ -91,7 +91,7 @@ def concept_games(runner, folder, _):
 def xferbench(runner, folder, _):
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.xferbench.metric import xferbench
-    from ecsuite.eval.xferbench.traits import XferBenchOptions
+    from ecsuite.eval.xferbench.presets import XferBenchOptions
     from ecsuite.grammars.baselines import zipf_parentheses
 
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)

@@ -17,8 +17,8 @@ from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.language_modelling import train_language_model
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TransformerSizes
 from ecsuite.eval.learning.training import Followed
-from ecsuite.eval.xferbench.training import cross_entropy
-from ecsuite.eval.xferbench.training import train as train_xferbench
+from ecsuite.eval.xferbench.jobs import cross_entropy
+from ecsuite.eval.xferbench.jobs import train as train_xferbench
 from ecsuite.eval.xtreme.heads import LabelHead
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
