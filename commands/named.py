@@ -127,7 +127,7 @@ KINDS: Mapping[str, Kind] = {
         ),
     ),
     "xtreme tasks": _of_table(
-        "eval.xtreme.scoring.entries:ENTRIES",
+        "eval.xtreme.scoring:ENTRIES",
         lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
     ),
     "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),

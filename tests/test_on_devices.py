@@ -28,12 +28,11 @@ from ecsuite.eval.xferbench.jobs import train as train_xferbench
 from ecsuite.eval.xferbench.metric import measure as measure_xferbench
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.texts import ArtificialText
-from ecsuite.eval.xtreme.benchmark import Xtreme
-from ecsuite.eval.xtreme.heads import LabelHead
-from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme.presets import XtremeTuning
+from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players, make_players
@@ -337,7 +336,7 @@ def finetune_steps(number):
         Rows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
     )
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
-    rules = Tuning(lr=1e-3, epochs=1, batch=1, context=16)
+    rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)
     finetune(backbone, head, rows, rules, parameters, trains_backbone=True, generator=draws)
 
 

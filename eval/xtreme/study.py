@@ -12,12 +12,20 @@ from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, Preset, Protocol
-from ecsuite.eval.xtreme.published_model import PublishedModel
+from ecsuite.eval.xtreme.data import (
+    CORPUS,
+    HUMAN,
+    PARENTHESES,
+    RANDOM_INIT,
+    SHUFFLED,
+    ExampleSet,
+    LanguageText,
+    Part,
+    PublishedModel,
+)
+from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, XtremePreset, XtremeProtocol
+from ecsuite.eval.xtreme.scoring.task import ENGLISH
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
-from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, Part
-from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
@@ -25,7 +33,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Study:
+class XtremeStudy:
     """A corpus or a published model, its tasks and seeds; made by `make_study`."""
 
     corpus: Corpus | None
@@ -36,9 +44,9 @@ class Study:
     """A text in a human language, for an additional control."""
     body: str
     """A name in `BACKBONES`: what is pretrained."""
-    protocol: Protocol
+    protocol: XtremeProtocol
     """What a backbone is trained on before a task."""
-    preset: Preset
+    preset: XtremePreset
     """How much compute."""
     data: Path
     """The data folder of the tasks."""
@@ -144,7 +152,7 @@ def make_study(
     human: Path | None = None,
     seeds: Sequence[int] = (),
     device: str = "auto",
-) -> Study:
+) -> XtremeStudy:
     """Check and resolve what is asked; all data are read once, so that what is missing is told before the work.
 
     Args:
@@ -201,7 +209,7 @@ def make_study(
     text = None if human is None else TextFile(human.name, human).identified()
     if text is not None:
         text.documents()  # whose faults are told before the work
-    return Study(
+    return XtremeStudy(
         corpus=corpus,
         model=published,
         human=text,
@@ -222,7 +230,7 @@ def make_study(
 
 
 def _test_languages(
-    data: Path, task: str, asked: Sequence[str], protocol: Protocol, *, skips_missing_tasks: bool
+    data: Path, task: str, asked: Sequence[str], protocol: XtremeProtocol, *, skips_missing_tasks: bool
 ) -> tuple[str, ...]:
     """The test languages of a task; empty if it is skipped."""
     info = TASKS[task]
@@ -248,6 +256,6 @@ def _test_languages(
     )
 
 
-def _all_languages(protocol: Protocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def _all_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     english = (ENGLISH,) if protocol.is_zero_shot else ()
     return tuple(dict.fromkeys((*english, *chain.from_iterable(tested.values()))))

@@ -116,7 +116,7 @@ def icy(runner, folder, _):
 
 
 def xtreme(runner, _, ask):
-    from ecsuite.eval.xtreme.benchmark import Xtreme
+    from ecsuite.eval.xtreme.report import Xtreme
 
     return Xtreme().measure(ask(seeds=(0, 1)), runner).to_json()
 

@@ -8,7 +8,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.xferbench.presets import MINI
 from ecsuite.eval.xferbench.protocols import strict_source
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.sources import source
+from ecsuite.eval.xtreme.data import source
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 

@@ -1,8 +1,20 @@
-"""Tagging, a tag per word: lines `word<TAB>tag`, a blank line after each sentence (XTREME, WikiAnn), and CoNLL-U.
+"""Tasks with labels: a tag per word (POS, NER), or a label per pair of sentences (XNLI, PAWS-X).
 
-Hu et al. (2020), appendix A, and XTREME's `utils_preprocess.py`; raw sources give the same examples as its files.
+**Tagging.** Lines `word<TAB>tag`, a blank line after each sentence (XTREME, WikiAnn), and CoNLL-U. Hu et al. (2020),
+appendix A, and XTREME's `utils_preprocess.py`; raw sources give the same examples as its files. The metric is F1 over
+spans of tags, as seqeval 0.0.12 counts it (table 1). A tag is split into a prefix, its first character, and a type, the
+part after its last hyphen. The benchmark also applies it to tags without prefix such as `NOUN`. There a run of equal
+tags is one span, and a wrong tag inside a run splits it; INTJ (`I`), SCONJ and SYM (`S`) accidentally begin with a
+prefix letter. Later versions of seqeval drop the first character of a tag instead, so that CCONJ and SCONJ are equal.
+
+**Pairs.** XTREME's columns, and files with named columns (XNLI, MultiNLI, PAWS-X). XTREME wrote its files with Python's
+`csv`, which quotes a field that contains a quotation mark and doubles the marks inside; its own programs do not undo
+that on reading. Here it is undone: a field is unquoted if it begins and ends with a quotation mark and all others are
+doubled. In files written without quoting, only a sentence that is one quotation loses its outer marks. In files with
+named columns, quotation marks are text.
 """
 
+import operator
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -11,12 +23,68 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
-from ecsuite.eval.xtreme.scoring.rows_of_text import blocks, columns, one_of, require_as_many, stripped_lines
-from ecsuite.eval.xtreme.scoring.span_f1 import span_scores
-from ecsuite.eval.xtreme.scoring.task import Predict, Task, most_frequent
-from ecsuite.formats.stored_text import read_beginning, read_lines
+from ecsuite.eval.xtreme.scoring.task import (
+    Predict,
+    TaggedSentence,
+    Task,
+    TextPair,
+    blocks,
+    columns,
+    most_frequent,
+    one_of,
+    read_values,
+    require_as_many,
+    set_scores,
+    stripped_lines,
+)
+from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
+
+_OUTSIDE = "O"
+
+
+def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Precision, recall and F1 of the spans of all sentences, and tag accuracy.
+
+    Args:
+        predicted: The predicted tags of each sentence; no tag is empty.
+        gold: The correct tags, of the same lengths.
+
+    Returns:
+        `f1`, `precision`, `recall` and `accuracy`, 0 to 100; 0 if a denominator is 0.
+
+    Raises:
+        ValueError: If the sentences differ in number or in length, or a tag is empty.
+    """
+    if list(map(len, predicted)) != list(map(len, gold)):
+        raise ValueError("expected as many predicted tags as there are gold tags in every sentence")
+    # An `O` after each sentence, so that no span continues into the next one.
+    flat_predicted, flat_gold = (
+        [tag for sentence in sentences for tag in (*sentence, _OUTSIDE)] for sentences in (predicted, gold)
+    )
+    if "" in flat_predicted or "" in flat_gold:
+        raise ValueError("expected tags, found an empty one")
+    num_tags = len(flat_gold) - len(gold)
+    num_equal = sum(map(str.__eq__, flat_predicted, flat_gold)) - len(gold)
+    scores = set_scores(_spans(flat_predicted), _spans(flat_gold))
+    return scores | {"accuracy": num_equal / num_tags * 100 if num_tags else 0.0}
+
+
+def _spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
+    """Start, end and type of each span."""
+    spans: set[tuple[int, int, str | None]] = set()
+    previous_kind: str | None = None
+    start, previous = 0, _OUTSIDE
+    for place, tag in enumerate(tags):
+        before, prefix, kind = previous[0], tag[0], tag.rpartition("-")[2]
+        is_new = kind != previous_kind
+        if before in "ES" or (before in "BI" and prefix in "BSO") or (before not in "O." and is_new):
+            spans.add((start, place, previous_kind))
+        if prefix in "BS" or (before in "ESO" and prefix in "EI") or (prefix not in "O." and is_new):
+            start = place
+        previous, previous_kind = tag, kind
+    return spans
+
 
 PARTS_OF_SPEECH = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
@@ -160,7 +228,7 @@ def _num_ancestors(index: int, heads: dict[int, int]) -> int:
     return len(visited)
 
 
-def _majority(task: Task, folder: Path) -> Predict:
+def _majority_tag(task: Task, folder: Path) -> Predict:
     """The most frequent tag in English."""
     _, labels = task.english_examples(folder)
     tag = most_frequent(chain.from_iterable(labels))
@@ -196,7 +264,7 @@ class Tagging(Task):
     group = "tagging"
     metrics = ("f1", "precision", "recall")
     main = ("f1",)
-    baselines = {"lexicon": _lexicon, "majority": _majority}  # noqa: RUF012
+    baselines = {"lexicon": _lexicon, "majority": _majority_tag}  # noqa: RUF012
 
     tags: tuple[str, ...]
     """The valid tags."""
@@ -248,3 +316,165 @@ def _tags(file: Path) -> list[tuple[int, list[str]]]:
             if len(tag.split()) != 1:
                 raise ConfigError(f"{file}:{number}: expected one tag, got {shown(tag)}")
     return sentences
+
+
+FIRST_COLUMNS = ("sentence1", "premise")
+"""Names of the column of the first sentence: in XNLI and PAWS-X, and in MultiNLI."""
+SECOND_COLUMNS = ("sentence2", "hypo", "hypothesis")
+LABEL_COLUMNS = ("gold_label", "label")
+LANGUAGE_COLUMN = "language"
+"""Column of XNLI, whose files contain all languages."""
+
+_OTHER_NAMES = {"contradictory": "contradiction"}
+"""Label names in XNLI's machine translations."""
+_NUM_HEADER_BYTES = 1 << 16
+
+
+def has_labels(path: Path) -> bool:
+    """Whether the first line has a third column, or names a label column; fast."""
+    first = read_beginning(path, _NUM_HEADER_BYTES).partition("\n")[0].split("\t")
+    return len(first) == 3 or any(name in first for name in LABEL_COLUMNS)
+
+
+def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
+    """Read lines `first<TAB>second<TAB>label`, or without the label if it is withheld.
+
+    Args:
+        path: The file.
+        labels: The valid labels.
+
+    Raises:
+        ConfigError: If the file cannot be read, a line has a different number of columns than the first, or an
+            invalid label.
+    """
+    pairs = []
+    lines = read_lines(path)
+    is_withheld = bool(lines) and lines[0].count("\t") == 1
+    wanted = (
+        "two sentences without label, as in the first line" if is_withheld else "two sentences and a label"
+    )
+    for number, line in enumerate(lines, 1):
+        place = f"{path}:{number}"
+        first, second, *rest = columns(line, place, (2 if is_withheld else 3,), wanted)
+        label = _label(rest[0], labels, place) if rest else None
+        pairs.append(TextPair(first=_unquoted(first), second=_unquoted(second), label=label))
+    return _require_pairs(pairs, path, "`first<TAB>second<TAB>label`")
+
+
+def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[TextPair]:
+    """Read pairs from a file whose first line names the columns.
+
+    Args:
+        path: The file; other columns are ignored.
+        labels: The valid labels.
+        language: Language of the rows to read, if there is a column `language`.
+
+    Raises:
+        ConfigError: If the file cannot be read, lacks a column or rows of the language, or a row does not match the
+            first line.
+    """
+    lines = read_lines(path)
+    names = lines[0].split("\t") if lines else []
+    first, second, labelled = (
+        _column(path, names, choices) for choices in (FIRST_COLUMNS, SECOND_COLUMNS, LABEL_COLUMNS)
+    )
+    pairs = []
+    for number, line in enumerate(lines[1:], 2):
+        place = f"{path}:{number}"
+        fields = columns(line, place, (len(names),), num_columns_in_words(len(names)))
+        if dict(zip(names, fields, strict=True)).get(LANGUAGE_COLUMN, language) == language:
+            label = _label(fields[labelled], labels, place)
+            pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))
+    return _require_pairs(pairs, path, f"rows in '{language}'")
+
+
+def _require_pairs(pairs: list[TextPair], path: Path, wanted: str) -> list[TextPair]:
+    if not pairs:
+        raise ConfigError(f"{path}: expected {wanted}, found no pair")
+    return pairs
+
+
+def _column(path: Path, names: Sequence[str], choices: Sequence[str]) -> int:
+    for name in choices:
+        if name in names:
+            return names.index(name)
+    raise ConfigError(
+        f"{path}:1: expected a column named {' or '.join(choices)}, found {', '.join(names)[:200]}"
+    )
+
+
+def _label(stored: str, labels: Sequence[str], place: str) -> str:
+    return one_of(_OTHER_NAMES.get(stored.strip(), stored.strip()), labels, place)
+
+
+def _unquoted(field: str) -> str:
+    """A field without the quoting of `csv`, if it is quoted."""
+    if len(field) > 1 and field[0] == field[-1] == '"':
+        inside = field[1:-1].replace('""', "\0")
+        if '"' not in inside:
+            field = inside.replace("\0", '"')
+    return field.strip()
+
+
+def _majority_label(task: Task, folder: Path) -> Predict:
+    """The most frequent label in English."""
+    _, labels = task.english_examples(folder)
+    label = most_frequent(labels)
+    return lambda examples: [label] * len(examples)
+
+
+def share_right(predictions: Sequence[Any], labels: Sequence[Any]) -> dict[str, float]:
+    """The share of predictions that are equal to their labels."""
+    return {"accuracy": sum(map(operator.eq, predictions, labels)) / len(labels) * 100}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTask(Task):
+    """A label per pair."""
+
+    kind = "pairs"
+    group = "classification"
+    metrics = ("accuracy",)
+    main = ("accuracy",)
+    baselines = {"majority": _majority_label}  # noqa: RUF012
+
+    choices: tuple[str, ...]
+    """The valid labels."""
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[TextPair]:
+        if form == "pairs":
+            return read_pairs(paths[0], self.choices)
+        return read_named_pairs(paths[0], self.choices, language)
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return has_labels(path)
+
+    def labels(self, examples: Sequence[TextPair]) -> Any:
+        """The label of each pair."""
+        return self._given([example.label for example in examples])
+
+    def choices_in(self, examples: Sequence[TextPair]) -> tuple[str, ...]:
+        """The labels that occur."""
+        return tuple(sorted({example.label for example in examples if example.label is not None}))
+
+    def constant(self, labels: Any) -> Any:
+        """The most frequent label."""
+        return [most_frequent(labels)] * len(labels)
+
+    def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
+        return share_right(predictions, labels)
+
+    def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
+        """One label per line; some predictions may be other text, if a generative model predicted them."""
+        predicted, gold = read_values(predictions, labels, _one_label)
+        if not set(self.choices).intersection(predicted):
+            raise ConfigError(
+                f"{predictions}:1: expected labels such as {', '.join(self.choices)}, got {shown(predicted[0])}"
+            )
+        return predicted, gold
+
+
+def _one_label(line: str, place: str) -> str:
+    if not line or "\t" in line:
+        raise ConfigError(f"{place}: expected one label, got {shown(line)}")
+    return line
