@@ -1,4 +1,4 @@
-"""XferBenchPretraining that ends when the loss on held-out messages stops falling; a recipe of mini_search.py."""
+"""Pretraining that ends when the loss on held-out messages stops falling; a recipe of mini_search.py."""
 
 from collections.abc import Mapping
 from typing import Any

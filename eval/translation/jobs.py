@@ -173,7 +173,7 @@ def make_study(
 TRANSLATION_TOKENS = 25
 """Cost of translating one sentence with a beam of width 1, in training tokens; only for the remaining time."""
 RANDOM_STATE, TOKENIZER = "random_state", "tokenizer"
-"""Names of the state of torch's generator, and of the tokenizer, beside the weights."""
+"""Names of the state of torch's generator, and of the tokenizer, stored with the weights."""
 
 
 @job_function(
@@ -365,7 +365,6 @@ def _training(optimisation: Optimisation, machine: Machine, context: Context, la
 
 
 def _initial(pretrained: Result | None, model: EncoderDecoderSizes) -> Any:
-    """The pretrained model, or one with initial weights."""
     if pretrained is None:
         return build(model, model.vocab_size)
     assert pretrained.arrays is not None

@@ -88,8 +88,8 @@ def read_pairs(path: Path) -> list[SentencePair]:
             continue
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != 2 or not all(fields):
-            found = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
-            raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {found}")
+            problem = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
+            raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {problem}")
         pairs.append(SentencePair(*fields))
     return pairs
 

@@ -163,13 +163,13 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
     ]
     unequal = repetition((result, baseline))
     judged, why = judge(mean, ci95, threshold) if unequal is None else ("unknown", unequal)
-    known = [p_value for p_value in p_values if p_value is not None]
+    defined = [p_value for p_value in p_values if p_value is not None]
     return Difference(
         source=result.name,
         baseline=baseline.name,
         mean=mean,
         ci95=ci95,
-        p_value=max(known, default=None) if unequal is None else None,
+        p_value=max(defined, default=None) if unequal is None else None,
         basis="languages and seeds",
         judged=judged,
         details={
@@ -183,7 +183,7 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
 
 
 def with_reasons(differences: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Corrected differences; where the correction makes one noise, that is its reason."""
+    """Holm's correction; a difference that it makes noise gets this as its reason."""
     number = num_comparisons(differences)
     many = f", corrected for {number} comparisons," if number > 1 else ""
     return tuple(
@@ -195,7 +195,7 @@ def with_reasons(differences: Sequence[Difference]) -> tuple[Difference, ...]:
 
 
 def in_words(difference: Difference) -> str:
-    """The conclusion where lower is better."""
+    """The conclusion as better or worse: lower is better."""
     return {"lower": "better", "higher": "worse"}.get(difference.conclusion, difference.conclusion)
 
 

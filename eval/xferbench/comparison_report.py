@@ -69,7 +69,6 @@ def score_table(comparison: XferBenchComparison) -> Table:
 
 
 def _language_table(comparison: XferBenchComparison) -> Table:
-    """Differences by language."""
     against = "the second source" if comparison.baseline is None else comparison.baseline.name
     columns = [*_sources(comparison), *(number_column(target, target) for target in comparison.targets)]
     rows = [
@@ -86,7 +85,6 @@ def _language_table(comparison: XferBenchComparison) -> Table:
 
 
 def _pair_table(comparison: XferBenchComparison) -> Table:
-    """Differences of all pairs of sources."""
     rows = [
         row_of(*_names(comparison, each), *_difference(each), p_value(each.p_holm))
         for each in comparison.differences
@@ -196,7 +194,6 @@ def _differences(comparison: XferBenchComparison) -> Iterator[Point]:
 
 
 def _title(comparison: XferBenchComparison) -> str:
-    """Title with preset, protocol and sources."""
     parts = dict(part.partition(":")[::2] for part in comparison.signature.split("|"))
     settings = [parts[key] for key in ("preset", "protocol") if parts.get(key)]
     number = len(comparison.results)

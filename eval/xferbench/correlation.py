@@ -98,10 +98,10 @@ METRICS = ("chrf", "bleu")
 
 def correlate_paper() -> Report:
     """Correlations of the paper's Table 2, computed from its printed scores and chrF."""
-    found = {setting: correlate(PAPER_SCORES, chrf) for setting, chrf in PAPER_CHRF.items()}
+    by_setting = {setting: correlate(PAPER_SCORES, chrf) for setting, chrf in PAPER_CHRF.items()}
     printed = ", ".join(f"{setting} {value:.2f}" for setting, value in PAPER_CORRELATIONS.items())
     return _report(
-        found,
+        by_setting,
         title="XferBench and chrF, the paper's Table 2 (OSCAR data)",
         signature="paper: Tables 2 and 5, OSCAR data",
         notes=[f"Pearson correlations as printed in Table 2: {printed}."],
@@ -143,7 +143,7 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
     Raises:
         ConfigError: If a file is invalid, or the results of a setting have different signatures.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    scores: dict[str, dict[str, list[float]]] = {}
     signatures: dict[str, tuple[str, str]] = {}
     for path in paths:
         files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
@@ -153,13 +153,15 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
                 f"{path}: expected a translation result, a JSON object with `name` and `{metric}`; found none"
             )
         for name, setting, value, line in entries:
-            known, other = signatures.setdefault(setting, (line, name))
-            if line != known:
-                raise ConfigError(f"{name} cannot be compared with {other}: {differing_parts(known, line)}")
-            found.setdefault(setting, {}).setdefault(name, []).append(value)
+            expected, other = signatures.setdefault(setting, (line, name))
+            if line != expected:
+                raise ConfigError(
+                    f"{name} cannot be compared with {other}: {differing_parts(expected, line)}"
+                )
+            scores.setdefault(setting, {}).setdefault(name, []).append(value)
     return {
         setting: {name: sum(values) / len(values) for name, values in of_setting.items()}
-        for setting, of_setting in found.items()
+        for setting, of_setting in scores.items()
     }
 
 
@@ -185,12 +187,14 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
         yield entry["name"], str(entry.get("setting", "")), float(value), line
 
 
-def _report(found: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]) -> Report:
+def _report(
+    by_setting: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]
+) -> Report:
     """A table with a row per setting and a column per coefficient, and notes."""
     columns = [name_column("setting"), number_column("sources")]
     columns += [number_column(name, (name, "95 % CI"), parts=INTERVAL) for name in STATISTICS]
     rows = []
-    for setting, correlation in found.items():
+    for setting, correlation in by_setting.items():
         cells = (interval(each.value, each.ci95, 2, is_stacked=True) for each in correlation.coefficients)
         rows.append(row_of(setting or "all", len(correlation.sources), *cells))
     table = Table(columns=columns, rows=rows, title=title, notes=[signature])
@@ -199,14 +203,14 @@ def _report(found: Mapping[str, Correlation], *, title: str, signature: str, not
         *notes,
         *(
             f"{setting or 'all'}: left out, because in one list only: {', '.join(correlation.left_out)}."
-            for setting, correlation in found.items()
+            for setting, correlation in by_setting.items()
             if correlation.left_out
         ),
-        *dict.fromkeys(f"No intervals: {each.ci_reason}." for each in found.values() if each.ci_reason),
+        *dict.fromkeys(f"No intervals: {each.ci_reason}." for each in by_setting.values() if each.ci_reason),
     ]
     data: dict[str, Any] = {
         "signature": signature,
-        "settings": {setting: asdict(correlation) for setting, correlation in found.items()},
+        "settings": {setting: asdict(correlation) for setting, correlation in by_setting.items()},
         "notes": lines,
     }
     return Report(tables=[table], notes=tuple(lines), data=data)

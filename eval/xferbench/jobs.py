@@ -268,7 +268,6 @@ def tune_and_test(
 
 
 def _read_target(tokens: Result) -> Target:
-    """The data of a target language from the result of `tokenise`."""
     assert tokens.arrays is not None
     symbols = load_file(tokens.arrays)
     windows = {

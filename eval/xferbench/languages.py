@@ -84,8 +84,8 @@ class RandomStream:
 
     def sample(self, items: Sequence[Item], count: int) -> list[Item]:
         """Draw `count` different items; they keep their order."""
-        kept = sorted(range(len(items)), key=lambda _: self.random())[:count]
-        return [items[index] for index in sorted(kept)]
+        drawn = sorted(range(len(items)), key=lambda _: self.random())[:count]
+        return [items[index] for index in sorted(drawn)]
 
 
 class Ranked(Generic[Item]):
@@ -177,8 +177,8 @@ class Endings:
 
     def inflect(self, lexeme: Lexeme, *values: int) -> str:
         """The word with the ending for these feature values; values that are not distinguished are unmarked."""
-        known = tuple(value if value < size else 0 for value, size in zip(values, self.sizes, strict=True))
-        return lexeme.stem + self.forms[lexeme.front][known]
+        marked = tuple(value if value < size else 0 for value, size in zip(values, self.sizes, strict=True))
+        return lexeme.stem + self.forms[lexeme.front][marked]
 
 
 NOMINATIVE, ACCUSATIVE, GENITIVE, OBLIQUE = range(4)

@@ -73,15 +73,15 @@ def normalised_scores(results: Sequence[Result]) -> list[Normalised] | str:
     if normalised is None:
         return "all sources are equal on some language: its standard deviation is 0"
     scores, level, scale = values.mean(1), float(values.mean()), float(values.std(0, ddof=1).mean())
-    spread, found = scores.std(ddof=1), list[Normalised]()
+    spread, converted = scores.std(ddof=1), list[Normalised]()
     for result, row, score in zip(results, normalised, scores, strict=True):
         mean, ci95, paper, program = float(row.mean()), mean_interval(row, expanded=False), None, None
         if ci95 is not None:
             low, high = ci95
             paper = (level + scale * low, level + scale * high)
             program = (float(score + spread * (low - mean)), float(score + spread * (high - mean)))
-        found.append(Normalised(name=result.name, mean=mean, ci95=ci95, paper=paper, program=program))
-    return found
+        converted.append(Normalised(name=result.name, mean=mean, ci95=ci95, paper=paper, program=program))
+    return converted
 
 
 TYPES_OF_SCRIPTS = {

@@ -198,7 +198,7 @@ def program_target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> T
     if not documents:
         raise ConfigError(f"{text.name}: text too short: expected documents, found none")
     tokenizer = train_bpe(documents[:NUM_BPE_DOCUMENTS], sizes.vocab_size - 1)
-    in_test_order = [documents[place] for place in np.random.default_rng(0).permutation(len(documents))]
+    in_test_order = [documents[position] for position in np.random.default_rng(0).permutation(len(documents))]
     tested = in_test_order[: min(-(-len(documents) // 10), NUM_TEST_DOCUMENTS)]
 
     rows = encode(tokenizer, in_test_order if shuffled else documents, end="")
@@ -232,12 +232,12 @@ def _blocks(
     thousands: Iterable[NDArray[np.integer]], sizes: WindowSize, num_tokens: int
 ) -> NDArray[np.integer]:
     """Whole blocks of each thousand rows, up to `num_tokens` tokens, rounded up to a whole block."""
-    wanted = sizes.num_windows(num_tokens) * sizes.context
+    num_needed = sizes.num_windows(num_tokens) * sizes.context
     pieces: list[NDArray[np.integer]] = []
-    found = 0
+    num_found = 0
     for piece in thousands:
         pieces.append(piece[: len(piece) // sizes.context * sizes.context])
-        found += len(pieces[-1])
-        if found >= wanted:
+        num_found += len(pieces[-1])
+        if num_found >= num_needed:
             break
-    return np.concatenate(pieces)[:wanted]
+    return np.concatenate(pieces)[:num_needed]

@@ -71,8 +71,8 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
         text = read_text(self.path)
         if self.digest and self._stored_key() != self.digest:
             raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
-        found = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
-        return [document for document in found if document]
+        documents = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
+        return [document for document in documents if document]
 
     @property
     def _is_json(self) -> bool:
@@ -150,10 +150,10 @@ def choose_texts(folder: Path | None, preset: XferBenchPreset) -> list[Text]:
     return [texts[name] for name in preset.languages]
 
 
-def preset_folder(given: Path | None, preset: XferBenchPreset) -> Path | None:
-    """The folder of target texts: `given`, or the downloaded texts if it is None and the preset needs texts."""
-    if given is not None or not preset.languages:
-        return given
+def preset_folder(folder: Path | None, preset: XferBenchPreset) -> Path | None:
+    """The folder of target texts: `folder`, or the downloaded texts if it is None and the preset needs texts."""
+    if folder is not None or not preset.languages:
+        return folder
     from ecsuite.files.data_folder import data_folder
 
     downloaded = data_folder("wikipedia")

@@ -1,6 +1,6 @@
 """Data and models that jobs read, identified by their content, not by their path: examples, texts, published models.
 
-XtremePretraining data are those of the evaluated corpus or of its controls.
+Pretraining data are those of the evaluated corpus or of its controls.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ from ecsuite.runtime.ragged import Ragged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Contents(ABC):
-    """What a job reads; another content gives another job, and none is read that was not identified."""
+class IdentifiedContent(ABC):
+    """Content that a job reads: it is a part of the job's key, and changed content is not read."""
 
     digest: str = ""
     """A hash of the content."""
@@ -36,32 +36,32 @@ class Contents(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Its place and what it is, for messages."""
+        """Path and description, for messages."""
 
     @abstractmethod
     def stored(self) -> Any:
-        """What is stored now.
+        """Current content.
 
         Raises:
-            ConfigError: If there is nothing.
+            ConfigError: If there is none.
         """
 
     @abstractmethod
     def hash_of(self, content: Any) -> str:
-        """The hash of a content, the same in every process."""
+        """A hash of the content, the same in every process."""
 
     def identified(self) -> Self:
-        """The same, with the hash of what is stored now, and whole paths.
+        """A copy with the hash of the current content, and absolute paths.
 
         Raises:
-            ConfigError: If there is nothing, or it is malformed.
+            ConfigError: If there is no content, or it is malformed.
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         paths = {name: value.resolve() for name, value in values.items() if isinstance(value, Path)}
         return replace(self, digest=self.hash_of(self.stored()), **paths)
 
     def read(self) -> Any:
-        """What is stored.
+        """The content.
 
         Raises:
             ConfigError: If it has changed since it was identified.
@@ -83,7 +83,7 @@ Part = Literal["train", "test", "dev"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ExampleSet(Contents):
+class ExampleSet(IdentifiedContent):
     """Examples of a task in a language."""
 
     data: Path
@@ -98,7 +98,7 @@ class ExampleSet(Contents):
     """Whether the test split must not be used for training."""
 
     def job_key(self) -> list[str]:
-        """What can change a result."""
+        """Identity in the key of a job."""
         return [self.task, self.language, self.digest]
 
     @property
@@ -107,7 +107,7 @@ class ExampleSet(Contents):
         return f"{self.data}: the set of examples of {self.task} in '{self.language}'"
 
     def hash_of(self, content: tuple[str, Any]) -> str:
-        """Of the name and the examples; sets are sorted, as their order differs between processes."""
+        """A hash of the name and the examples; sets are sorted, as their order differs between processes."""
         name, examples = content
         if isinstance(examples, Bitext) and examples.gold is not None:
             content = (name, (replace(examples, gold=None), sorted(examples.gold)))
@@ -126,19 +126,25 @@ class ExampleSet(Contents):
         """
         task, substitute = TASKS[self.task], TASKS.get(TASKS[self.task].substitute)
         if self.part == "dev":
-            return "dev", self._with_gold(task.read(self.data, self.language, "dev"))
+            bitext = task.read(self.data, self.language, "dev")
+            if bitext.gold is None:
+                raise ConfigError(
+                    f"{self.data}: expected translations of the dev set of {self.task} in '{self.language}' "
+                    f"({self.language}-en.dev.gold) to tune the threshold, found none"
+                )
+            return "dev", bitext
         tested = task.scored_split(self.data, self.language)
-        own: tuple[str, Task, str] | None = None
+        training: tuple[str, Task, str] | None = None
         if self._teaches(task, "train"):
-            own = "train", task, "train"
+            training = "train", task, "train"
         elif tested == "test" and task.dev_is_apart and self._teaches(task, "dev"):
-            own = "dev", task, "dev"
+            training = "dev", task, "dev"
         elif substitute is not None and self._teaches(substitute, "train"):
-            own = f"train of {substitute.name}", substitute, "train"
-        if self.part == "train" and own is not None:
-            name, source, split = own
+            training = f"train of {substitute.name}", substitute, "train"
+        if self.part == "train" and training is not None:
+            name, source, split = training
             return name, source.read(self.data, self.language, split)
-        is_divided = own is None and not self.is_zero_shot
+        is_divided = training is None and not self.is_zero_shot
         if tested is None and self.part == "test":
             raise ConfigError(
                 f"{self.data}: expected labels of {self.task} in '{self.language}' (test or dev), found none; exclude "
@@ -160,17 +166,9 @@ class ExampleSet(Contents):
     def _teaches(self, task: Task, split: str) -> bool:
         return task.is_labelled(self.data, self.language, split)
 
-    def _with_gold(self, bitext: Bitext) -> Bitext:
-        if bitext.gold is None:
-            raise ConfigError(
-                f"{self.data}: expected translations of the dev set of {self.task} in '{self.language}' "
-                f"({self.language}-en.dev.gold) to tune the threshold, found none"
-            )
-        return bitext
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LanguageText(Contents):
+class LanguageText(IdentifiedContent):
     """The text of a language; its content is its lines."""
 
     language: str
@@ -181,7 +179,7 @@ class LanguageText(Contents):
     """Folder of texts; None for the tagged sentences of the tasks that are in no test set."""
 
     def job_key(self) -> list[str]:
-        """What can change a result."""
+        """Identity in the key of a job."""
         return [self.language, self.digest]
 
     @property
@@ -190,7 +188,7 @@ class LanguageText(Contents):
         return f"{self.folder or self.data}: the text in '{self.language}'"
 
     def hash_of(self, content: list[str]) -> str:
-        """Of the lines."""
+        """A hash of the lines."""
         return hash_of_text("\n".join(content))
 
     def stored(self) -> list[str]:
@@ -235,14 +233,14 @@ def _untested_sentences(language: str, data: Path) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PublishedModel(Contents):
+class PublishedModel(IdentifiedContent):
     """A model of a folder or of Hugging Face's hub, identified by its files; its weights are not its content."""
 
     name: str
     """The folder, or the name on the hub."""
 
     def job_key(self) -> str:
-        """What can change a result."""
+        """Identity in the key of a job."""
         return self.digest
 
     @property
@@ -267,7 +265,7 @@ class PublishedModel(Contents):
         return content.hexdigest()
 
     def hash_of(self, content: str) -> str:
-        """The same."""
+        """The content itself, which is a hash already."""
         return content
 
     def load(self) -> PublishedBackbone:
@@ -323,7 +321,14 @@ def source(
         pretraining: Sizes of the data.
         seed: Seed of generated corpora, and of the order of the messages.
     """
-    preset = _sizes_of_xferbench(sizes, pretraining)
+    preset = replace(
+        MINI,
+        context=sizes.context,
+        vocab_size=pretraining.num_types,
+        pretrain_vocabulary="occurring",  # symbols are numbered by occurrence
+        pretrain_tokens=pretraining.tokens,
+        bpe_bytes=pretraining.text_bytes,
+    )
     return strict_source(_corpus(name, corpus, text, preset, seed), preset, seed)
 
 
@@ -341,15 +346,3 @@ def _corpus(
         return corpus
     messages = Ragged(offsets=corpus.messages.offsets, values=rng.permutation(corpus.messages.values))
     return Corpus(messages=messages, symbol_names=corpus.symbol_names)
-
-
-def _sizes_of_xferbench(sizes: TransformerSizes, pretraining: XtremePretraining) -> XferBenchPreset:
-    """The same sizes as a preset of XferBench; symbols are numbered by occurrence."""
-    return replace(
-        MINI,
-        context=sizes.context,
-        vocab_size=pretraining.num_types,
-        pretrain_vocabulary="occurring",
-        pretrain_tokens=pretraining.tokens,
-        bpe_bytes=pretraining.text_bytes,
-    )

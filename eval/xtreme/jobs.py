@@ -40,7 +40,7 @@ from ecsuite.eval.xtreme.transfer import TransferSetting, run_retrieval, run_tas
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
 EMBEDDING, TOKENIZER = "embedding", "tokenizer"
-"""Names of the embedding and of the tokenizer beside the weights."""
+"""Names of the embedding and of the tokenizer stored with the weights."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,9 +124,9 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
 
 
 EXAMPLE_TOKENS = 200
-"""Cost of an example of a task, in training tokens; only for the time left."""
+"""Cost of an example of a task, in training tokens; only for the remaining time."""
 MANY_TRAINED, MANY_TESTED = 10_000, 1_000
-"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the time left."""
+"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the remaining time."""
 Name = tuple[str, int, str, str]
 """Backbone, seed, task, and the language that it is trained in, or for retrieval that is compared with English."""
 
@@ -309,7 +309,7 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
     swaps_embedding = zero_shot and not study.protocol.shares_vocabulary
     for name in study.bodies:
         for seed in study.seeds:
-            given, texts = _trained(study, name, seed)
+            inputs, texts = _trained(study, name, seed)
             for part, task, language in study.examples:
                 if part != ("test" if TASKS[task].kind == "retrieval" else "train"):
                     continue
@@ -328,7 +328,7 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
                 read = (language if training is not None else ENGLISH, *tested)
                 named[name, seed, task, language] = Job(
                     evaluate,
-                    **given,
+                    **inputs,
                     texts={each: texts[each] for each in read if each in texts},
                     setting=setting,
                     training=training,

@@ -83,7 +83,7 @@ class XtremePreset:
     embedding_lr: float
     """Highest learning rate of training on text, if only the embedding is trained."""
     scope: Scope
-    """What fine-tuning trains: the head only, on frozen states, or the backbone as well."""
+    """Scope of fine-tuning: the head only, on frozen states, or the backbone as well."""
     tuning: Mapping[str, XtremeTuning]
     """Fine-tuning settings by kind of task: pairs, tagging, questions and retrieval."""
     max_train: int | None
@@ -91,7 +91,7 @@ class XtremePreset:
     max_test: int | None
     """Number of test examples per language, the first ones; None is all."""
     languages: tuple[str, ...]
-    """Test languages beside English; empty is all languages of a task."""
+    """Test languages besides English; empty is all languages of a task."""
     num_seeds: int
     """Default number of seeds."""
     precision: Literal["fp32", "auto"]
@@ -129,6 +129,6 @@ class XtremeProtocol:
 
 
 PROTOCOLS = read_presets(XtremeProtocol, __package__, "protocols.yaml")
-"""By name."""
+"""Protocols by name."""
 PUBLISHED = PROTOCOLS.pop("published")
 """The usual use of the benchmark, with `--model`."""

@@ -45,11 +45,11 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
     """Does pretraining on a corpus help with tasks in human languages?"""
 
     def plan(self, study: XtremeStudy) -> list[Job]:
-        """The jobs of the tasks; they need the rest."""
+        """The jobs of the tasks, which depend on the others."""
         return list(plan(study).values())
 
     def device(self, study: XtremeStudy) -> str:
-        """The device of the models."""
+        """Type of the device of the models."""
         return study.machine.device
 
     def collect(self, study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult:
@@ -173,7 +173,7 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
 
 
 def _zero_shot(result: TransferResult) -> Table:
-    """Scores in English and in other languages, beside chance level and baseline, one row per task."""
+    """Scores in English and in other languages, next to chance level and baseline, one row per task."""
     rows = []
     for task in result.splits:
         transfer = result.sides(result.corpus, task)
@@ -317,7 +317,7 @@ def draw(result: TransferResult, *paths: Path) -> None:
 
 
 def _scores(result: TransferResult, task: str) -> dict[str, dict[str, Floats]]:
-    """By language and backbone, the scores of all seeds; then those without a model."""
+    """Scores of all seeds by language and backbone, then those without a model."""
     scores = {backbone: result.language_scores(backbone, task) for backbone in result.bodies}
     for name, reference in (("baseline", result.baselines), ("chance", result.chance)):
         if (levels := result.levels(reference, task)) is not None:

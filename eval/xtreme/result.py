@@ -51,13 +51,17 @@ class CompletePart:
     seeds: tuple[int, ...]
     """In the order of the study."""
     notes: tuple[str, ...]
-    """What is left out, and why."""
+    """Omitted backbones and seeds, and the reasons."""
 
 
 def complete_part(
     study: XtremeStudy, failures: Mapping[tuple[str, int, str, str], str | None]
 ) -> CompletePart:
-    """The part of a study that can be reported; `failures` says by the name of each job why it failed.
+    """The part of a study that can be reported.
+
+    Args:
+        study: The study.
+        failures: Why a job failed, by its name; None if it did not.
 
     Raises:
         DivergedError: If the evaluated backbone has no seed without a failure.
@@ -220,8 +224,8 @@ class TransferResult:
 
 def _mean(scores: Sequence[float | None]) -> float | None:
     """The mean; None if one is missing."""
-    known = [score for score in scores if score is not None]
-    return mean(known) if len(known) == len(scores) else None
+    present = [score for score in scores if score is not None]
+    return mean(present) if len(present) == len(scores) else None
 
 
 def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult:
@@ -232,17 +236,25 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
         DivergedError: If the evaluated backbone has no seed without a failure.
     """
     jobs = plan(study)
-    found = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
+    complete = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
     scored: dict[tuple[str, int, str, str], Mapping[str, Any]] = {}
     learnt_from: dict[str, dict[str, str | None]] = {}
     for (backbone, seed, task, language), job in jobs.items():
-        if backbone in found.bodies and seed in found.seeds:
+        if backbone in complete.bodies and seed in complete.seeds:
             value = results[job].checked()
             learnt_from.setdefault(task, {})[language] = value["learnt_from"]
             for code, each in value["by_language"].items():
                 scored[backbone, seed, task, code] = each
-    corpus, seeds = study.bodies[0], sorted(set(found.seeds))
-    languages = {task: _in_order(task, study.tested[task]) for task in TASKS if task in study.tested}
+    corpus, seeds = study.bodies[0], sorted(set(complete.seeds))
+    # Languages are in the order of the paper's tables; those that it does not have are last.
+    languages = {
+        name: [
+            *(code for code in task.languages if code in tested),
+            *sorted(set(tested).difference(task.languages)),
+        ]
+        for name, task in TASKS.items()
+        if (tested := study.tested.get(name))
+    }
     baselines, chance_level = reference_scores(study)
     return TransferResult(
         protocol=study.protocol.name,
@@ -256,7 +268,7 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
                 }
                 for seed in seeds
             }
-            for backbone in found.bodies
+            for backbone in complete.bodies
         },
         splits={
             task: {code: scored[corpus, seeds[0], task, code]["split"] for code in codes}
@@ -264,7 +276,7 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
         },
         baselines=baselines,
         chance=chance_level,
-        notes=(*_study_notes(study, learnt_from), *found.notes),
+        notes=(*_study_notes(study, learnt_from), *complete.notes),
         signature=study.signature,
     )
 
@@ -319,7 +331,7 @@ def _study_notes(study: XtremeStudy, learnt_from: Mapping[str, Mapping[str, str 
     if study.protocol.learns_text and all(text.folder is None for text in study.texts.values()):
         lines.append("Training text: tagged sentences outside the test sets (choose another with --texts).")
     for task, languages in study.tested.items():
-        requested = study.languages_asked or TASKS[task].languages
+        requested = study.requested_languages or TASKS[task].languages
         missing = [one for one in requested if one not in languages and one != ENGLISH]
         if missing:
             lines.append(f"{TASKS[task].title}: no labels in {', '.join(missing)}.")
@@ -329,12 +341,6 @@ def _study_notes(study: XtremeStudy, learnt_from: Mapping[str, Mapping[str, str 
     if left_out:
         lines.append(f"Left out, as there are no labels: {', '.join(left_out)}.")
     return lines
-
-
-def _in_order(task: str, languages: Sequence[str]) -> list[str]:
-    """Languages in the order of the paper's tables; those that it does not have are last."""
-    known = TASKS[task].languages
-    return [code for code in known if code in languages] + sorted(set(languages).difference(known))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -388,14 +394,14 @@ def estimate(differences: Floats) -> Difference:
     It is concluded from the interval. If the difference is the same for all seeds, which is possible with few
     questions, noise cannot be estimated: p is 1, and the conclusion is unknown, as with one seed.
     """
-    found = replace(paired_difference(differences), details={"by_seed": differences.tolist()})
-    if found.ci95 is None:
-        return found
-    if found.ci95[0] <= 0 <= found.ci95[1] or abs(found.mean) <= NO_SPREAD:
-        return replace(found, p_value=found.p_value or 1.0, judged="inside the noise")
-    if found.p_value is None:
-        return replace(found, p_value=1.0, judged="unknown")
-    return replace(found, judged="higher" if found.mean > 0 else "lower")
+    difference = replace(paired_difference(differences), details={"by_seed": differences.tolist()})
+    if difference.ci95 is None:
+        return difference
+    if difference.ci95[0] <= 0 <= difference.ci95[1] or abs(difference.mean) <= NO_SPREAD:
+        return replace(difference, p_value=difference.p_value or 1.0, judged="inside the noise")
+    if difference.p_value is None:
+        return replace(difference, p_value=1.0, judged="unknown")
+    return replace(difference, judged="higher" if difference.mean > 0 else "lower")
 
 
 def gain(result: TransferResult, backbone: str, over: str) -> Gain:

@@ -78,7 +78,7 @@ class Rows:
 
 
 def _pad(rows: Sequence[Sequence[int]], padding: int, least: int = 0) -> Tensor:
-    """Rows of different lengths as one padded tensor, at least so long."""
+    """Rows of different lengths as one tensor, padded to the longest row and to at least `least`."""
     longest = max(least, *map(len, rows))
     return torch.tensor([[*row, *([padding] * (longest - len(row)))] for row in rows])
 
@@ -114,7 +114,7 @@ def tagging_rows(
         labels: The tags that can be predicted.
     """
     ids: list[list[int]] = []
-    wanted: list[list[str | None]] = []
+    row_labels: list[list[str | None]] = []
     positions: list[list[int]] = []
     sentences_of_rows: list[int] = []
     most = context - len(sub_words.last)
@@ -125,15 +125,15 @@ def tagging_rows(
             pieces = word[: most - len(sub_words.first)]
             if is_new or len(ids[-1]) + len(pieces) > most:
                 ids.append(list(sub_words.first))
-                wanted.append([])
+                row_labels.append([])
                 positions.append([])
                 sentences_of_rows.append(sentence)
             is_new = False
             positions[-1].append(len(ids[-1]) + (0 if is_bidirectional else len(pieces) - 1))
-            wanted[-1].append(tag)
+            row_labels[-1].append(tag)
             ids[-1] += pieces
     rows = [[*row, *sub_words.last] for row in ids]
-    return _labelled(rows, positions, wanted, sentences_of_rows, labels, sub_words.padding)
+    return _labelled(rows, positions, row_labels, sentences_of_rows, labels, sub_words.padding)
 
 
 def pair_rows(
@@ -156,24 +156,24 @@ def pair_rows(
         second_ids = second.ids[: max_tokens - len(first_ids)]
         ids.append([*sub_words.first, *first_ids, *sub_words.between, *second_ids, *sub_words.last])
     positions = [[0 if is_bidirectional else -1]] * len(ids)
-    wanted = [[example.label] for example in examples]
-    return _labelled(ids, positions, wanted, range(len(ids)), labels, sub_words.padding)
+    row_labels = [[example.label] for example in examples]
+    return _labelled(ids, positions, row_labels, range(len(ids)), labels, sub_words.padding)
 
 
 def _labelled(
     ids: list[list[int]],
     positions: list[list[int]],
-    wanted: Sequence[Sequence[str | None]],
+    row_labels: Sequence[Sequence[str | None]],
     examples: Sequence[int],
     labels: Sequence[str],
     padding: int,
 ) -> LabelledRows:
-    """Rows with the wanted labels at the positions, where they can be predicted."""
+    """Rows with the labels of each as targets at its positions; labels that cannot be predicted are ignored."""
     numbers = {label: number for number, label in enumerate(labels)}
     targets = [[IGNORED] * len(row) for row in ids]
-    for target, places, of_row in zip(targets, positions, wanted, strict=True):
-        for place, label in zip(places, of_row, strict=True):
-            target[place] = IGNORED if label is None else numbers.get(label, IGNORED)
+    for target, columns, of_row in zip(targets, positions, row_labels, strict=True):
+        for column, label in zip(columns, of_row, strict=True):
+            target[column] = IGNORED if label is None else numbers.get(label, IGNORED)
     return LabelledRows(
         rows=Rows(ids=ids, targets=targets, padding=padding),
         positions=tuple(map(tuple, positions)),

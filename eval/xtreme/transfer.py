@@ -99,10 +99,12 @@ class LabelHead(Head):
                 self(states).flatten(0, 1), labels, ignore_index=IGNORED, reduction="sum"
             )
             return total / (labels != IGNORED).sum().clamp(min=1)
-        places = (labels != IGNORED).nonzero()[:, 0]
-        chosen = states.flatten(0, 1)[sent(places, states.device)]
-        total = functional.cross_entropy(self(chosen), sent(labels[places], states.device), reduction="sum")
-        return total / max(1, len(places))
+        positions = (labels != IGNORED).nonzero()[:, 0]
+        chosen = states.flatten(0, 1)[sent(positions, states.device)]
+        total = functional.cross_entropy(
+            self(chosen), sent(labels[positions], states.device), reduction="sum"
+        )
+        return total / max(1, len(positions))
 
 
 class SpanHead(Head):
@@ -117,7 +119,7 @@ class SpanHead(Head):
 TEST_BATCH = 64
 """Rows per batch at evaluation."""
 MOST_IN_MEMORY = 2**30
-"""Most bytes of states of a frozen backbone that are held on the device."""
+"""Most bytes of states of a frozen backbone that are held on the device; more are in a file."""
 
 
 def finetune(
@@ -141,7 +143,7 @@ def finetune(
         parameters: The parameters to train, including those of the head.
         trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
-        followed: Who is told, where the state is saved, and when to stop.
+        followed: Callbacks for progress, checkpoints and stopping.
 
     Raises:
         ConfigError: If the states of a frozen backbone fit neither in memory nor on the disk.
@@ -160,8 +162,8 @@ def finetune(
         states = pad_sequence([frozen(row) for row in index], batch_first=True)  # (batch, length, width)
         return pad(states, (0, 0, 0, ids.shape[1] - states.shape[1])), mask, targets
 
-    def loss_of(given: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        return head.loss(backbone.states(given, mask) if frozen is None else given, mask, targets)
+    def loss_of(inputs: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
+        return head.loss(backbone.states(inputs, mask) if frozen is None else inputs, mask, targets)
 
     train(
         parameters,
@@ -197,8 +199,8 @@ def _frozen_states(
             file.write(states.cpu().numpy().tobytes())
         file.flush()
         # Copied on write, as a tensor may be written to; the mapping outlives the file's name.
-        kept = np.memmap(file, np.float32, "c", shape=(rows.num_tokens, backbone.width))
-    return lambda row: torch.from_numpy(kept[starts[row] :][: len(rows.ids[row])]).to(device)
+        mapped = np.memmap(file, np.float32, "c", shape=(rows.num_tokens, backbone.width))
+    return lambda row: torch.from_numpy(mapped[starts[row] :][: len(rows.ids[row])]).to(device)
 
 
 @torch.no_grad()
@@ -208,8 +210,8 @@ def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> Iterator[
     for index in rows.batches(TEST_BATCH):
         ids, mask, _ = rows.take(index, device)
         states = backbone.states(ids, mask)
-        for place, row in enumerate(index):
-            yield row, states[place, : len(rows.ids[row])]
+        for position, row in enumerate(index):
+            yield row, states[position, : len(rows.ids[row])]
 
 
 @torch.no_grad()
@@ -322,7 +324,7 @@ KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "pairs": (pair_rows, predicted_labels),
     "questions": (question_rows, predicted_answers),
 }
-"""By kind of task, what turns examples into rows, and logits of these rows into predictions."""
+"""Functions from examples to rows, and from logits of these rows to predictions, by kind of task."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -334,7 +336,7 @@ class TransferSetting:
     tuning: XtremeTuning
     """Learning rate, epochs and so on."""
     scope: Scope = "head"
-    """What is trained: the head only, on frozen states, or the backbone as well."""
+    """Scope of training: the head only, on frozen states, or the backbone as well."""
     max_train: int | None = None
     """Number of training examples, the first ones; None is all."""
     max_test: int | None = None

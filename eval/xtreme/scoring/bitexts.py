@@ -89,14 +89,14 @@ def mine_pairs(
     source_rows = np.concatenate((np.arange(len(sources)), best_source))
     target_rows = np.concatenate((best_target, np.arange(len(targets))))
     scores = np.concatenate((score, target_score))
-    kept = []
+    chosen = []
     paired_sources, paired_targets = np.zeros(len(sources), dtype=bool), np.zeros(len(targets), dtype=bool)
     for pair in np.argsort(-scores, kind="stable"):  # by decreasing score, as a pair excludes later ones
         source, target = source_rows[pair], target_rows[pair]
         if not (paired_sources[source] or paired_targets[target]):
             paired_sources[source] = paired_targets[target] = True
-            kept.append(pair)
-    return source_rows[kept], target_rows[kept], scores[kept]
+            chosen.append(pair)
+    return source_rows[chosen], target_rows[chosen], scores[chosen]
 
 
 def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dict[Pair, float]:
@@ -107,10 +107,10 @@ def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dic
     """
     source_rows, is_source_single = _distinct(bitext.sources)
     target_rows, is_target_single = _distinct(bitext.targets)
-    found = mine_pairs(sources[source_rows], targets[target_rows])
+    mined = mine_pairs(sources[source_rows], targets[target_rows])
     return {
         (bitext.source_ids[source_rows[source]], bitext.target_ids[target_rows[target]]): float(score)
-        for source, target, score in zip(*found, strict=True)
+        for source, target, score in zip(*mined, strict=True)
         if is_source_single[source] and is_target_single[target]
     }
 
@@ -157,11 +157,11 @@ def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tup
     for begin in range(0, len(queries), _ROWS):
         block = slice(begin, begin + _ROWS)
         values = queries[block] @ candidates.T  # (rows, num_candidates)
-        places = np.arange(len(values))
+        positions = np.arange(len(values))
         for rank in range(num_neighbours):  # faster than a partition for a small number; the first of equals
             best = values.argmax(1)
-            rows[block, rank], cosines[block, rank] = best, values[places, best]
-            values[places, best] = -np.inf
+            rows[block, rank], cosines[block, rank] = best, values[positions, best]
+            values[positions, best] = -np.inf
     return cosines, rows
 
 
@@ -241,10 +241,10 @@ def read_bucc(path: Path) -> Bitext:
     sources, targets = _read_named(path), _read_named(_require_partner(path, "en"))
     gold_path = partner(path, "gold")
     gold = None if gold_path is None else set[tuple[str, str]]()
-    for place, source, target in _rows(gold_path, "the names of two sentences"):
+    for location, source, target in _rows(gold_path, "the names of two sentences"):
         if source not in sources or target not in targets:
             missing = source if source not in sources else target
-            raise ConfigError(f"{place}: expected a sentence name, found {shown(missing)}")
+            raise ConfigError(f"{location}: expected a sentence name, found {shown(missing)}")
         assert gold is not None
         gold.add((source, target))
     return Bitext(
@@ -265,20 +265,20 @@ def _require_partner(path: Path, ending: str) -> Path:
 
 def _read_named(path: Path) -> dict[str, str]:
     sentences: dict[str, str] = {}
-    for place, name, sentence in _rows(path, "a name, a tab and a sentence"):
+    for location, name, sentence in _rows(path, "a name, a tab and a sentence"):
         if name in sentences:
-            raise ConfigError(f"{place}: expected unique names, found {shown(name)} again")
+            raise ConfigError(f"{location}: expected unique names, found {shown(name)} again")
         sentences[name] = sentence
     if not sentences:
         raise ConfigError(f"{path}: expected sentences, found none")
     return sentences
 
 
-def _rows(path: Path | None, wanted: str) -> list[tuple[str, str, str]]:
+def _rows(path: Path | None, expected: str) -> list[tuple[str, str, str]]:
     """Place and two columns of each line; no lines without a file."""
     rows = []
     for number, line in enumerate(read_lines(path) if path is not None else (), 1):
-        first, second = columns(line, f"{path}:{number}", (2,), wanted)
+        first, second = columns(line, f"{path}:{number}", (2,), expected)
         rows.append((f"{path}:{number}", first.strip(), second.strip()))
     return rows
 
@@ -377,9 +377,9 @@ class Bucc(Retrieval):
         return _named_pairs(predictions), _named_pairs(labels)
 
 
-def _row(line: str, place: str) -> int:
+def _row(line: str, location: str) -> int:
     if not re.fullmatch(NUMBER, line):
-        raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {shown(line)}")
+        raise ConfigError(f"{location}: expected the row of a sentence, 0 or above, got {shown(line)}")
     return int(line)
 
 

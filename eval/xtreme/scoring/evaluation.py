@@ -52,7 +52,7 @@ class SubmissionScores:
     tasks: ByTask
     """Metrics by task and language, in the order of the paper's tables; at least one task."""
     chance: ByTask
-    """The same metrics at chance level: of the best constant prediction."""
+    """Metrics at chance level: of the best constant prediction."""
     unanswered: Mapping[str, Mapping[str, int]]
     """Number of questions without a predicted answer, which count as wrong, by task and language; only if above 0."""
     left_out: tuple[str, ...]
@@ -72,7 +72,7 @@ class SubmissionScores:
 
     @property
     def sides(self) -> dict[str, EnglishVsOthers]:
-        """By task, scores in English and in the other languages, and their gap."""
+        """Scores in English and in the other languages with their gap, by task."""
         return {task: sides(task, by_language) for task, by_language in self.tasks.items()}
 
     @property

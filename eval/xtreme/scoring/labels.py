@@ -33,7 +33,7 @@ from ecsuite.eval.xtreme.scoring.task import (
     most_frequent,
     one_of,
     read_values,
-    require_as_many,
+    require_equal_numbers,
     set_scores,
     stripped_lines,
 )
@@ -75,13 +75,13 @@ def _spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
     spans: set[tuple[int, int, str | None]] = set()
     previous_kind: str | None = None
     start, previous = 0, _OUTSIDE
-    for place, tag in enumerate(tags):
+    for position, tag in enumerate(tags):
         before, prefix, kind = previous[0], tag[0], tag.rpartition("-")[2]
         is_new = kind != previous_kind
         if before in "ES" or (before in "BI" and prefix in "BSO") or (before not in "O." and is_new):
-            spans.add((start, place, previous_kind))
+            spans.add((start, position, previous_kind))
         if prefix in "BS" or (before in "ESO" and prefix in "EI") or (prefix not in "O." and is_new):
-            start = place
+            start = position
         previous, previous_kind = tag, kind
     return spans
 
@@ -137,16 +137,15 @@ def read_tagged(path: Path, tags: Collection[str], *, language: str = "") -> lis
     return sentences
 
 
-def _word(line: str, place: str, num_columns: int, tags: Collection[str]) -> list[str]:
-    """A word, and its tag if there are two columns."""
-    wanted = "a word without tag, as in the first line" if num_columns == 1 else "a word, a tab and a tag"
-    word, *tag = row = columns(line, place, (min(num_columns, 2),), wanted)
+def _word(line: str, location: str, num_columns: int, tags: Collection[str]) -> list[str]:
+    expected = "a word without tag, as in the first line" if num_columns == 1 else "a word, a tab and a tag"
+    word, *tag = row = columns(line, location, (min(num_columns, 2),), expected)
     if not word:
-        raise ConfigError(f"{place}: expected a word before the tab, found nothing")
+        raise ConfigError(f"{location}: expected a word before the tab, found nothing")
     if tag == [""]:
-        raise ConfigError(f"{place}: no tag after the tab; expected one of {', '.join(sorted(tags))}")
+        raise ConfigError(f"{location}: no tag after the tab; expected one of {', '.join(sorted(tags))}")
     if tag:
-        one_of(tag[0], sorted(tags), place, "tag")
+        one_of(tag[0], sorted(tags), location, "tag")
     return row
 
 
@@ -186,21 +185,21 @@ def _read_sentence(
     heads: dict[int, int] = {}
     spans: dict[int, tuple[int, str]] = {}
     for number, row in enumerate(rows, first):
-        place = f"{path}:{number}"
+        location = f"{path}:{number}"
         if row.startswith("#"):
             continue
-        name, form, _, tag, _, _, head, *_ = columns(row, place, (10,), "the 10 columns of CoNLL-U")
+        name, form, _, tag, _, _, head, *_ = columns(row, location, (10,), "the 10 columns of CoNLL-U")
         form = form.replace(" ", "").replace(_ZERO_WIDTH_NON_JOINER, "")
         if "." in name:  # an empty node, not in the text
             continue
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", name)
         if match is None:
-            raise ConfigError(f"{place}: expected a word index such as 1, 1-2 or 1.1, found {shown(name)}")
+            raise ConfigError(f"{location}: expected a word index such as 1, 1-2 or 1.1, found {shown(name)}")
         index = int(match[1])
         if match[2] is not None:
             spans[index] = (int(match[2]), form)
             continue
-        forms[index], tags[index] = form, one_of(tag, PARTS_OF_SPEECH, place, "tag")
+        forms[index], tags[index] = form, one_of(tag, PARTS_OF_SPEECH, location, "tag")
         heads[index] = int(head) if re.fullmatch("[0-9]{1,9}", head) else 0
 
     def order(index: int) -> tuple[int, int]:
@@ -216,8 +215,8 @@ def _read_sentence(
             )
         forms[start], tags[start] = form, tags[min(parts, key=order)]
         fused_parts.update(parts[1:])
-    kept = [index for index in forms if index not in fused_parts]
-    return [forms[index] for index in kept], [tags[index] for index in kept]
+    surface = [index for index in forms if index not in fused_parts]
+    return [forms[index] for index in surface], [tags[index] for index in surface]
 
 
 def _num_ancestors(index: int, heads: dict[int, int]) -> int:
@@ -229,7 +228,6 @@ def _num_ancestors(index: int, heads: dict[int, int]) -> int:
 
 
 def _majority_tag(task: Task, folder: Path) -> Predict:
-    """The most frequent tag in English."""
     _, labels = task.english_examples(folder)
     tag = most_frequent(chain.from_iterable(labels))
     return lambda examples: [(tag,) * len(sentence.words) for sentence in examples]
@@ -304,7 +302,7 @@ class Tagging(Task):
                 )
         after_last = predicted[-1][0] + len(predicted[-1][1]) + 1 if predicted else 1
         line = predicted[len(gold)][0] if len(predicted) > len(gold) else after_last
-        require_as_many(f"{predictions}:{line}", len(predicted), labels, len(gold), "sentences")
+        require_equal_numbers(f"{predictions}:{line}", len(predicted), labels, len(gold), "sentences")
         return [tags for _, tags in predicted], [tags for _, tags in gold]
 
 
@@ -350,13 +348,13 @@ def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
     pairs = []
     lines = read_lines(path)
     is_withheld = bool(lines) and lines[0].count("\t") == 1
-    wanted = (
+    expected = (
         "two sentences without label, as in the first line" if is_withheld else "two sentences and a label"
     )
     for number, line in enumerate(lines, 1):
-        place = f"{path}:{number}"
-        first, second, *rest = columns(line, place, (2 if is_withheld else 3,), wanted)
-        label = _label(rest[0], labels, place) if rest else None
+        location = f"{path}:{number}"
+        first, second, *rest = columns(line, location, (2 if is_withheld else 3,), expected)
+        label = _label(rest[0], labels, location) if rest else None
         pairs.append(TextPair(first=_unquoted(first), second=_unquoted(second), label=label))
     return _require_pairs(pairs, path, "`first<TAB>second<TAB>label`")
 
@@ -380,17 +378,17 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
     )
     pairs = []
     for number, line in enumerate(lines[1:], 2):
-        place = f"{path}:{number}"
-        fields = columns(line, place, (len(names),), num_columns_in_words(len(names)))
+        location = f"{path}:{number}"
+        fields = columns(line, location, (len(names),), num_columns_in_words(len(names)))
         if dict(zip(names, fields, strict=True)).get(LANGUAGE_COLUMN, language) == language:
-            label = _label(fields[labelled], labels, place)
+            label = _label(fields[labelled], labels, location)
             pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))
     return _require_pairs(pairs, path, f"rows in '{language}'")
 
 
-def _require_pairs(pairs: list[TextPair], path: Path, wanted: str) -> list[TextPair]:
+def _require_pairs(pairs: list[TextPair], path: Path, expected: str) -> list[TextPair]:
     if not pairs:
-        raise ConfigError(f"{path}: expected {wanted}, found no pair")
+        raise ConfigError(f"{path}: expected {expected}, found no pair")
     return pairs
 
 
@@ -403,8 +401,8 @@ def _column(path: Path, names: Sequence[str], choices: Sequence[str]) -> int:
     )
 
 
-def _label(stored: str, labels: Sequence[str], place: str) -> str:
-    return one_of(_OTHER_NAMES.get(stored.strip(), stored.strip()), labels, place)
+def _label(stored: str, labels: Sequence[str], location: str) -> str:
+    return one_of(_OTHER_NAMES.get(stored.strip(), stored.strip()), labels, location)
 
 
 def _unquoted(field: str) -> str:
@@ -417,7 +415,6 @@ def _unquoted(field: str) -> str:
 
 
 def _majority_label(task: Task, folder: Path) -> Predict:
-    """The most frequent label in English."""
     _, labels = task.english_examples(folder)
     label = most_frequent(labels)
     return lambda examples: [label] * len(examples)
@@ -474,7 +471,7 @@ class PairTask(Task):
         return predicted, gold
 
 
-def _one_label(line: str, place: str) -> str:
+def _one_label(line: str, location: str) -> str:
     if not line or "\t" in line:
-        raise ConfigError(f"{place}: expected one label, got {shown(line)}")
+        raise ConfigError(f"{location}: expected one label, got {shown(line)}")
     return line

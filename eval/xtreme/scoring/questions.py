@@ -59,8 +59,9 @@ def mlqa_words(language: str) -> Normalizer:
     articles = look_up("language of MLQA", language, _ARTICLES)
 
     def words(answer: str) -> list[str]:
-        kept = "".join(letter for letter in answer.lower() if not _is_punctuation(letter))
-        text = articles.sub(" ", kept)
+        letters = [letter for letter in answer.lower() if letter not in string.punctuation]
+        text = "".join(letter for letter in letters if not unicodedata.category(letter).startswith("P"))
+        text = articles.sub(" ", text)
         return (_IDEOGRAM.sub(r" \1 ", text) if language == "zh" else text).split()
 
     return words
@@ -104,10 +105,6 @@ def _f1(predicted_words: list[str], answer: list[str]) -> float:
         return 0.0
     precision, recall = num_common / len(predicted_words), num_common / len(answer)
     return 2 * precision * recall / (precision + recall)
-
-
-def _is_punctuation(letter: str) -> bool:
-    return letter in string.punctuation or unicodedata.category(letter).startswith("P")
 
 
 _NUM_HEADER_BYTES = 1 << 20
@@ -175,11 +172,11 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
         name, context = str(entry.id), paragraph.context
         if not name.startswith(prefix):
             continue
-        place = f"{path}: question {name}"
+        location = f"{path}: question {name}"
         if context is None or entry.question is None:
-            raise ConfigError(f"{place}: expected a question and its context, found one of them")
+            raise ConfigError(f"{location}: expected a question and its context, found one of them")
         num_seen[name] += 1
-        answers = (_located(answer, context, place) for answer in entry.answers if answer.text)
+        answers = (_located(answer, context, location) for answer in entry.answers if answer.text)
         questions.append(
             Question(
                 id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
@@ -189,18 +186,18 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
             )
         )
     if not questions:
-        wanted = f" with ids that begin with '{prefix}'" if prefix else ""
-        raise ConfigError(f"{path}: expected questions{wanted}, found none")
+        selection = f" with ids that begin with '{prefix}'" if prefix else ""
+        raise ConfigError(f"{path}: expected questions{selection}, found none")
     return questions
 
 
-def _located(stored: _Answer, context: str, place: str) -> Answer:
+def _located(stored: _Answer, context: str, location: str) -> Answer:
     """An answer at the nearest of its positions in the context."""
     text, start = stored.text, stored.answer_start
     if start < 0 or not context.startswith(text, start):
         starts = [match.start() for match in re.finditer(re.escape(text), context)]
         if not starts:
-            raise ConfigError(f"{place}: expected the answer {shown(text)} in the context, found none")
+            raise ConfigError(f"{location}: expected the answer {shown(text)} in the context, found none")
         start = min(starts, key=lambda other: abs(other - start))
     return Answer(text=text, start=start)
 
@@ -214,15 +211,14 @@ def _overlap(task: Task, folder: Path) -> Predict:
     """The sentence of the context that shares most words with the question; the first of equals."""
 
     def answer(question: Question) -> str:
-        asked = _words(question.question)
+        question_words = _words(question.question)
         sentences = _END_OF_SENTENCE.split(question.context)
-        return max(sentences, key=lambda sentence: len(asked & _words(sentence))).strip()
+        return max(sentences, key=lambda sentence: len(question_words & _words(sentence))).strip()
 
     return lambda questions: {question.id: answer(question) for question in questions}
 
 
 def _first_sentence(task: Task, folder: Path) -> Predict:
-    """The first sentence of the context."""
     return lambda questions: {
         question.id: _END_OF_SENTENCE.split(question.context)[0].strip() for question in questions
     }
@@ -244,7 +240,7 @@ class Questions(Task):
     """How answers are compared, see `answer_f1.py`."""
 
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[Question]:
-        self._words(language)  # an unknown language is told before the work
+        self._words(language)  # raises on an unknown language before the work
         prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
         return read_questions(paths[0], prefix=prefix)
 

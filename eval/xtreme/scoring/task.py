@@ -93,7 +93,7 @@ Fit = Callable[[Any, Path], Predict]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileLayout:
-    """Where the files of a task are, and their format."""
+    """Paths and format of the files of a task."""
 
     pattern: str
     """Path with placeholders {language}, {iso3}, {name} (English, lower case) and {split}; * matches anything."""
@@ -157,7 +157,7 @@ class Task(ABC):
     dev_is_apart: bool = True
     """Whether the test split is independent of the dev split."""
     layouts: tuple[FileLayout, ...]
-    """Where the files are, XTREME's own layout first, except for Tatoeba's, which have no gold translations."""
+    """Layouts of the files, XTREME's own first, except for Tatoeba's, which have no gold translations."""
 
     @abstractmethod
     def labels(self, examples: Any) -> Any:
@@ -313,7 +313,7 @@ class Task(ABC):
         return stored is not None and self._is_labelled(stored[0].format, stored[1][0])
 
     def _given(self, labels: list[Any]) -> list[Any]:
-        """The same labels, none of which may be withheld."""
+        """Labels, none of which may be withheld."""
         if None in labels:
             raise ValueError(f"{self.title}: example {labels.index(None)} has no label")
         return labels
@@ -338,18 +338,18 @@ def english_name(language: str) -> str:
     return LANGUAGES[language].name.lower() if language in LANGUAGES else language
 
 
-def columns(line: str, place: str, numbers: Container[int], wanted: str) -> list[str]:
-    """The columns of a line, which must be as many as one of `numbers`."""
+def columns(line: str, location: str, numbers: Container[int], expected: str) -> list[str]:
+    """The columns of a line, whose number must be one of `numbers`."""
     fields = line.split("\t")
     if len(fields) not in numbers:
-        raise ConfigError(f"{place}: expected {wanted}, found {num_columns_in_words(len(fields))}")
+        raise ConfigError(f"{location}: expected {expected}, found {num_columns_in_words(len(fields))}")
     return fields
 
 
-def one_of(label: str, labels: Sequence[str], place: str, name: str = "label") -> str:
-    """The same label, which must be one of `labels`."""
+def one_of(label: str, labels: Sequence[str], location: str, name: str = "label") -> str:
+    """Return a label, which must be one of `labels`."""
     if label not in labels:
-        raise ConfigError(f"{place}: {name} {shown(label)}; expected one of {', '.join(labels)}")
+        raise ConfigError(f"{location}: {name} {shown(label)}; expected one of {', '.join(labels)}")
     return label
 
 
@@ -375,19 +375,19 @@ def stripped_lines(file: Path) -> list[str]:
 def read_values(
     predictions: Path, labels: Path, parse: Callable[[str, str], Any]
 ) -> tuple[list[Any], list[Any]]:
-    """One value per line of both files, the same number in each; `parse` gets a line and its place."""
+    """One value per line of both files, the same number in each; `parse` gets a line and its location."""
     predicted, gold = (
         [parse(line, f"{file}:{number}") for number, line in enumerate(stripped_lines(file), 1)]
         for file in (predictions, labels)
     )
-    place = f"{predictions}:{min(len(predicted), len(gold)) + 1}"
-    require_as_many(place, len(predicted), labels, len(gold), "labels")
+    location = f"{predictions}:{min(len(predicted), len(gold)) + 1}"
+    require_equal_numbers(location, len(predicted), labels, len(gold), "labels")
     return predicted, gold
 
 
-def require_as_many(place: str, num_predicted: int, labels: Path, num_right: int, things: str) -> None:
-    """Raise an error if numbers differ; `place` is the first missing or surplus line."""
+def require_equal_numbers(location: str, num_predicted: int, labels: Path, num_right: int, unit: str) -> None:
+    """Raise an error if numbers differ; `location` is the first missing or surplus line."""
     if num_right == 0:
-        raise ConfigError(f"{labels}: expected {things}, the file has none")
+        raise ConfigError(f"{labels}: expected {unit}, the file has none")
     if num_predicted != num_right:
-        raise ConfigError(f"{place}: expected {num_right:,} {things} as in {labels}, got {num_predicted:,}")
+        raise ConfigError(f"{location}: expected {num_right:,} {unit} as in {labels}, got {num_predicted:,}")

@@ -24,11 +24,11 @@ KINDS: Mapping[str, type[Task]] = {
     "bucc": Bucc,
     "tatoeba": Tatoeba,
 }
-"""By the name in `tasks.yaml`."""
+"""Classes of tasks by the name in `tasks.yaml`."""
 TASKS: Mapping[str, Task] = {
     name: msgspec.convert({"name": name, **entry}, KINDS[entry["kind"]]) for name, entry in ENTRIES.items()
 }
-"""By name, in the order of the paper's tables."""
+"""Tasks by name, in the order of the paper's tables."""
 METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 """Names of metrics in tables."""
 MINED = "bucc2018"
