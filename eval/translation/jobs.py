@@ -39,7 +39,7 @@ from ecsuite.eval.learning.encoder_decoder import (
 from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.records.documents import source_name
+from ecsuite.eval.results.files import source_name
 from ecsuite.eval.translation.pairs import (
     PairFile,
     decode,

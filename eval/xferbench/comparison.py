@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
-from ecsuite.eval.comparison.results import EQUAL_SIZES, UNSIGNED, Result, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.results.comparison import choose_baseline, pairs_of, require_comparable
+from ecsuite.eval.results.samples import EQUAL_SIZES, UNSIGNED, Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level, mean_interval
 from ecsuite.eval.statistics.differences import (
     Conclusion,
@@ -89,11 +89,11 @@ def anchors_for(signature: str) -> Mapping[str, float]:
     return PUBLISHED_SCORES if {"preset:full", "protocol:published-2024"} <= set(signature.split("|")) else {}
 
 
-def published_baseline(signature: str) -> Result | None:
+def published_baseline(signature: str) -> Sample | None:
     """The published scores without pretraining as a result; None for a signature that they are not comparable with."""
     if not anchors_for(signature):
         return None
-    return Result(
+    return Sample(
         name=PUBLISHED_NAME,
         by_target=(NO_PRETRAIN,),
         seeds=(0,),
@@ -129,7 +129,7 @@ class SeedNoise:
         return max(2.0, student_quantile(0.975, self.degrees))
 
 
-def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
+def seed_noise(results: Sequence[Sample]) -> SeedNoise | None:
     """Pool the standard deviation over seeds of all sources' scores; None if no source has two seeds."""
     scores = [result.seed_scores for result in results if len(result.seeds) > 1]
     degrees = sum(len(of_source) - 1 for of_source in scores)
@@ -140,7 +140,7 @@ def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
     return SeedNoise(sd=float(np.sqrt(squares / degrees)), degrees=degrees, origin=f"pooled over {sources}")
 
 
-def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Difference:
+def difference(result: Sample, baseline: Sample, noise: SeedNoise | None) -> Difference:
     """Compare a source with a baseline.
 
     Args:
@@ -227,11 +227,11 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class XferBenchComparison:
-    """Result of a comparison of sources."""
+    """Differences between sources, and whether these exceed the noise."""
 
-    results: tuple[Result, ...]
+    results: tuple[Sample, ...]
     """The sources, best first."""
-    baseline: Result | None
+    baseline: Sample | None
     """The baseline of all differences; None if each pair of sources is compared."""
     differences: tuple[Difference, ...]
     """Differences in the order of `results`, or of their pairs."""
@@ -328,7 +328,7 @@ class XferBenchComparison:
         }
 
 
-def compare(results: Sequence[Result], baseline: str | None = None) -> XferBenchComparison:
+def compare(results: Sequence[Sample], baseline: str | None = None) -> XferBenchComparison:
     """Compare sources that were measured with the same settings.
 
     Args:

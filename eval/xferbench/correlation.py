@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.comparison.differences import differing_parts, require_comparable
-from ecsuite.eval.comparison.gathering import gather
-from ecsuite.eval.comparison.results import UNSIGNED
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.results.comparison import differing_parts, require_comparable
+from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.statistics.differences import Interval

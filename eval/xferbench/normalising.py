@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.comparison.results import Result, as_matrix
-from ecsuite.eval.records.documents import plain
+from ecsuite.eval.results.files import plain
+from ecsuite.eval.results.samples import Sample, as_matrix
 from ecsuite.eval.statistics.bootstrap import mean_interval
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
@@ -60,7 +60,7 @@ def normalise(values: Floats) -> Floats | None:
     return (values - values.mean(0)) / spread if (spread > 1e-12).all() else None
 
 
-def normalised_scores(results: Sequence[Result]) -> list[Normalised] | str:
+def normalised_scores(results: Sequence[Sample]) -> list[Normalised] | str:
     """The paper's procedure for all sources.
 
     Returns:
@@ -122,7 +122,7 @@ def script_of(name: str) -> str | None:
     return SCRIPTS.get(_CODES.get(words[0], words[0])) if len(words) == 1 else None
 
 
-def by_script(results: Sequence[Result], class_of: Callable[[str], str] = str) -> WritingMatrix | None:
+def by_script(results: Sequence[Sample], class_of: Callable[[str], str] = str) -> WritingMatrix | None:
     """Table 7: means of normalised scores by scripts of sources and targets; targets of unknown script are left out.
 
     Args:
@@ -154,6 +154,6 @@ def by_script(results: Sequence[Result], class_of: Callable[[str], str] = str) -
     )
 
 
-def by_type(results: Sequence[Result]) -> WritingMatrix | None:
+def by_type(results: Sequence[Sample]) -> WritingMatrix | None:
     """Table 8: as `by_script`, by type of writing system."""
     return by_script(results, TYPE_OF_SCRIPT.__getitem__)

@@ -8,8 +8,8 @@ import numpy as np
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.studies.benchmark import Benchmark
