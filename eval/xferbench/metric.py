@@ -243,7 +243,7 @@ def report(study: "XferBenchStudy", result: XferBenchResult | None, reason: str 
 
 
 def _figures(study: "XferBenchStudy", result: XferBenchResult) -> dict[str, Any]:
-    """The details of a score that is defined."""
+    """Details of a defined score."""
     preset, by_seed = study.preset, result.by_seed
     tuned = next(iter(result.tuned.values()))  # sizes of data are the same for all seeds
     repeated = {name: round(value["repeats"], 4) for name, value in tuned.items() if value["repeats"] > 1}

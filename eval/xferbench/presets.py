@@ -236,4 +236,4 @@ XFERBENCH = Traits(
         "text_repeats": "passes over this target's text per epoch",
     },
 )
-"""The version is that of the jobs, too. What size does is in the signature: `passes`."""
+"""The version is also that of the jobs. The effect of size is in the signature: `passes`."""

@@ -279,7 +279,7 @@ class PublishedModel(IdentifiedContent):
 
 
 def _commit(name: str) -> str:
-    """The commit of a model on the hub that is loaded: the present one, or offline the one that was downloaded."""
+    """Commit of a model on the hub: the current one, or offline the downloaded one."""
     from transformers.utils.hub import cached_file
 
     try:

@@ -1,4 +1,4 @@
-"""Sizes of models, data and training; protocols: what a backbone is trained on before a task, and its language."""
+"""Presets: sizes of models, data and training. Protocols: training of a backbone before a task, and its languages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

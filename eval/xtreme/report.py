@@ -13,9 +13,9 @@ from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.result import (
-    REFERENCE,
     Gain,
     TransferResult,
     collect,
@@ -116,14 +116,14 @@ def report(result: TransferResult) -> Report:
 def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     """One line with the main result: the gain of the corpus over the randomly initialised backbone."""
     if headline is None:
-        return f"{result.corpus}: no gain reported: the backbone '{REFERENCE}' was not run."
+        return f"{result.corpus}: no gain reported: the backbone '{RANDOM_INIT}' was not run."
     overall = headline.overall
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
-        return f"{result.corpus} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
+        return f"{result.corpus} over {RANDOM_INIT}: {overall.mean:+.1f} points; {why}."
     why = ", the interval contains 0" if overall.conclusion == "inside the noise" else ""
     shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
-    return f"{result.corpus} over {REFERENCE}: {shown}."
+    return f"{result.corpus} over {RANDOM_INIT}: {shown}."
 
 
 def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
@@ -137,7 +137,9 @@ def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
             row_of(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
         )
     columns = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
-    more = (number_column("gain", ("gain over", REFERENCE), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    more = (
+        (number_column("gain", ("gain over", RANDOM_INIT), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    )
     title = "Scores and gains" if gains else "Scores"
     return Table(
         columns=(name_column("backbone"), *columns, number_column("all"), *more), rows=rows, title=title
@@ -156,7 +158,7 @@ def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
 
 def _tasks(result: TransferResult, headline: Gain) -> Table:
     """Scores of the corpus and of the randomly initialised backbone, one row per task."""
-    both = [result.scores(backbone).mean(0) for backbone in (result.corpus, REFERENCE)]
+    both = [result.scores(backbone).mean(0) for backbone in (result.corpus, RANDOM_INIT)]
     rows = []
     for index, (task, codes) in enumerate(result.languages.items()):
         gain = headline.by_task[task]
@@ -167,7 +169,7 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
         name_column("task"),
         Column("languages", align="right"),
         number_column(result.corpus),
-        number_column(REFERENCE),
+        number_column(RANDOM_INIT),
     )
     return Table(columns=(*columns, *GAIN_COLUMNS), rows=rows, title="By task")
 
@@ -195,7 +197,7 @@ def _zero_shot(result: TransferResult) -> Table:
 
 def _languages(result: TransferResult, task: str) -> Table:
     """Scores of one task, one row per language, grouped by family."""
-    backbones = [result.corpus, *([REFERENCE] if REFERENCE in result.bodies else [])]
+    backbones = [result.corpus, *([RANDOM_INIT] if RANDOM_INIT in result.bodies else [])]
     scores = [result.language_scores(backbone, task).mean(0).tolist() for backbone in backbones]
     gains = [[one - other for one, other in zip(*scores, strict=True)]] if len(scores) > 1 else []
     codes = result.languages[task]
@@ -235,7 +237,7 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
     lines += result.notes
     if headline is not None and headline.english is not None and headline.others is not None:
         gains = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
-        lines.append(f"Gain over {REFERENCE}: {gains}.")
+        lines.append(f"Gain over {RANDOM_INIT}: {gains}.")
     return [*lines, conclusion_line(result, headline), result.signature]
 
 

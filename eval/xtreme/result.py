@@ -95,8 +95,6 @@ def complete_part(
     return CompletePart(bodies=tuple(bodies), seeds=seeds, notes=tuple(notes))
 
 
-REFERENCE = RANDOM_INIT
-"""The randomly initialised backbone, over which gains are reported."""
 IN_LANGUAGE = "in-language"
 """The protocol without transfer between languages: each is trained and tested separately."""
 
@@ -229,7 +227,7 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 
 
 def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult:
-    """The result of a study from those of the jobs of its `plan`; what is not complete is left out, with a note.
+    """The result of a study from the results of its jobs; incomplete backbones and seeds are left out, with a note.
 
     Raises:
         ConfigError: If data have changed since the study was made.
@@ -304,7 +302,7 @@ def reference_scores(study: XtremeStudy) -> tuple[ByTask, ByTask]:
 
 
 def _has_baseline(study: XtremeStudy, task: str) -> bool:
-    """Whether there is what a baseline is fitted on: labels in English, which training in other languages needs not."""
+    """Whether a baseline can be fitted: it needs labels in English, which training in other languages does not."""
     is_fitted = TASKS[task].kind in ("pairs", "tagging")
     return not is_fitted or any(
         TASKS[task].is_labelled(study.data, ENGLISH, part) for part in ("train", "dev")
@@ -432,14 +430,14 @@ def gain(result: TransferResult, backbone: str, over: str) -> Gain:
 
 def gains_over_reference(result: TransferResult) -> tuple[Gain, ...]:
     """Gains over the randomly initialised backbone, the corpus first; empty if that was not run."""
-    if REFERENCE not in result.bodies:
+    if RANDOM_INIT not in result.bodies:
         return ()
-    return tuple(gain(result, backbone, REFERENCE) for backbone in result.bodies if backbone != REFERENCE)
+    return tuple(gain(result, backbone, RANDOM_INIT) for backbone in result.bodies if backbone != RANDOM_INIT)
 
 
 def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
     """Gains of the corpus over the other controls, with corrected p values."""
-    others = [backbone for backbone in result.bodies if backbone not in (result.corpus, REFERENCE)]
+    others = [backbone for backbone in result.bodies if backbone not in (result.corpus, RANDOM_INIT)]
     gains = [gain(result, result.corpus, other) for other in others]
     differences = corrected(each.overall for each in gains)
     return tuple(replace(each, overall=overall) for each, overall in zip(gains, differences, strict=True))

@@ -182,9 +182,9 @@ def finetune(
 def _frozen_states(
     backbone: Backbone, rows: Rows, device: torch.device, followed: Followed
 ) -> Callable[[int], Tensor]:
-    """The states (length, width) of a row, by its number; of a backbone that is not trained, computed once.
+    """The states (length, width) of rows by index under a backbone that is not trained, computed once.
 
-    They are the same whether they are in memory or in a file, which goes with the process.
+    They are the same whether they are in memory or in a file, which is removed with the process.
     """
     num_bytes = 4 * rows.num_tokens * backbone.width
     if num_bytes <= MOST_IN_MEMORY:
