@@ -111,7 +111,7 @@ FLOORS = [
     "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
     "eval.claims",
     "hub testing",
