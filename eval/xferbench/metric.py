@@ -189,7 +189,7 @@ def collect(study: "XferBenchStudy", results: "Mapping[Job, Result]") -> XferBen
     )
 
 
-def measure(study: "XferBenchStudy", runner: "Runner") -> XferBenchResult:
+def measure(study: "XferBenchStudy", runner: Runner) -> XferBenchResult:
     """Run a study.
 
     Raises:
