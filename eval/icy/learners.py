@@ -18,11 +18,9 @@ from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.agents.transformer import TransformerSender
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
-from ecsuite.eval.icy.fast.agent_kernels import submodule_parameters
-from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
-from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
-from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
+from ecsuite.eval.icy.fast.cells import Parameters, submodule_parameters
+from ecsuite.eval.icy.fast.receivers import make_fused_receiver
+from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch, make_fused_sender
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.eval.icy.models import AttributeClassifier, make_agent
 from ecsuite.grammars.geometry import Geometry

@@ -7,8 +7,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ecsuite.eval.icy.batches import BLOCK
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
-from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
+from ecsuite.eval.icy.fast.cells import Parameters
+from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch
 
 USED_SHARE = 0.8
 """Share of a device's free memory that runs may take."""

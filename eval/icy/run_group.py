@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
-from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
+from ecsuite.eval.icy.fast.cells import Parameters
+from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.grammars.geometry import Geometry
 

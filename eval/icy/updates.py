@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
+from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded

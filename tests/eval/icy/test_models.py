@@ -7,7 +7,7 @@ from plain_modules import PlainReceiver, PlainSender
 from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.eval.icy.channels import parse_channel
-from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
+from ecsuite.eval.icy.fast.senders import SupervisedBatch
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.models import AttributeClassifier, make_agent, parse_model

@@ -6,7 +6,7 @@ import torch
 from ecsuite.agents.cells import LSTMCell
 from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
-from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
+from ecsuite.eval.icy.fast.receivers import make_fused_receiver
 
 LENGTH, BATCH, HIDDEN, VOCAB = 6, 5, 8, 4
 FAST = [

@@ -3,7 +3,7 @@
 import torch
 
 from ecsuite.agents.registry import CELLS
-from ecsuite.eval.icy.fast.recurrent_kernels import FUSED_CELLS, tanh_
+from ecsuite.eval.icy.fast.cells import FUSED_CELLS, tanh_
 
 
 def test_every_cell_has_a_kernel_or_is_known_to_have_none():

@@ -13,20 +13,24 @@ from torch import Tensor, nn
 from ecsuite.agents.hierarchical import HierarchicalReceiver
 from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.receivers import RecurrentReceiver
-from ecsuite.eval.icy.fast.agent_kernels import (
+from ecsuite.eval.icy.fast.cells import (
+    FoldedInput,
     FusedAgent,
+    Groups,
     HierarchicalLayers,
     Layers,
+    Parameters,
+    SequenceSizes,
+    State,
     add_states,
     common_fused_cell,
+    grouped,
     head_gradients,
     layer_below,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
-from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, Groups, Parameters, Sizes, State
-from ecsuite.eval.icy.fast.supervised_batches import grouped
 from ecsuite.runtime.devices import default_products
 
 
@@ -60,7 +64,7 @@ class FusedReceiver(FusedAgent, ABC):
         if not torch.is_grad_enabled():
             reading = self.forward(symbols, groups)
             state = reading.state.clone()
-            self.keep(reading.layers)
+            self.release(reading.layers)
             return state
         sizes = [len(group) for group in groups]
         read: Tensor = _read(self, symbols, sizes, *(matrix for group in groups for matrix in group))
@@ -86,7 +90,7 @@ class FusedReceiver(FusedAgent, ABC):
     def begin(self, symbols: Tensor, groups: Groups) -> Layers:
         """Layers of which the lowest has the symbols as input."""
         length, replicas, batch = symbols.shape
-        layers = self.layers_of(replicas, length, batch, groups)
+        layers = self.borrow_layers(replicas, length, batch, groups)
         for rows, chosen in zip(layers.layers[0].cell.rows, symbols, strict=False):
             rows.zero_().scatter_(1, chosen.unsqueeze(1), 1.0)
         return layers
@@ -94,13 +98,13 @@ class FusedReceiver(FusedAgent, ABC):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What a receiver has read."""
+    """Result of the forward pass of a receiver."""
 
     state: Tensor
     """The state after the last symbol, (replicas, hidden, batch); memory of the layers."""
     layers: Layers
     stopness: tuple[Tensor, ...] = ()
-    """Of a hierarchical receiver, by step."""
+    """Stopness of a hierarchical receiver, by step."""
 
 
 class MultiLayerFusedReceiver(FusedReceiver):
@@ -139,7 +143,7 @@ class HierarchicalFusedReceiver(FusedReceiver):
             self.cell.matrices(submodule_parameters(parameters, "upper."), lower_layer),
         ]
 
-    def make_layers(self, sizes: Sizes, groups: Groups) -> Layers:
+    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
         """See the base class."""
         return self.with_biases(HierarchicalLayers(self.cell, sizes, groups))
 
@@ -199,12 +203,12 @@ class _Read(torch.autograd.Function):
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, grad_state: Tensor) -> tuple[Tensor | None, ...]:
-        # What the steps have computed is overwritten by its gradients.
+        # The backward pass overwrites the activations.
         reading, ctx.reading = ctx.reading, None
         if reading is None:
-            raise RuntimeError("a fused receiver goes back through a sequence once")
+            raise RuntimeError("the backward pass of a fused receiver can run only once")
         gradients = ctx.fused_receiver.backward(reading, grouped(ctx.saved_tensors, ctx.sizes), grad_state)
-        ctx.fused_receiver.keep(reading.layers)
+        ctx.fused_receiver.release(reading.layers)
         return None, None, None, *(gradient for group in gradients for gradient in group)
 
 

@@ -1,37 +1,159 @@
-"""Fused step-by-step senders with manually derived gradients.
+"""Fused senders with manually derived gradients, and their supervised training, for many replicas at once.
 
-The softmax of a step's logits is the input of the next step, and gradients flow through it.
+The modules in `agents` define the computation: the softmax of a step's logits is the input of the next step, gradients
+flow through it, and the loss is the mean cross-entropy of all symbols. Tensors are (replicas, features, batch).
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
+from ecsuite.agents.gates import tanh
+from ecsuite.agents.hierarchical import HUSendA, HUSendZ
+from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.message import EOS
-from ecsuite.agents.senders import Decoder
-from ecsuite.eval.icy.fast.agent_kernels import (
+from ecsuite.agents.senders import Decoder, RecurrentSender
+from ecsuite.eval.icy.fast.cells import (
+    FoldedInput,
     FusedAgent,
+    FusedCell,
+    Groups,
     HierarchicalLayers,
     Layers,
+    Matrices,
+    Parameters,
+    SequenceSizes,
+    State,
+    Steps,
     add_states,
+    common_fused_cell,
+    grouped,
     head_gradients,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
-from ecsuite.eval.icy.fast.recurrent_kernels import (
-    FoldedInput,
-    FusedCell,
-    Groups,
-    Matrices,
-    Parameters,
-    Sizes,
-    State,
-    Steps,
-)
-from ecsuite.eval.icy.fast.supervised_batches import FusedSender, Gradients, SupervisedBatch, fused_loss
 from ecsuite.runtime.devices import default_products
+
+
+class SupervisedBatch:
+    """One batch of meanings and target messages, and the accuracy of each replica on it.
+
+    Args:
+        meanings: Attribute values, (replicas, attributes, batch).
+        messages: The target symbols, (length, replicas, batch), ids of at least 1.
+        num_values: Number of values of each attribute.
+        num_symbols: Width of the logits, including EOS.
+    """
+
+    def __init__(self, meanings: Tensor, messages: Tensor, num_values: int, num_symbols: int) -> None:
+        replicas, num_attributes, batch = meanings.shape
+        self.meanings = meanings
+        indices = meanings + torch.arange(num_attributes, device=meanings.device)[:, None] * num_values
+        features = torch.zeros(replicas, num_attributes * num_values, batch, device=meanings.device)
+        self.features = features.scatter_(1, indices, 1.0)  # (replicas, attributes * values, batch)
+        self.messages = messages[:, :, None, :]  # (length, replicas, 1, batch)
+        self.num_symbols = num_symbols
+        self.symbol_weight = 1 / (len(messages) * batch)
+        """Weight of one symbol in the mean over its replica."""
+        self.accuracy = torch.zeros(replicas, device=meanings.device)
+        """Share of correct symbols of each replica, (replicas,); set by `cross_entropy`."""
+
+    def cross_entropy(self, probabilities: Tensor) -> Tensor:
+        """Sum over replicas of the mean cross-entropy in nats; sets `accuracy`.
+
+        Args:
+            probabilities: (length, replicas, num_symbols, batch).
+        """
+        chosen = probabilities.gather(2, self.messages)
+        self.accuracy = (chosen >= probabilities.amax(2, keepdim=True)).sum((0, 2, 3)) * self.symbol_weight
+        return -chosen.clamp_min(torch.finfo(torch.float32).tiny).log().sum() * self.symbol_weight
+
+    def targets(self) -> Tensor:
+        """`symbol_weight` at the target symbols, zero elsewhere, (length, replicas, num_symbols, batch)."""
+        length, replicas, _, batch = self.messages.shape
+        one_hot = torch.zeros(length, replicas, self.num_symbols, batch, device=self.messages.device)
+        return one_hot.scatter_(2, self.messages, self.symbol_weight)
+
+
+class Learner(ABC):
+    """Loss of one type of agent on a supervised batch."""
+
+    is_same_each_time = False
+    """Whether the operations of an update depend on nothing but the sizes of the batch."""
+
+    @abstractmethod
+    def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
+        """Sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
+
+
+Gradients = tuple[Tensor | None, Groups]
+"""The gradient of the projected meanings, or None if it needs none, and those of the matrices."""
+
+
+class FusedSender(Learner):
+    """A sender whose gradients are derived manually."""
+
+    is_same_each_time = True
+
+    @abstractmethod
+    def run(
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
+        """Compute the loss and all gradients of a batch.
+
+        Args:
+            examples: The batch.
+            start: The projected meanings, (replicas, features, batch).
+            groups: Matrices by group: first those of the output layer, then those of each layer.
+            needs_gradients: Whether more than the loss is wanted.
+
+        Returns:
+            The loss, and the gradients if they are wanted.
+        """
+
+    def head(self, parameters: Parameters) -> Matrices:
+        """Weight and bias, (replicas, rows, 1), of the output layer."""
+        return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
+
+
+def fused_loss(fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: Groups) -> Tensor:
+    """The loss of `FusedSender.run`, connected to autograd; gradients are computed only if they are enabled."""
+    if not torch.is_grad_enabled():
+        return fused_sender.run(examples, start, groups, needs_gradients=False)[0]
+    sizes = [len(group) for group in groups]
+    loss: Tensor = _fused_loss(fused_sender, examples, sizes, start, *(m for group in groups for m in group))
+    return loss
+
+
+class _FusedLoss(torch.autograd.Function):
+    """Autograd function that runs a `FusedSender`: forward computes all gradients, backward returns them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        fused_sender: FusedSender,
+        examples: SupervisedBatch,
+        sizes: list[int],
+        start: Tensor,
+        *matrices: Tensor,
+    ) -> Tensor:
+        loss, gradients = fused_sender.run(examples, start, grouped(matrices, sizes), needs_gradients=True)
+        assert gradients is not None
+        of_start, of_groups = gradients
+        ctx.save_for_backward(of_start, *(gradient for group in of_groups for gradient in group))
+        return loss
+
+    @staticmethod
+    @first_derivative_only
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, None, *(None if each is None else gradient * each for each in ctx.saved_tensors)
+
+
+_fused_loss: Any = _FusedLoss.apply
 
 
 class StepwiseFusedSender(FusedAgent, FusedSender):
@@ -81,7 +203,7 @@ class MultiLayerFusedSender(StepwiseFusedSender):
         """See the base class."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
-    def make_layers(self, sizes: Sizes, groups: Groups) -> Layers:
+    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
         """See the base class."""
         layers = super().make_layers(sizes, groups)
         self.set_first_input(layers.layers[0].cell)
@@ -94,7 +216,7 @@ class MultiLayerFusedSender(StepwiseFusedSender):
         (head, bias), *matrices = groups
         replicas, _, batch = start.shape
         length = len(examples.messages)
-        layers = self.layers_of(replicas, length, batch, matrices)
+        layers = self.borrow_layers(replicas, length, batch, matrices)
         lowest, highest = layers.layers[0].cell, layers.layers[-1].cell
         lowest.hidden[0].copy_(start)
         weights = start.new_empty(length, replicas, examples.num_symbols, batch)
@@ -108,7 +230,7 @@ class MultiLayerFusedSender(StepwiseFusedSender):
 
         loss = examples.cross_entropy(weights)
         if not needs_gradients:
-            self.keep(layers)
+            self.release(layers)
             return loss, None
         grad_logits = torch.sub(weights * examples.symbol_weight, examples.targets())
         layers.begin_backward()
@@ -121,14 +243,14 @@ class MultiLayerFusedSender(StepwiseFusedSender):
         of_head = head_gradients(grad_logits, highest.hidden[1:])
         of_matrices = [layer.gradients() for layer in layers.layers]
         of_start = lowest.grad_hidden.clone()
-        self.keep(layers)
+        self.release(layers)
         return loss, (of_start, [of_head, *of_matrices])
 
 
 class HierarchicalSenderLayers(HierarchicalLayers):
     """The upper and the lower cell of a hierarchical sender, which share their interpolated states."""
 
-    def __init__(self, cell: type[FusedCell], sizes: Sizes, groups: Groups) -> None:
+    def __init__(self, cell: type[FusedCell], sizes: SequenceSizes, groups: Groups) -> None:
         super().__init__(cell, sizes, groups)
         self.upper, self.lower = self.layers
         self.output = Steps(sizes, sizes.hidden)
@@ -179,7 +301,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
             self.cell.matrices(submodule_parameters(parameters, "lower."), self.feedback(parameters)),
         ]
 
-    def make_layers(self, sizes: Sizes, groups: Groups) -> HierarchicalSenderLayers:
+    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> HierarchicalSenderLayers:
         """See the base class."""
         layers = HierarchicalSenderLayers(self.cell, sizes, groups)
         layers.upper.cell.set_rows(1)
@@ -193,7 +315,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         (head, bias), *matrices = groups
         replicas, _, batch = start.shape
         length, num_symbols = len(examples.messages), examples.num_symbols
-        layers = self.layers_of(replicas, length, batch, matrices)
+        layers = self.borrow_layers(replicas, length, batch, matrices)
         assert isinstance(layers, HierarchicalSenderLayers)
         upper, lower = layers.upper.cell, layers.lower.cell
         upper.hidden[0].copy_(start)
@@ -210,7 +332,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
 
         loss = examples.cross_entropy(weights)
         if not needs_gradients:
-            self.keep(layers)
+            self.release(layers)
             return loss, None
         grad_rows = start.new_zeros(length, replicas, num_symbols + 1, batch)
         grad_logits = torch.sub(
@@ -231,7 +353,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
             )
         of_head = head_gradients(grad_rows, layers.output.parts[1:])
         of_matrices = [layers.upper.gradients(), layers.lower.gradients()]
-        self.keep(layers)
+        self.release(layers)
         return loss, (grad_upper[0], [of_head, *of_matrices])
 
 
@@ -239,3 +361,58 @@ def _add_softmax_backward(grad_logits: Tensor, weights: Tensor, grad_weights: Te
     """Add the gradient of a step's logits that comes from their softmax, which the next step gets."""
     product = weights * grad_weights
     grad_logits.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)
+
+
+STEPWISE: dict[type[nn.Module], type[StepwiseFusedSender]] = {
+    RecurrentSender: MultiLayerFusedSender,
+    HUSendA: HierarchicalFusedSender,
+    HUSendZ: HierarchicalFusedSender,
+}
+"""The fused implementation of each class of step-by-step senders that has one."""
+
+
+def make_fused_sender(sender: nn.Module) -> FusedSender | None:
+    """The fused implementation of a sender, or None if there is none."""
+    # Exactly these classes: a subclass may compute something else.
+    if type(sender) in (FC1LSender, FC2LSender):
+        assert isinstance(sender, FeedForwardSender)
+        return FeedForwardFusedSender(sender)
+    fused_class = STEPWISE.get(type(sender))
+    if fused_class is None:
+        return None
+    assert isinstance(sender, Decoder)
+    cell = common_fused_cell(sender) if sender.style == "icy" else None
+    return None if cell is None else fused_class(cell, sender)
+
+
+class FeedForwardFusedSender(FusedSender):
+    """FC1L and FC2L: all logits are computed at once."""
+
+    def __init__(self, sender: FeedForwardSender) -> None:
+        self.has_hidden_layer = sender.perceive is not None
+
+    def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
+        """See the base class."""
+        start = examples.features
+        if self.has_hidden_layer:
+            weight, bias = parameters["perceive.weight"], parameters["perceive.bias"]
+            start = tanh(torch.baddbmm(bias.unsqueeze(-1), weight, start))
+        return fused_loss(self, examples, start, [self.head(parameters)])
+
+    def run(
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
+        """See the base class."""
+        ((weight, bias),) = groups
+        logits = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
+        step_logits = logits.unflatten(1, (-1, examples.num_symbols))
+        probabilities = step_logits.softmax(2)
+        loss = examples.cross_entropy(probabilities.transpose(0, 1))
+        if not needs_gradients:
+            return loss, None
+        grad_logits = (
+            probabilities.mul_(examples.symbol_weight).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
+        )
+        of_head = [torch.bmm(grad_logits, start.mT), grad_logits.sum(2, keepdim=True)]
+        of_start = torch.bmm(weight.mT, grad_logits) if start.requires_grad else None
+        return loss, (of_start, [of_head])

@@ -9,9 +9,8 @@ from ecsuite.agents.cells import DAGCell, LSTMCell
 from ecsuite.agents.factory import make_sender
 from ecsuite.agents.senders import RecurrentSender
 from ecsuite.agents.spec import parse_agent
-from ecsuite.eval.icy.fast.recurrent_kernels import FUSED_CELLS
-from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
-from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
+from ecsuite.eval.icy.fast.cells import FUSED_CELLS
+from ecsuite.eval.icy.fast.senders import SupervisedBatch, make_fused_sender
 
 NUM_ATTRIBUTES, NUM_VALUES, LENGTH, VOCAB_SIZE, HIDDEN, BATCH = 3, 4, 6, 5, 8, 10
 CELLS = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]

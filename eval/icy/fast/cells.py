@@ -1,4 +1,4 @@
-"""Fused recurrent cells over a sequence of steps, for many replicas at once, in memory that is kept between updates.
+"""Fused recurrent cells and layers over a sequence of steps, for many replicas at once, in reused memory.
 
 Tensors of a step are (replicas, features, batch). The gates of a cell are then blocks of rows, so memory accesses are
 contiguous, and the rows of the state and of the input are stacked so that one product serves both. The input is
@@ -9,12 +9,13 @@ The cells of `ecsuite.agents.cells` define the computation; tests compare these 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ecsuite.agents.cells import DAGCell, DgrecvCell, DgsendCell, GRUCell, LSTMCell, RecurrentCell, RNNCell
 from ecsuite.runtime.devices import default_products
@@ -29,7 +30,7 @@ Matrices = list[Tensor]
 """The matrices of a cell or another submodule, or their gradients."""
 
 Groups = list[Matrices]
-"""Those of an agent, by submodule."""
+"""The matrices of an agent, by submodule."""
 
 _MINUS_ONE = torch.tensor(-1.0)
 
@@ -45,8 +46,8 @@ class FoldedInput:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sizes:
-    """Sizes and place of a sequence."""
+class SequenceSizes:
+    """SequenceSizes and place of a sequence."""
 
     replicas: int
     hidden: int
@@ -67,7 +68,7 @@ class Sizes:
 class Steps:
     """Memory of each step and the one after it, (replicas, rows, batch) each."""
 
-    def __init__(self, sizes: Sizes, rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, rows: int) -> None:
         self.parts = [sizes.zeros(rows) for _ in range(sizes.length + 1)]
 
     def __getitem__(self, step: int) -> Tensor:
@@ -83,14 +84,14 @@ class FusedCell(ABC):
     """A cell over a sequence of steps.
 
     Args:
-        sizes: Sizes of the sequence.
+        sizes: SequenceSizes of the sequence.
         num_rows: Number of input rows.
     """
 
     num_entries: ClassVar[int] = 1
     """Number of entries of the cell's state."""
 
-    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
         self.sizes = sizes
         self.inputs = Steps(sizes, sizes.hidden + num_rows)
         """The stacked input of each step: the first entry of the state before it, and below it the input rows."""
@@ -105,9 +106,16 @@ class FusedCell(ABC):
             rows[:, first:].fill_(value)
 
     @staticmethod
-    @abstractmethod
     def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """The matrices that `forward` multiplies by, with the input folded in; differentiable."""
+        """The matrices that `forward` multiplies by, with the input folded in; differentiable.
+
+        By default one: hidden and input map side by side, with all biases folded in.
+        """
+        input_columns = (
+            _folded_input_map(parameters, folded_input)
+            + parameters["hidden_map.bias"].unsqueeze(-1) * folded_input.bias_coefficients
+        )
+        return [torch.cat([parameters["hidden_map.weight"], input_columns], dim=-1)]
 
     @abstractmethod
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
@@ -136,7 +144,7 @@ class FusedCell(ABC):
 
     @abstractmethod
     def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
-        """Of each matrix, by step: what it was multiplied with, and before it the gradient of the product."""
+        """Per matrix: the gradients of its products by step, and the operands it was multiplied with by step."""
 
     def gradients(self) -> Matrices:
         """The gradients of the matrices, after `backward` of all steps.
@@ -149,14 +157,9 @@ class FusedCell(ABC):
 class FusedRNNCell(FusedCell):
     """Elman cell."""
 
-    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
         super().__init__(sizes, num_rows)
         self.sums = Steps(sizes, sizes.hidden)
-
-    @staticmethod
-    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """See the base class."""
-        return [_stacked_matrix(parameters, folded_input)]
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
         """See the base class."""
@@ -177,7 +180,7 @@ class FusedRNNCell(FusedCell):
 class FusedGRUCell(FusedCell):
     """Gated recurrent unit in torch's form. The new gate has two products, since the reset gate scales one of them."""
 
-    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
         super().__init__(sizes, num_rows)
         self.maps, self.new = Steps(sizes, 3 * sizes.hidden), Steps(sizes, sizes.hidden)
         self.gates = self.maps.rows(0, 2 * sizes.hidden)
@@ -246,7 +249,7 @@ class FusedLSTMCell(FusedCell):
 
     num_entries = 2
 
-    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
         super().__init__(sizes, num_rows)
         self.gates = Steps(sizes, 4 * sizes.hidden)
         self.parts = [part.chunk(4, dim=1) for part in self.gates.parts]
@@ -254,11 +257,6 @@ class FusedLSTMCell(FusedCell):
         self.tanh_memory = [sizes.zeros(sizes.hidden) for _ in range(sizes.length)]
         self.grad_gates = sizes.zeros(4 * sizes.hidden)
         self.grad_parts = self.grad_gates.chunk(4, dim=1)
-
-    @staticmethod
-    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """See the base class."""
-        return [_stacked_matrix(parameters, folded_input)]
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
         """See the base class."""
@@ -308,7 +306,7 @@ class FusedDAGCell(FusedCell):
 
     cell: ClassVar[type[DAGCell]]
 
-    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+    def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
         super().__init__(sizes, num_rows)
         self.nodes = (("tanh", -1), *self.cell.nodes)
         self.maps = [Steps(sizes, 2 * sizes.hidden) for _ in self.nodes]
@@ -416,15 +414,6 @@ def _folded_input_map(parameters: Parameters, folded_input: FoldedInput) -> Tens
     return torch.baddbmm(bias, parameters["input_map.weight"], folded_input.embedding)
 
 
-def _stacked_matrix(parameters: Parameters, folded_input: FoldedInput) -> Tensor:
-    """Hidden and input map side by side, with all biases folded in."""
-    input_columns = (
-        _folded_input_map(parameters, folded_input)
-        + parameters["hidden_map.bias"].unsqueeze(-1) * folded_input.bias_coefficients
-    )
-    return torch.cat([parameters["hidden_map.weight"], input_columns], dim=-1)
-
-
 def _sigmoid_backward(gradient: Tensor, output: Tensor, out: Tensor) -> None:
     torch.ops.aten.sigmoid_backward.grad_input(gradient, output, grad_input=out)
 
@@ -454,3 +443,193 @@ FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
     DgrecvCell: FusedDgrecvCell,
 }
 """The fused kernel of each class of cells that has one."""
+
+SMALL_PRODUCT = 10_000_000
+"""Multiplications and additions of one replica's product from which oneDNN is faster despite its start-up."""
+
+
+class Layer:
+    """A cell over a sequence of steps, its matrices, and its states."""
+
+    def __init__(self, cell: type[FusedCell], sizes: SequenceSizes, num_rows: int) -> None:
+        self.cell = cell(sizes, num_rows)
+        self.matrices: Matrices = []
+        others = sizes.states(cell.num_entries - 1)
+        self.states: list[State] = [
+            (hidden, *rest) for hidden, rest in zip(self.cell.hidden, others, strict=True)
+        ]
+        """The state before each step, and the last one."""
+
+    def products(self) -> AbstractContextManager[None]:
+        """Choose the library of the matrix products: small ones are computed by the one that starts sooner."""
+        largest = max(matrix[0].numel() for matrix in self.matrices)
+        is_small = 2 * largest * self.cell.sizes.batch < SMALL_PRODUCT
+        return default_products(self.cell.sizes.device) if is_small else nullcontext()
+
+    def forward(self, step: int, after: State | None = None) -> None:
+        """Write the state after a step into `after`, by default into the state before the next step."""
+        with self.products():
+            self.cell.forward(step, self.matrices, self.states[step], after or self.states[step + 1])
+
+    def backward(self, step: int, grad_after: State) -> State:
+        """The gradient of the state before a step from that of the one after it, which may be overwritten."""
+        with self.products():
+            others = self.cell.backward(step, self.matrices, self.states[step], grad_after)
+        return (self.cell.grad_hidden, *others)
+
+    def gradients(self) -> Matrices:
+        """The gradients of the matrices, after `backward` of all steps."""
+        with self.products():
+            return self.cell.gradients()
+
+    def begin_backward(self) -> State:
+        """Gradient of the last state before the first step back: zero."""
+        self.cell.grad_input.zero_()
+        return (self.cell.grad_hidden, *(torch.zeros_like(entry) for entry in self.states[0][1:]))
+
+
+class Layers:
+    """The layers of an agent over one sequence; each gets the outputs of the layer below."""
+
+    def __init__(self, cell: type[FusedCell], sizes: SequenceSizes, groups: Groups) -> None:
+        self.sizes = sizes
+        self.layers = [Layer(cell, sizes, group[0].shape[-1] - sizes.hidden) for group in groups]
+        self.gradients: list[State] = []
+        """Gradients of the layers' states at the present step of `backward`."""
+
+    def forward(self, step: int) -> Tensor:
+        """Write the states after a step; returns the output of the last layer."""
+        for below, layer in enumerate(self.layers, start=-1):
+            if below >= 0:
+                layer.cell.rows[step][:, : self.sizes.hidden].copy_(self.layers[below].states[step + 1][0])
+            layer.forward(step)
+        return self.layers[-1].states[step + 1][0]
+
+    def begin_backward(self) -> None:
+        """Set the gradients of the last states to zero."""
+        self.gradients = [layer.begin_backward() for layer in self.layers]
+
+    def backward(self, step: int) -> None:
+        """Backward pass of one step; the gradient of its output was added to that of the last layer's state."""
+        above: Layer | None = None
+        for index, layer in reversed(list(enumerate(self.layers))):
+            if above is not None:
+                self.gradients[index][0].add_(above.cell.grad_rows[:, : self.sizes.hidden])
+            self.gradients[index] = layer.backward(step, self.gradients[index])
+            above = layer
+
+
+class HierarchicalLayers(Layers):
+    """Two layers; the state of the upper one is interpolated by the stopness of the lower one."""
+
+    def __init__(self, cell: type[FusedCell], sizes: SequenceSizes, groups: Groups) -> None:
+        super().__init__(cell, sizes, groups)
+        self.stepped = sizes.states(cell.num_entries)
+        """The states that the upper cell would have if the lower one had stopped, after each step."""
+
+
+class FusedAgent:
+    """Base class of fused senders and receivers: their recurrent cells, and reused memory."""
+
+    def __init__(self, cell: type[FusedCell], agent: nn.Module) -> None:
+        cells = recurrent_cells(agent)
+        self.cell, self.num_layers = cell, len(cells)
+        self.has_bias, self.size = cells[0].has_bias, cells[0].hidden_size
+        self._free: list[Layers] = []
+
+    def borrow_layers(self, replicas: int, length: int, batch: int, groups: Groups) -> Layers:
+        """Layers with these matrices, in memory that `release` returned if it has these sizes."""
+        device = groups[0][0].device
+        sizes = SequenceSizes(replicas=replicas, hidden=self.size, length=length, batch=batch, device=device)
+        self._free = [layers for layers in self._free if layers.sizes == sizes]
+        layers = self._free.pop() if self._free else self.make_layers(sizes, groups)
+        for layer, matrices in zip(layers.layers, groups, strict=True):
+            layer.matrices = matrices
+        return layers
+
+    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
+        """New layers of these sizes, with the input rows that are the same in all sequences."""
+        return self.with_biases(Layers(self.cell, sizes, groups))
+
+    def with_biases(self, layers: Layers) -> Layers:
+        """Fill the bias row of all layers but the lowest, if cells have biases."""
+        for layer in layers.layers[1:]:
+            layer.cell.set_rows(1, first=self.size)
+        return layers
+
+    def release(self, layers: Layers) -> None:
+        """Return the memory of a sequence for reuse."""
+        self._free.append(layers)
+
+    def layer_matrices(self, parameters: Parameters, lowest: FoldedInput) -> Groups:
+        """Matrices of each of the `cells` of an agent; `lowest` is the input of the first."""
+        inputs = [lowest]
+        if self.num_layers > 1:
+            between = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
+            inputs += [between] * (self.num_layers - 1)
+        return [
+            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), layer_input)
+            for layer, layer_input in enumerate(inputs)
+        ]
+
+
+def recurrent_cells(agent: nn.Module) -> list[RecurrentCell]:
+    """The cells of a sender or receiver."""
+    return [module for module in agent.modules() if isinstance(module, RecurrentCell)]
+
+
+def common_fused_cell(agent: nn.Module) -> type[FusedCell] | None:
+    """The fused kernel of all cells of an agent, or None if there is none or they are of several classes."""
+    # Exactly these classes: a subclass may compute something else.
+    first, *others = {type(cell) for cell in recurrent_cells(agent)}
+    return None if others else FUSED_CELLS.get(first)
+
+
+def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
+    """Input from the layer below: its output, and a row of ones if cells have biases.
+
+    The weight is that of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
+    """
+    size = weight.shape[-1]
+    bias_coefficients = weight.new_zeros(size + has_bias)
+    bias_coefficients[size:].fill_(1)
+    embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
+    return FoldedInput(embedding=embedding.expand(len(weight), -1, -1), bias_coefficients=bias_coefficients)
+
+
+def submodule_parameters(parameters: Parameters, prefix: str) -> Parameters:
+    """The parameters of a submodule, without the prefix of their names."""
+    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
+
+
+def lerp_states(old: State, new: State, weight: Tensor, out: State) -> None:
+    """Interpolate all entries of a state from old to new, weight (replicas, 1, batch)."""
+    for old_entry, new_entry, out_entry in zip(old, new, out, strict=True):
+        torch.lerp(old_entry, new_entry, weight, out=out_entry)
+
+
+def lerp_backward(grad_mixed: State, old: State, new: State, weight: Tensor) -> tuple[State, State, Tensor]:
+    """Gradients of `lerp_states`: of the old state, the new state and the weight."""
+    grad_new = tuple(entry * weight for entry in grad_mixed)
+    grad_old = tuple(entry - grad_entry for entry, grad_entry in zip(grad_mixed, grad_new, strict=True))
+    grad_weight = torch.zeros_like(weight)
+    for entry, old_entry, new_entry in zip(grad_mixed, old, new, strict=True):
+        grad_weight += (new_entry - old_entry).mul_(entry).sum(1, keepdim=True)
+    return grad_old, grad_new, grad_weight
+
+
+def add_states(one: State, other: State) -> State:
+    """The sum of two gradients of a state."""
+    return tuple(torch.add(*entries) for entries in zip(one, other, strict=True))
+
+
+def head_gradients(grad_rows: Tensor, outputs: Sequence[Tensor]) -> Matrices:
+    """Gradients of an output layer: grad_rows (length, replicas, rows, batch), an output (replicas, hidden, batch)."""
+    wide = grad_rows.permute(1, 2, 0, 3).flatten(2)
+    return [torch.bmm(wide, torch.cat(list(outputs), dim=2).mT), wide.sum(2, keepdim=True)]
+
+
+def grouped(flat: Iterable[Tensor], sizes: list[int]) -> Groups:
+    """Split tensors into groups of the given sizes."""
+    iterator = iter(flat)
+    return [[next(iterator) for _ in range(size)] for size in sizes]
