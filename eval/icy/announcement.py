@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.acquisition import TrainingRun, learn
 from ecsuite.eval.icy.grouping import group_runs, is_expected_to_fail
 from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
@@ -84,7 +83,7 @@ def expected_seconds(study: Study, missing: Sequence[Job], num_workers: int) -> 
 def seconds_of_update(study: Study, model: str) -> float:
     """Time of an update of a model on CONCAT, measured for about a second."""
     protocol = replace(study.training, target=None, early_stop=False)
-    run = Run(grammar=BASIS, seed=study.seeds[0], cap=MOST_STEPS)
+    run = TrainingRun(grammar=BASIS, seed=study.seeds[0], cap=MOST_STEPS)
     reports: list[tuple[float, int]] = []
 
     def report_progress(index: int, updates: int, accuracy: float) -> None:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from torch import Tensor
 
-from ecsuite.eval.icy.learners import LogitsBuilder
-from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.eval.icy.agents import LogitsBuilder, make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import CAP
 from ecsuite.eval.icy.resolved import Study

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.agents import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published import published_ratios

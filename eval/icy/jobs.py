@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.acquisition import TrainingRun
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.grouping import GroupProgress, expected_steps, group_runs
 from ecsuite.eval.icy.measures import VERSIONS as MEASURE_VERSIONS
@@ -57,7 +57,7 @@ def learn_grammar(
     others that share the cap, or none; `cap` is the most updates or, with a basis, a multiple of its updates.
 
     Returns:
-        The fields of `acquisition.Outcome`, the weights as arrays. If an agent of the basis did not acquire CONCAT,
+        The fields of `acquisition.RunOutcome`, the weights as arrays. If an agent of the basis did not acquire CONCAT,
         `is_trained` is false and nothing else is there.
     """
     inputs = {name: value for name, value in locals().items() if name != "context"}
@@ -73,12 +73,12 @@ def learn_grammars(batch: Sequence[Mapping[str, Any]], context: Context) -> Iter
 
     from ecsuite.eval.icy.acquisition import learn
 
-    runs: dict[int, Run] = {}
+    runs: dict[int, TrainingRun] = {}
     for index, each in enumerate(batch):
         basis = [result.checked() for result in each["basis"]]
         if all(value["reached"] for value in basis):
             cap = int(each["cap"] * max((value["steps"] for value in basis), default=1))
-            runs[index] = Run(grammar=each["grammar"], seed=each["seed"], cap=cap)
+            runs[index] = TrainingRun(grammar=each["grammar"], seed=each["seed"], cap=cap)
         else:
             yield index, Outcome(value={"is_trained": False}, arrays=save({}))
     if not runs:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
+from ecsuite.eval.icy.acquisition import BLOCK, LanguageDataset, TrainingRun
+from ecsuite.eval.icy.agents import is_autoregressive, make_agent, make_builder, parse_model
 from ecsuite.eval.icy.channels import (
     Noise,
     SupervisedChannel,
@@ -24,8 +25,6 @@ from ecsuite.eval.icy.channels import (
     score_function_loss,
     straight_through,
 )
-from ecsuite.eval.icy.learners import is_autoregressive, make_builder
-from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.compiler import take_step
@@ -179,7 +178,7 @@ def train_end_to_end(
             *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
         ).to(place)
         optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
-        run = Run(grammar=grammar, seed=seed)
+        run = TrainingRun(grammar=grammar, seed=seed)
         dataset = LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
         noise = Noise(seed, "pair")
         num_bins = min(NUM_BINS, max_steps)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.agents import parse_model
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import look_up
 

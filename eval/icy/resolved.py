@@ -7,9 +7,8 @@ import numpy as np
 import torch
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.agents import parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.learners import try_agent
-from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig

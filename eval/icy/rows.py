@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.jobs import Name
-from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.resolved import BASIS, Study
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from ecsuite.eval.icy.agents import parse_model
 from ecsuite.eval.icy.channels import parse_channel
-from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.studies.files import ICY, Source
 from ecsuite.grammars.geometry import Geometry

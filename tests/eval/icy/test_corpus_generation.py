@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from ecsuite.eval.icy import corpus_generation as speaking
+from ecsuite.eval.icy.agents import make_agent, parse_model
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.corpus_generation import messages_of, write_corpora
 from ecsuite.eval.icy.jobs import plan_corpora
-from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.formats import read_corpus

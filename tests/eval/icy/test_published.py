@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.agents import parse_model
 from ecsuite.eval.icy.published import (
     ACQUISITION,
     CAP,

@@ -1,35 +1,163 @@
-"""Learners of all agents: the generic training path with autograd, used if there is no fused learner.
+"""The agents that ICY trains, their learners, and their parameter counts.
 
-The fused learners are in `eval.icy.fast`.
+The agents are those of games, initialised as in the paper, and its baseline `hashtable`. The learners here are the
+generic training path with autograd; the fused learners of `eval.icy.fast` replace them where there is one.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from ecsuite.agents.feedforward import FeedForwardSender
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.factory import make_receiver, make_sender
+from ecsuite.agents.feedforward import FC1LReceiver, FeedForwardSender
+from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
+from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.own_agents import check_message, check_states, require_shape
+from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.replicas import replicas
-from ecsuite.agents.senders import Decoder
-from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.agents.senders import Decoder, MessageBuilder
+from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 from ecsuite.agents.transformer import TransformerSender
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.cells import Parameters, submodule_parameters
 from ecsuite.eval.icy.fast.receivers import make_fused_receiver
 from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch, make_fused_sender
-from ecsuite.eval.icy.hashtable import HashtableSender
-from ecsuite.eval.icy.models import AttributeClassifier, make_agent
 from ecsuite.grammars.geometry import Geometry
 
+BASELINES: dict[Role, dict[str, type]] = {"sender": {"hashtable": AgentOptions}, "receiver": {}}
+"""Models that learn from a given language only, by role, so that no game can train them."""
+
+CERTAIN_LOGIT = 50.0
+"""Logit of the stored symbol, all others being 0: the probability of another symbol is about exp(-50)."""
+
 SIDE_BY_SIDE = (TransformerSender,)
-"""Senders without a fused learner whose replicas are computed side by side on CUDA, where few kernels count; on the
-CPU they take longer so."""
+"""Senders without a fused learner whose replicas are computed with `vmap` on CUDA, where the number of kernels
+determines the time; on the CPU it is slower."""
 OURS = ("ecsuite.", "torch.")
-"""Modules whose operations do not depend on values, where states are not shared."""
+"""Prefixes of modules whose operations do not depend on values, where states are not shared."""
+
+PUBLISHED_GEOMETRY = Geometry()
+"""The sizes of the paper's tables."""
+
+NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, int, int, int], int]], ...] = (
+    (
+        "HUSendA: a linear map of the one-hot meaning, in addition to the embedding of meanings",
+        "sender",
+        lambda spec: spec.family == "husenda:CELL",
+        lambda features, values, symbols, hidden: features * hidden + hidden,
+    ),
+    (
+        "recurrent receivers: a map from the state to the values of one attribute",
+        "receiver",
+        lambda spec: spec.family == spec.cell,
+        lambda features, values, symbols, hidden: hidden * values + values,
+    ),
+    (
+        "a second embedding of symbols, for messages of weights, with the values of the first",
+        "receiver",
+        lambda spec: spec.family not in ("fc1l", "fc2l"),
+        lambda features, values, symbols, hidden: symbols * hidden,
+    ),
+)
+"""Parameters that the published program creates and counts but never uses: description, role, function that selects
+agents, and function from (num_features, num_values, symbols including the start symbol, hidden) to their number."""
+
+
+def parse_model(role: Role, text: str) -> AgentSpec:
+    """Parse the name and options of a model: those of `parse_agent`, and `BASELINES`."""
+    return parse_agent(role, text, BASELINES[role])
+
+
+def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
+    """Make an agent as in the ICY paper; a receiver with an output layer for (batch, attributes, values)."""
+    vocab_size, max_len = geometry.vocab_size, geometry.message_length
+    if spec.family == "hashtable":
+        return HashtableSender(vocab_size=vocab_size, max_len=max_len)
+    if role == "sender":
+        num_features = geometry.num_attributes * geometry.num_values
+        return make_sender(
+            spec,
+            num_features=num_features,
+            vocab_size=vocab_size,
+            max_len=max_len,
+            hidden_size=hidden_size,
+            style="icy",
+        )
+    receiver = make_receiver(
+        spec, vocab_size=vocab_size, max_len=max_len, hidden_size=hidden_size, style="icy"
+    )
+    return AttributeClassifier(receiver, geometry.num_attributes, geometry.num_values)
+
+
+class AttributeClassifier(nn.Module):
+    """A receiver, which encodes the message, with a linear output layer: one row of logits per attribute."""
+
+    def __init__(self, receiver: Receiver, num_attributes: int, num_values: int) -> None:
+        super().__init__()
+        self.num_attributes, self.num_values = num_attributes, num_values
+        self.receiver = receiver
+        # FC1L has no bias and the initial weights of an embedding, as in the published program.
+        is_embedding = isinstance(receiver, FC1LReceiver) and receiver.style == "icy"
+        self.answer = Linear(receiver.state_size, num_attributes * num_values, bias=not is_embedding)
+        if is_embedding:
+            nn.init.normal_(self.answer.weight)
+
+    def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Logits of each attribute, (batch, num_attributes, num_values); the message must have a certain end."""
+        states, _ = call_receiver(self.receiver, message, dtype)
+        assert len(states) == 1, (
+            "expected a message with one end; a relaxed message of variable length has several ends"
+        )
+        logits: Tensor = self.answer(states[0])
+        return logits.view(-1, self.num_attributes, self.num_values)
+
+
+class HashtableSender(nn.Module):
+    """Sends the first message stored for a meaning, and only symbols 1 for an unknown meaning.
+
+    It has no parameters and is not trained by gradients.
+    """
+
+    def __init__(self, *, vocab_size: int, max_len: int) -> None:
+        super().__init__()
+        self.vocab_size, self.max_len = vocab_size, max_len
+        self.messages: dict[bytes, NDArray[np.int64]] = {}
+
+    def predict(self, meanings: Tensor) -> Tensor:
+        """Messages for meanings, (batch, ...) of any type, as ids (batch, max_len)."""
+        unknown = np.ones(self.max_len, np.int64)
+        found = np.stack([self.messages.get(key, unknown) for key in self._keys(meanings)])
+        return torch.from_numpy(found).to(meanings.device)
+
+    def add(self, meanings: Tensor, messages: Tensor) -> None:
+        """Store messages, ids (batch, max_len), for meanings, (batch, ...), unless a meaning already has one."""
+        copies = messages.detach().cpu().long().numpy().copy()
+        for key, message in zip(self._keys(meanings), copies, strict=True):
+            self.messages.setdefault(key, message)
+
+    @staticmethod
+    def _keys(meanings: Tensor) -> list[bytes]:
+        """Table keys of meanings; equal numbers give equal keys in any type."""
+        return [row.tobytes() for row in meanings.detach().cpu().double().flatten(1).numpy()]
+
+    def score(self, meanings: Tensor, messages: Tensor) -> float:
+        """Share of correct symbols, 0 to 1, in the predicted messages, against messages (batch, max_len)."""
+        return (self.predict(meanings) == messages).float().mean().item()
+
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
+        """Generate a message for each meaning. See `RecurrentSender.forward`."""
+        steps = iter(self.predict(meanings).unbind(1))
+        while not builder.done:
+            logits = CERTAIN_LOGIT * nn.functional.one_hot(next(steps), self.vocab_size + 1)
+            builder.step(logits.to(meanings.dtype))
+        return builder.message()
 
 
 class LogitsBuilder:
@@ -78,7 +206,7 @@ def make_builder(length: int, feeds_back_samples: bool, noise: Tensor | None) ->
 
 
 def is_autoregressive(sender: nn.Module) -> bool:
-    """Whether a sender gets its previous symbol as input; of other classes than ours it is assumed."""
+    """Whether a sender gets its previous symbol as input; assumed for classes of users."""
     if isinstance(sender, Decoder):
         return sender.embed is not None
     return not isinstance(sender, FeedForwardSender | HashtableSender)
@@ -106,10 +234,10 @@ def make_learner(
 
 
 def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> None:
-    """Make an agent of a user's own file, and call it once; see `make_agent`.
+    """Make an agent from a user's file, and call it once; see `make_agent`.
 
     Raises:
-        PartError: If what it gives has another shape than is needed.
+        PartError: If its output has the wrong shape.
     """
     agent = make_agent(spec, role, geometry, hidden_size)
     length, width, kind = geometry.message_length, geometry.vocab_size + 1, spec.family
@@ -230,15 +358,15 @@ class ReceiverLearner(ModuleLearner):
             message = Message(symbols=symbols, ends=None, length=length)
             logits: Tensor = functional_call(self.module, parameters, (message, torch.float32))
             return logits
-        own = {name: value.unsqueeze(0) for name, value in parameters.items()}
-        encoder = submodule_parameters(own, "receiver.")
+        replica = {name: value.unsqueeze(0) for name, value in parameters.items()}
+        encoder = submodule_parameters(replica, "receiver.")
         state = self.fused_receiver.final_state(encoder, symbols.unsqueeze(1))[0]  # (hidden, batch)
         flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
 class LookupTableLearner(Learner):
-    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica."""
+    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights and one replica."""
 
     def __init__(self, sender: HashtableSender) -> None:
         self.sender = sender
@@ -251,3 +379,32 @@ class LookupTableLearner(Learner):
         if torch.is_grad_enabled():
             self.sender.add(meanings, messages)
         return torch.zeros(())
+
+
+def parameter_count(module: nn.Module) -> int:
+    """Number of parameters of a module."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def published_parameters(
+    spec: str | AgentSpec, role: Role, geometry: Geometry = PUBLISHED_GEOMETRY, hidden_size: int = 128
+) -> int:
+    """Number of parameters as in the paper's tables: of our agent in style icy, and those its program never used.
+
+    Args:
+        spec: Name and options.
+        role: sender or receiver; a receiver is counted with its output layer.
+        geometry: Sizes of the language.
+        hidden_size: Width of states and embeddings, unless the spec has the option `hidden`.
+    """
+    spec = parse_model(role, spec) if isinstance(spec, str) else spec
+    with torch.device("meta"):  # shapes without data
+        agent = make_agent(spec, role, geometry, hidden_size)
+    features = geometry.num_attributes * geometry.num_values
+    width = spec.number("hidden") or hidden_size
+    unused = (
+        count(features, geometry.num_values, geometry.vocab_size + 1, width)
+        for _, family_role, applies, count in NEVER_USED
+        if family_role == role and applies(spec)
+    )
+    return parameter_count(agent) + sum(unused)
