@@ -14,7 +14,7 @@ import torch
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.acquisition import TrainingRun, learn
 from ecsuite.eval.icy.agents import make_agent, parse_model
-from ecsuite.eval.icy.pairs import train_end_to_end
+from ecsuite.eval.icy.end_to_end import train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding

@@ -5,7 +5,7 @@ generic training path with autograd; the fused learners of `eval.icy.fast` repla
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ from ecsuite.eval.icy.fast.cells import Parameters, submodule_parameters
 from ecsuite.eval.icy.fast.receivers import make_fused_receiver
 from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch, make_fused_sender
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.words import all_meanings, symbol_type
+from ecsuite.runtime.devices import computing
 
 BASELINES: dict[Role, dict[str, type]] = {"sender": {"hashtable": AgentOptions}, "receiver": {}}
 """Models that learn from a given language only, by role, so that no game can train them."""
@@ -43,6 +45,8 @@ determines the time; on the CPU it is slower."""
 OURS = ("ecsuite.", "torch.")
 """Prefixes of modules whose operations do not depend on values, where states are not shared."""
 
+MEANINGS_PER_BATCH = 4096
+"""Number of meanings in a batch of `messages_of`."""
 PUBLISHED_GEOMETRY = Geometry()
 """The sizes of the paper's tables."""
 
@@ -379,6 +383,25 @@ class LookupTableLearner(Learner):
         if torch.is_grad_enabled():
             self.sender.add(meanings, messages)
         return torch.zeros(())
+
+
+def messages_of(
+    model: str, weights: Mapping[str, Tensor], geometry: Geometry, hidden_size: int
+) -> NDArray[np.int32]:
+    """The messages of a trained sender for all meanings, with argmax symbols, (num_meanings, message_length)."""
+    sender = make_agent(parse_model("sender", model), "sender", geometry, hidden_size)
+    sender.load_state_dict(dict(weights))
+    meanings = all_meanings(geometry)
+    features = np.zeros((len(meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32)
+    np.put_along_axis(features, meanings[..., None], 1.0, axis=2)
+    batches = []
+    with torch.no_grad(), computing(torch.device("cpu"), seed=0):
+        for batch in torch.from_numpy(features).flatten(1).split(MEANINGS_PER_BATCH):
+            builder = LogitsBuilder(geometry.message_length)
+            sender(batch, builder)
+            # EOS is never a target, and messages have a fixed length: choose among content symbols only.
+            batches.append(torch.stack(builder.logits)[..., 1:].argmax(-1).t() + 1)
+    return torch.cat(batches).numpy().astype(symbol_type(geometry.vocab_size))
 
 
 def parameter_count(module: nn.Module) -> int:

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.budget import Budget, held_out_of, outcome, steps_of
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.single_agents import Budget, held_out_of, outcome, steps_of
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.jobs.graph import Runner
 
 TINY = {
