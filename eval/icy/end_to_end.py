@@ -372,7 +372,7 @@ class EndToEnd(Learning):
         return Table(columns=[*columns, *self.cell_columns(rows[0])], rows=shown)
 
     def notes(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[str]:
-        """What is measured, and which pairs are left out."""
+        """Explanation of the measures, pairs that are left out, and accuracies on held-out meanings."""
         measures = (f"{name.replace('_', ' ')}: {what}" for name, what in MEASURES.items())
         lines = [f"{seeds_text(rows[0].seeds)}. {'; '.join(measures)}"]
         for row in rows:

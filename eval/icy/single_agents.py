@@ -27,7 +27,6 @@ from ecsuite.eval.icy.protocol import (
 from ecsuite.eval.icy.protocol import VERSION as PROTOCOL_VERSION
 from ecsuite.eval.icy.rows import (
     HERE,
-    Figure,
     Found,
     IcyCell,
     IcyRow,
@@ -155,13 +154,13 @@ class Ratios(SingleAgents):
         return {"model": row.model, "role": row.role, "concat_steps": steps}
 
     def cell_values(self, row: IcyRow, cell: IcyCell) -> dict[str, Any]:
-        """The mean ratio, and how many runs were stopped before the target."""
+        """The mean ratio, and the number of runs that were stopped before the target."""
         return {"mean": cell.mean, "half_width": cell.half_width, "num_censored": cell.num_left_out}
 
     def heads(self, row: IcyRow) -> Sequence[Cell | str | int | None]:
         """Parameters, and updates on CONCAT."""
-        assert row.basis is not None and isinstance(row.parameters, int)
-        return row.parameters, _shown(row.basis)
+        assert row.basis is not None and row.basis.mean is not None and isinstance(row.parameters, int)
+        return row.parameters, _ratio(row.basis.mean, row.basis.half_width)
 
     def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """See `cell_text`."""
@@ -177,7 +176,7 @@ class Ratios(SingleAgents):
         return replace(estimate(mean, half_width), lines=(f"{mean:g}", f"±{half_width:g}"))
 
     def notes(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[str]:
-        """How much is measured, and which runs were stopped."""
+        """Explanation of the ratios, stopped runs, and accuracies on held-out meanings."""
         spread = "; ± is the half-width of the 95 % interval of the mean" if len(rows[0].seeds) > 1 else ""
         lines = [
             f"{seeds_text(rows[0].seeds)}, protocol {study.training.name}: updates to accuracy "
@@ -190,9 +189,11 @@ class Ratios(SingleAgents):
                     stopped = [run for run in cell.runs if not run["reached"]]
                     accuracy, floor = mean_of(stopped, "accuracy"), mean_of(stopped, "floor")
                     how = "early (early_stop)" if cell.is_early else f"at {study.cap:g} x CONCAT"
+                    is_published = row.published.get(cell.name, (0.0, 0.0))[0] >= PUBLISHED_CAP
+                    paper = f"; as expected: the paper's are >{PUBLISHED_CAP:g}" if is_published else ""
                     lines.append(
                         f"{row.model} {cell.name.upper()}: {cell.num_left_out} of {len(cell.runs)} runs stopped "
-                        f"{how}, at accuracy {accuracy:.3f} ({baseline}: {floor:.3f}){_as_published(row, cell)}."
+                        f"{how}, at accuracy {accuracy:.3f} ({baseline}: {floor:.3f}){paper}."
                     )
             if study.training.held_out:
                 assert row.basis is not None
@@ -265,8 +266,9 @@ class Budget(SingleAgents):
 
     def row_values(self, study: IcyStudy, row: IcyRow) -> dict[str, Any]:
         """The model, its channel, and the updates."""
+        assert row.basis is not None
         names = {"model": row.model, "role": row.role, "channel": row.channel}
-        return {**names, "steps": steps_of(row), "reason": row.reason}
+        return {**names, "steps": row.basis.mean, "reason": row.reason}
 
     def cell_values(self, row: IcyRow, cell: IcyCell) -> dict[str, Any]:
         """The mean accuracy, that without learning, and that on held-out meanings."""
@@ -275,14 +277,14 @@ class Budget(SingleAgents):
 
     def heads(self, row: IcyRow) -> Sequence[Cell | str | int | None]:
         """The channel, parameters, and updates."""
-        assert isinstance(row.parameters, int)
-        steps = steps_of(row)
+        assert row.basis is not None and isinstance(row.parameters, int)
+        steps = row.basis.mean
         shown = nothing("never", role="bad") if steps is None else number(steps, 0)
         return row.channel, row.parameters, shown
 
     def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """An accuracy in the colours of the paper's Table 20."""
-        return accuracy_text(cell.figures["accuracy"], "none", role=outcome(cell))
+        return accuracy_text(cell.figures["accuracy"], "none", role=colour(cell))
 
     def below(self, rows: Sequence[IcyRow]) -> list[Row]:
         """Accuracies without learning."""
@@ -292,7 +294,7 @@ class Budget(SingleAgents):
         return [row_of(what, HERE, None, None, None, *floors, role="dim")]
 
     def notes(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[str]:
-        """What is measured, and where it is missing."""
+        """Explanation of the accuracies, reasons for missing ones, and accuracies on held-out meanings."""
         unit = "symbols" if rows[0].role == "sender" else "attributes"
         lines = [
             f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT needed with the same seed; "
@@ -330,31 +332,14 @@ def cell_text(cell: IcyCell, cap: float) -> Cell:
         return nothing("stopped early" if cell.is_early else f">{cap:g}", role="bad")
     if cell.num_left_out:
         how = "stopped" if cell.is_early else "capped"
-        lower = _ratio((cell.mean, None)).text
+        lower = _ratio(cell.mean, None).text
         return Cell(value=cell.mean, lines=(f"≥{lower}", f"({cell.num_left_out}/{len(cell.runs)} {how})"))
-    return _shown(cell, role="good" if cell.mean < cap / 3 else "")
+    return _ratio(cell.mean, cell.half_width, role="good" if cell.mean < cap / 3 else "")
 
 
-def _shown(cell: IcyCell, *, role: Role = "") -> Cell:
-    assert cell.mean is not None
-    return _ratio((cell.mean, cell.half_width), role=role)
-
-
-def _ratio(figure: Figure, *, role: Role = "") -> Cell:
-    digits = 0 if figure[0] >= 100 else 1 if figure[0] >= 10 else 2
-    return estimate(*figure, digits, role=role, is_stacked=True)
-
-
-def _as_published(row: IcyRow, cell: IcyCell) -> str:
-    """Whether the paper's runs were stopped as well."""
-    mean, _ = row.published.get(cell.name, (0.0, 0.0))
-    return f"; as expected: the paper's are >{PUBLISHED_CAP:g}" if mean >= PUBLISHED_CAP else ""
-
-
-def steps_of(row: IcyRow) -> float | None:
-    """CONCAT's mean updates to the target, over the seeds that reached it; None if none did."""
-    assert row.basis is not None
-    return row.basis.mean
+def _ratio(mean: float, half_width: float | None, *, role: Role = "") -> Cell:
+    digits = 0 if mean >= 100 else 1 if mean >= 10 else 2
+    return estimate(mean, half_width, digits, role=role, is_stacked=True)
 
 
 def held_out_of(cell: IcyCell) -> float | None:
@@ -363,7 +348,7 @@ def held_out_of(cell: IcyCell) -> float | None:
     return sum(held_out) / len(held_out) if held_out else None
 
 
-def outcome(cell: IcyCell) -> Role:
+def colour(cell: IcyCell) -> Role:
     """Red below an accuracy of 0.5, green above 0.8."""
     if cell.mean is None:
         return ""
