@@ -32,7 +32,7 @@ from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import StudyConfig, resolve
-from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.eval.models.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT

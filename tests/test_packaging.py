@@ -102,7 +102,7 @@ FLOORS = [
     "parts corpus",
     "agents formats eval.statistics jobs language_models",
     "spaces grammars games.worlds games",
-    "eval.learning eval.efficiency",
+    "eval.models eval.efficiency",
     "eval.figures",
     "eval.metrics",
     "eval.records",

@@ -23,7 +23,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.cells import Parameters
 from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
-from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.eval.models.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.runtime.devices import computing, free_memory

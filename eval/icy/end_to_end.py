@@ -263,8 +263,8 @@ def train_end_to_end(
                 report_progress(f"{names} {grammar} {seed} {means[1]:.2f}", made / max_steps)
         final = pair.check(*_examples(dataset, FIRST_CHECK + num_bins, FINAL_BATCHES, place))
         held_out = _held_out(pair, dataset, place)
-    ends = {name: curve[name][-1] for name in ("loss", "end_to_end")}
-    return {**final, **ends, "held_out": held_out, "curve": curve}
+    means_at_end = {name: curve[name][-1] for name in ("loss", "end_to_end")}
+    return {**final, **means_at_end, "held_out": held_out, "curve": curve}
 
 
 def _examples(
@@ -418,7 +418,7 @@ def _cell(study: IcyStudy, grammar: str, runs: Sequence[RunValues]) -> IcyCell:
 def measured_curves(row: IcyRow) -> list[Curve]:
     """A curve a grammar and measure of `PANELS`: the mean over the seeds and its 95 % interval against the updates.
 
-    There is a point at every evaluation (see `pairs.train_end_to_end`), which the seeds have in common; grammars
+    There is a point at every evaluation (see `train_end_to_end`), which the seeds have in common; grammars
     without any run are left out.
     """
     lines = []

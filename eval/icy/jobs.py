@@ -146,9 +146,9 @@ class GroupProgress:
         self.accuracies[index] = accuracy
         self.shares[index] = min(1.0, updates / expected_steps(**self.inputs[index]))
         texts = [
-            f"{self.inputs[place]['grammar']} {self.inputs[place]['seed']}: {self.accuracies[place]:.2f}"
-            + (" (expected not to be learnt)" if is_expected_to_fail(**self.inputs[place]) else "")
-            for place in sorted(self.accuracies)
+            f"{self.inputs[run]['grammar']} {self.inputs[run]['seed']}: {self.accuracies[run]:.2f}"
+            + (" (expected not to be learnt)" if is_expected_to_fail(**self.inputs[run]) else "")
+            for run in sorted(self.accuracies)
         ]
         more = f" +{len(texts) - NUM_SHOWN}" if len(texts) > NUM_SHOWN else ""
         label = f"{self.inputs[index]['model']} {' '.join(texts[:NUM_SHOWN])}{more}"

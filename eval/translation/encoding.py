@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ecsuite.eval.learning import bpe
-from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials
-from ecsuite.eval.learning.encoder_decoder import Encoded
+from ecsuite.eval.models.encoder_decoder import NUM_SPECIAL, Encoded, Specials
+from ecsuite.eval.models.vocabulary import encode as encode_lines
+from ecsuite.eval.models.vocabulary import train_bpe
 from ecsuite.eval.translation.pairs import Pair
 from ecsuite.runtime.errors import ConfigError
 
@@ -18,12 +18,12 @@ NUM_BPE_PAIRS = 100_000
 
 def learn(pairs: Sequence[Pair], vocab_size: int) -> Tokenizer:
     """Train BPE on both sides of the pairs; `vocab_size` includes the special tokens."""
-    return bpe.train_bpe(map(" ".join, pairs[:NUM_BPE_PAIRS]), vocab_size - NUM_SPECIAL)
+    return train_bpe(map(" ".join, pairs[:NUM_BPE_PAIRS]), vocab_size - NUM_SPECIAL)
 
 
 def encode(tokenizer: Tokenizer, sentences: Iterable[str], end: int) -> Iterator[NDArray[np.int64]]:
     """Token ids of each sentence, followed by the end token."""
-    for tokens in bpe.encode(tokenizer, sentences, end=""):
+    for tokens in encode_lines(tokenizer, sentences, end=""):
         yield np.array([*tokens, end], dtype=np.int64)
 
 

@@ -11,24 +11,22 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bart import (
+from ecsuite.eval.models import EncoderDecoderSizes
+from ecsuite.eval.models.data import dense, repeat
+from ecsuite.eval.models.encoder_decoder import (
     EMBEDDING,
     NUM_SPECIAL,
-    Specials,
-    build,
-    freeze,
-    num_trainable,
-    with_new_embedding,
-)
-from ecsuite.eval.learning.data import dense, repeat
-from ecsuite.eval.learning.encoder_decoder import (
     BlockBatches,
     PairBatches,
+    Specials,
+    build,
     cross_entropy,
+    freeze,
+    num_trainable,
     train_encoder_decoder,
+    with_new_embedding,
 )
-from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.learning.sizes import EncoderDecoderSizes
+from ecsuite.eval.models.training import Machine, job_callbacks, training_resources
 from ecsuite.eval.translation.encoding import held_out_pairs, learn, training_pairs
 from ecsuite.eval.translation.pairs import PairFile
 from ecsuite.eval.translation.presets import Decoding, Optimisation, Pretraining, Tuning
@@ -232,7 +230,7 @@ def _training(optimisation: Optimisation, machine: Machine, context: Context, la
         "warmup": optimisation.warmup,
         "weight_decay": optimisation.weight_decay,
         "precision": machine.precision,
-        "followed": followed(context, label),
+        "callbacks": job_callbacks(context, label),
     }
 
 

@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.learning.encoder_decoder import autocast, padded
+from ecsuite.eval.models.encoder_decoder import Specials, autocast, padded
 from ecsuite.eval.translation.encoding import decode
 from ecsuite.eval.translation.presets import Decoding
 

@@ -7,9 +7,9 @@ import torch
 from safetensors.torch import load_file, save
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Target, Windows
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.machine import Machine, followed, training_resources
+from ecsuite.eval.models.data import Target, Windows
+from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.models.training import Machine, job_callbacks, training_resources
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, Tuning
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.study import Study
@@ -101,7 +101,7 @@ def pretrain(
                 lr=sizes.lr,
                 weight_decay=rules.weight_decay,
                 generator=generator,
-                followed=followed(context, f"pretraining, seed {seed}"),
+                callbacks=job_callbacks(context, f"pretraining, seed {seed}"),
             )
     weights = {
         name: weight.cpu() for name, weight in model.state_dict().items() if name != "embedding.weight"
@@ -176,7 +176,7 @@ def tune_and_test(
             lr=sizes.tune_lr,
             weight_decay=weight_decay,
             generator=generator,
-            followed=followed(context, f"{text}, seed {seed}"),
+            callbacks=job_callbacks(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
     found = {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.models import TransformerSizes
 from ecsuite.parts.config import read_presets
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ecsuite.corpus import Corpus
-    from ecsuite.eval.learning.data import Source, Target
+    from ecsuite.eval.models.data import Source, Target
     from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
     from ecsuite.eval.xferbench.texts import Text
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bpe import encode, train_bpe
-from ecsuite.eval.learning.data import Source, Target, Windows, dense, repeat, stretches
+from ecsuite.eval.models.data import Source, Target, Windows, dense, repeat, stretches
+from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
 from ecsuite.runtime.errors import ConfigError

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.machine import Machine
+from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import ArtificialText, Text, TextFile

@@ -6,10 +6,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ecsuite.eval.learning import training
-from ecsuite.eval.learning.data import Windows, shuffled
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
+from ecsuite.eval.models import training
+from ecsuite.eval.models.data import Windows, shuffled
+from ecsuite.eval.models.gpt2 import LanguageModel, compile_if_wide
+from ecsuite.eval.models.training import NO_CALLBACKS, Callbacks, rate_by_share
 from ecsuite.runtime.errors import DivergedError
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
@@ -24,9 +24,9 @@ def train(
     lr: float,
     weight_decay: float,
     generator: torch.Generator,
-    followed: Followed = UNFOLLOWED,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> str | None:
-    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `models.training.train`.
 
     Args:
         model: The model.
@@ -36,7 +36,7 @@ def train(
         lr: Learning rate of the first update.
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
-        followed: See `Followed`.
+        callbacks: See `Callbacks`.
 
     Returns:
         Why the model was not compiled; None if it was, or is too small to gain by it.
@@ -66,7 +66,7 @@ def train(
         weight_decay=weight_decay,
         generators=[generator],
         is_compiled=model.compiled_loss is not None,
-        followed=followed,
+        callbacks=callbacks,
     )
     return not_compiled
 

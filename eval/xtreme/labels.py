@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence, TextPair
 

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.eval.learning.encoders import PublishedBackbone, require_transformers
+from ecsuite.eval.models.backbones import PublishedBackbone, require_transformers
 from ecsuite.eval.xtreme.contents import Contents
 from ecsuite.runtime.errors import ConfigError
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.runtime.errors import ConfigError

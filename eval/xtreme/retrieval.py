@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.backbones import Backbone
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.scoring.bitexts import Retrieval

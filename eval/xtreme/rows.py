@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ecsuite.eval.learning.training import bucketed
+from ecsuite.eval.models.training import bucketed
 from ecsuite.runtime.devices import sent
 
 IGNORED = -100

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Source
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.data import Source
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI, Preset
 from ecsuite.eval.xferbench.sources import tokens_of

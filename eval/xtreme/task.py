@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.machine import followed
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.backbones import Backbone
+from ecsuite.eval.models.training import job_callbacks
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.labels import pair_rows, predicted_labels, predicted_tags, tagging_rows
 from ecsuite.eval.xtreme.presets import Scope, Tuning
@@ -91,7 +91,7 @@ def run_task(
         [*head.parameters(), *(weights if setting.scope == "all" else ())],
         trains_backbone=setting.scope == "all",
         generator=generator,
-        followed=followed(context, f"{setting.task} in {training.language}", share=0.8),
+        callbacks=job_callbacks(context, f"{setting.task} in {training.language}", share=0.8),
     )
     by_language: dict[str, Any] = {}
     current_language = training.language

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
+from ecsuite.eval.models.backbones import Backbone
+from ecsuite.eval.models.training import NO_CALLBACKS, Callbacks, rate_by_update, train
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
@@ -32,7 +32,7 @@ def finetune(
     *,
     trains_backbone: bool,
     generator: torch.Generator,
-    followed: Followed = UNFOLLOWED,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
@@ -44,7 +44,7 @@ def finetune(
         parameters: The parameters to train, including those of the head.
         trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
-        followed: Who is told, where the state is saved, and when to stop.
+        callbacks: Who is told, where the state is saved, and when to stop.
 
     Raises:
         ConfigError: If the states of a frozen backbone fit neither in memory nor on the disk.
@@ -54,7 +54,7 @@ def finetune(
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
     backbone.train(trains_backbone)
-    frozen = None if trains_backbone else _frozen_states(backbone, rows, device, followed)
+    frozen = None if trains_backbone else _frozen_states(backbone, rows, device, callbacks)
 
     def inputs_of(index: list[int]) -> Sequence[Tensor]:
         ids, mask, targets = rows.take(index, device, backbone.context)
@@ -76,12 +76,12 @@ def finetune(
         schedule=lambda update: rate_by_update(update, num_updates, tuning.warmup),
         weight_decay=tuning.weight_decay,
         generators=[generator],
-        followed=followed,
+        callbacks=callbacks,
     )
 
 
 def _frozen_states(
-    backbone: Backbone, rows: Rows, device: torch.device, followed: Followed
+    backbone: Backbone, rows: Rows, device: torch.device, callbacks: Callbacks
 ) -> Callable[[int], Tensor]:
     """The states (length, width) of a row, by its number; of a backbone that is not trained, computed once.
 
@@ -90,7 +90,7 @@ def _frozen_states(
     num_bytes = 4 * rows.num_tokens * backbone.width
     if num_bytes <= MOST_IN_MEMORY:
         return {row: states.clone() for row, states in states_of(backbone, rows, device)}.__getitem__
-    folder = Path(tempfile.gettempdir()) if followed.checkpoint is None else followed.checkpoint.file.parent
+    folder = Path(tempfile.gettempdir()) if callbacks.checkpoint is None else callbacks.checkpoint.file.parent
     require_space(num_bytes, folder, "for the states of the training examples")
     folder.mkdir(parents=True, exist_ok=True)
     starts: dict[int, int] = {}

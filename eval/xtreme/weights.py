@@ -9,10 +9,10 @@ from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from ecsuite.eval.learning.encoders import BACKBONES, Backbone, TrainableBackbone
-from ecsuite.eval.learning.machine import Machine
-from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.learning.vocabulary import SubWords, subwords_of
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.backbones import BACKBONES, Backbone, TrainableBackbone
+from ecsuite.eval.models.training import Machine
+from ecsuite.eval.models.vocabulary import SubWords, subwords_of
 from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.jobs.job import Result
 

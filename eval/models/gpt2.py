@@ -7,15 +7,15 @@ so the logits of all positions are never in memory at the same time. Compilers d
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.data import IGNORED
 
 INIT_STD = 0.02
 """Standard deviation of GPT-2's initial weights."""
@@ -23,6 +23,8 @@ RESET_BOUND = 1 / math.sqrt(768)
 """Bound of the uniform distribution of new embeddings: the default of `nn.Linear` at the published model's width."""
 SMALL_VOCABULARY = 4096
 """Up to this size the logits of 256 positions fit in the CPU cache; above it, larger chunks are faster."""
+COMPILED_WIDTH = 512
+"""Minimum width of models that are compiled on a GPU."""
 
 
 class Block(nn.Module):
@@ -134,12 +136,43 @@ class LanguageModel(nn.Module):
         return tied_loss(states, self.embedding.weight, targets, self.products)
 
     def whole_loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
-        """The same of the logits of all positions, with which a compiler goes over them as often as it has to."""
+        """`loss` from the logits of all positions at once, for a compiler, which chooses its own chunks."""
         with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
             logits = functional.linear(self(symbols), self.embedding.weight).flatten(0, 1)
         labels = targets.flatten()
         total = functional.cross_entropy(logits.float(), labels, ignore_index=IGNORED, reduction="sum")
         return total / (labels != IGNORED).sum().clamp(min=1)
+
+
+def compile_if_wide(
+    model: LanguageModel, width: int, device: torch.device, losses: Sequence[Callable[[], Tensor]]
+) -> str | None:
+    """Compile the loss of a model in place on CUDA, if the model is wide enough to gain; not if compilation fails.
+
+    Args:
+        model: The model, without gradients.
+        width: Width of its hidden states.
+        device: The device of the model.
+        losses: The loss of a batch of each size, on which the compilation is tried; they leave no gradients.
+
+    Returns:
+        The reason for a failure; None if the loss was compiled or need not be.
+    """
+    if device.type != "cuda" or width < COMPILED_WIDTH:
+        return None
+    model.compiled_loss = torch.compile(model.whole_loss, dynamic=False)
+    try:
+        with torch.random.fork_rng(devices=[device], device_type="cuda"):
+            for loss in losses:
+                loss().backward()
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # compilers raise errors of many classes
+        model.compiled_loss = None
+        return f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
+    finally:
+        model.zero_grad(set_to_none=True)
+    return None
 
 
 def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype) -> Tensor:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.eval.models.replicas import Replicas
 
 CPU = torch.device("cpu")
 STEPS = 6

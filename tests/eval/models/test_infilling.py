@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.learning.infilling import infill, span_lengths
+from ecsuite.eval.models.encoder_decoder import infill, span_lengths
 
 MASK, PAD = 1_000_001, 1_000_000
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ecsuite.eval.learning.data import IGNORED, Windows, dense, gather, repeat, shuffled, stretches
+from ecsuite.eval.models.data import IGNORED, Windows, dense, gather, repeat, shuffled, stretches
 from ecsuite.runtime.ragged import Ragged
 
 

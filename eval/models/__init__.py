@@ -1,11 +1,11 @@
-"""Sizes of models and of trainings; the presets of the benchmarks have them."""
+"""Models that learn a corpus, their data and their training, independent of the benchmarks; here their sizes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSizes:
-    """What all transformers have."""
+    """Sizes that all transformers have."""
 
     num_layers: int
     """Number of layers; of a model with an encoder and a decoder, of each."""

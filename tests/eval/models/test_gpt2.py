@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.learning.gpt2 import RESET_BOUND, LanguageModel
+from ecsuite.eval.models.data import IGNORED
+from ecsuite.eval.models.gpt2 import RESET_BOUND, LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, NANO
 
 VOCAB_SIZE = 50
@@ -86,7 +86,7 @@ def test_initial_weights_have_gpt2s_spread():
 @pytest.mark.parametrize("small", [0, 4096])
 def test_loss_and_gradients_are_those_of_plain_cross_entropy(model, monkeypatch, small):
     """300 positions are more than one chunk; some are not scored."""
-    monkeypatch.setattr("ecsuite.eval.learning.gpt2.SMALL_VOCABULARY", small)
+    monkeypatch.setattr("ecsuite.eval.models.gpt2.SMALL_VOCABULARY", small)
     symbols = torch.randint(VOCAB_SIZE, (20, NANO.context + 1), generator=torch.Generator().manual_seed(1))
     targets = symbols[:, 1:].clone()
     targets[3:5], targets[7, ::2] = IGNORED, IGNORED

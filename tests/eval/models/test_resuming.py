@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.learning.bart import Specials, build
-from ecsuite.eval.learning.checkpoints import Checkpoint
-from ecsuite.eval.learning.data import Windows
-from ecsuite.eval.learning.encoder_decoder import BlockBatches, Encoded, PairBatches, train_encoder_decoder
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.language_modelling import train_language_model
-from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding, train_language_model
+from ecsuite.eval.models.data import Windows
+from ecsuite.eval.models.encoder_decoder import (
+    BlockBatches,
+    Encoded,
+    PairBatches,
+    Specials,
+    build,
+    train_encoder_decoder,
+)
+from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.translation.presets import NANO as TRANSLATION
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.training import train
@@ -31,23 +35,23 @@ def random(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def gpt2(followed):
+def gpt2(callbacks):
     generator = random()
     model = LanguageModel(12, replace(NANO, dropout=0.2), generator)
     options = {"num_epochs": 3, "batch": 4, "lr": 1e-2, "weight_decay": 0.01}
-    train(model, Windows(symbols=WINDOWS), **options, generator=generator, followed=followed)
+    train(model, Windows(symbols=WINDOWS), **options, generator=generator, callbacks=callbacks)
     return model
 
 
-def backbone(kind, followed):
+def backbone(kind, callbacks):
     model = BACKBONES[kind](replace(NANO, dropout=0.2), random())
     model.set_embedding(initial_embedding(12, NANO.width, random(1)))
     options = {"mask_symbol": 11, "num_epochs": 3, "batch": 4, "lr": 1e-2, "parameters": model.parameters()}
-    train_language_model(model, WINDOWS, **options, generator=random(2), followed=followed)
+    train_language_model(model, WINDOWS, **options, generator=random(2), callbacks=callbacks)
     return model
 
 
-def bart(kind, followed):
+def bart(kind, callbacks):
     model, rng = build(replace(TRANSLATION.model, dropout=0.2), 300), np.random.default_rng(0)
     if kind == "pairs":
         rows = [np.array([index, *[7] * (index % 8), SPECIAL.end]) for index in range(40)]
@@ -55,14 +59,14 @@ def bart(kind, followed):
     else:
         data, num_tokens = BlockBatches(np.arange(200).reshape(10, 20), 4, SPECIAL, rng), 600
     options = {"lr": 1e-2, "warmup": 0.0, "weight_decay": 0.01, "precision": "fp32"}
-    train_encoder_decoder(model, data, num_tokens, **options, followed=followed)
+    train_encoder_decoder(model, data, num_tokens, **options, callbacks=callbacks)
     return model
 
 
 TRAININGS = {
     "gpt2": gpt2,
-    **{kind: lambda followed, kind=kind: backbone(kind, followed) for kind in BACKBONES},
-    **{kind: lambda followed, kind=kind: bart(kind, followed) for kind in ("pairs", "blocks")},
+    **{kind: lambda callbacks, kind=kind: backbone(kind, callbacks) for kind in BACKBONES},
+    **{kind: lambda callbacks, kind=kind: bart(kind, callbacks) for kind in ("pairs", "blocks")},
 }
 
 
@@ -72,8 +76,8 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, name):
     def weights(checkpoint=None, stops_after=None):
         torch.manual_seed(0)
         calls = itertools.count(1)
-        followed = Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after)
-        model = TRAININGS[name](followed)
+        callbacks = Callbacks(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after)
+        model = TRAININGS[name](callbacks)
         return torch.cat([weight.detach().flatten() for weight in model.parameters()])
 
     checkpoint = Checkpoint(file=tmp_path / "checkpoint")

@@ -19,7 +19,7 @@ from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.message import PAD
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import MessageBuilder
-from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.eval.models.replicas import Replicas
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.players.learning import GivenMessages, as_message
 from ecsuite.runtime.randomness import initial_weights

@@ -1,13 +1,13 @@
 """Models that cannot be trained here are refused in one line, before their training begins."""
 
-from ecsuite.eval.learning import needed_resources
+from ecsuite.eval.models import training
 from ecsuite.files import disk_space
 
 SCORE = "score perm --metrics xferbench,preset=nano --device cpu --workers 1 --cache kept"
 
 
 def test_too_little_memory(ecsuite, small_files, monkeypatch):
-    monkeypatch.setattr(needed_resources, "free_memory", lambda: 2048)
+    monkeypatch.setattr(training, "free_memory", lambda: 2048)
     code, out, err = ecsuite(*SCORE.split())
     line = err.splitlines()[-1]
     assert (code, out) == (2, "") and "weights needs at least" in line

@@ -8,15 +8,19 @@ import pytest
 import torch
 from pretended_cuda.chosen import DEVICE
 
-from ecsuite.eval.learning.bart import Specials, build
-from ecsuite.eval.learning.checkpoints import Checkpoint
-from ecsuite.eval.learning.data import Windows
-from ecsuite.eval.learning.encoder_decoder import BlockBatches, Encoded, PairBatches, train_encoder_decoder
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.language_modelling import train_language_model
-from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TransformerSizes
-from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.models import EncoderDecoderSizes, TransformerSizes
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding, train_language_model
+from ecsuite.eval.models.data import Windows
+from ecsuite.eval.models.encoder_decoder import (
+    BlockBatches,
+    Encoded,
+    PairBatches,
+    Specials,
+    build,
+    train_encoder_decoder,
+)
+from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.xferbench.training import cross_entropy
 from ecsuite.eval.xferbench.training import train as train_xferbench
 from ecsuite.eval.xtreme.heads import LabelHead
@@ -39,7 +43,7 @@ def random(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def language_model(followed):
+def language_model(callbacks):
     model = LanguageModel(9, SIZES, random()).to("cuda")
     windows = Windows(symbols=torch.randint(9, (11, 17), generator=random(1)), ignored=3, num_context=2)
     train_xferbench(
@@ -50,25 +54,25 @@ def language_model(followed):
         lr=0.1,
         weight_decay=0.1,
         generator=random(2),
-        followed=followed,
+        callbacks=callbacks,
     )
     value, number = cross_entropy(model, windows, 2)
     return [*model.parameters(), torch.tensor([value, number])]
 
 
-def backbone(kind, followed):
+def backbone(kind, callbacks):
     model = BACKBONES[kind](SIZES, random())
     model.set_embedding(initial_embedding(9, 8, random(1)))
     model.to("cuda")
     windows = torch.randint(8, (11, 17), generator=random(1))
     train_language_model(
         model, windows, mask_symbol=8, num_epochs=3, batch=2, lr=0.1, parameters=model.parameters(),
-        generator=random(2), followed=followed,
+        generator=random(2), callbacks=callbacks,
     )  # fmt: skip
     return model.parameters()
 
 
-def tagger(kind, trains_backbone, followed):
+def tagger(kind, trains_backbone, callbacks):
     model, head = BACKBONES[kind](SIZES, random()), LabelHead(8, 2, random())
     model.set_embedding(initial_embedding(9, 8, random(1)))
     ids = [[1 + number % 7] * number for number in (3, 4, 5, 20, 33, 40, 50, 60, 64)]
@@ -77,12 +81,12 @@ def tagger(kind, trains_backbone, followed):
     finetune(
         model, head, rows, Tuning(lr=0.1, epochs=5, batch=3, context=64),
         parameters if trains_backbone else list(head.parameters()), trains_backbone=trains_backbone,
-        generator=random(2), followed=followed,
+        generator=random(2), callbacks=callbacks,
     )  # fmt: skip
     return parameters
 
 
-def translator(has_blocks, followed):
+def translator(has_blocks, callbacks):
     rng = np.random.default_rng(0)
     if has_blocks:
         data = BlockBatches(rng.integers(15, size=(11, 40)), 2, SPECIAL, rng)
@@ -93,7 +97,7 @@ def translator(has_blocks, followed):
         data = PairBatches(Encoded(sources=rows[0], targets=rows[1][::-1]), 2, SPECIAL, rng)
     model = build(BART, BART.vocab_size).to("cuda")
     train_encoder_decoder(
-        model, data, 900, lr=0.1, warmup=0.0, weight_decay=0.1, precision="fp32", followed=followed
+        model, data, 900, lr=0.1, warmup=0.0, weight_decay=0.1, precision="fp32", callbacks=callbacks
     )
     return model.parameters()
 
@@ -125,12 +129,12 @@ def trained(monkeypatch):
     # By default, AdamW makes whole steps of gradients that are nothing but rounding, as those of the biases of keys.
     monkeypatch.setattr(torch.optim, "AdamW", partial(torch.optim.AdamW, eps=1e-3))
 
-    def run(kind, num_before, **followed):
+    def run(kind, num_before, **callbacks):
         monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", num_before)
         found.clear()
         torch.manual_seed(5)
         function, *arguments = KINDS[kind]
-        weights = function(*arguments, Followed(**followed))
+        weights = function(*arguments, Callbacks(**callbacks))
         return [each.detach().cpu() for each in weights], list(found)
 
     return run

@@ -1,21 +1,24 @@
-"""Backbones: transformers that are pretrained on a corpus and then used on texts.
+"""Backbones: transformers that are pretrained on a corpus and then used on texts, and language modelling with them.
 
 A backbone is a transformer whose symbol embedding is replaced for every vocabulary. A decoder is XferBench's GPT-2,
 which predicts the next symbol; an encoder is BERT, which predicts masked symbols from both sides.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
-from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.data import IGNORED, shuffled, stretches
+from ecsuite.eval.models.gpt2 import INIT_STD, LanguageModel, tied_loss
+from ecsuite.eval.models.training import NO_CALLBACKS, Callbacks, rate_by_update, train
+from ecsuite.eval.models.vocabulary import SubWords, encode, published_subwords
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.runtime.memory import require_weights_fit
@@ -29,6 +32,8 @@ DECODER_ENDINGS = ("LMHeadModel", "ForCausalLM")
 """Endings of the architecture names of published decoders."""
 RETRIEVAL_LAYERS = {12: 7, 24: 13}
 """Layer whose states XTREME's program compares in retrieval, by number of layers; otherwise 7/12 of the layers."""
+WARMUP_UPDATES = 20
+"""Most updates over which the learning rate rises from 0; at most a tenth of all updates."""
 
 
 class Backbone(nn.Module, ABC):
@@ -92,7 +97,7 @@ class TrainableBackbone(Backbone):
 
     @abstractmethod
     def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """The symbols that are given, and those to predict or `IGNORED`, both (batch, number)."""
+        """Input symbols, and targets or `IGNORED`, both (batch, length)."""
 
     @abstractmethod
     def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
@@ -123,7 +128,7 @@ class Decoder(TrainableBackbone):
         return ids[:, :-1], ids[:, 1:]
 
     def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
-        """XferBench's."""
+        """The loss of XferBench's model."""
         self.model.products = self.products
         loss: Tensor = self.model.loss(given, targets)
         return loss
@@ -176,7 +181,7 @@ class Encoder(TrainableBackbone):
         return given, ids.masked_fill(~is_predicted, IGNORED)
 
     def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
-        """Of all positions at once."""
+        """Cross-entropy of the predicted positions."""
         return tied_loss(self.states(given, None), self.embedding.weight, targets, self.products)
 
 
@@ -237,7 +242,7 @@ class PublishedBackbone(Backbone):
 
 
 BACKBONES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "encoder": Encoder}
-"""By name."""
+"""Trainable backbones by name."""
 
 
 def autocast(device: torch.device, products: torch.dtype) -> torch.autocast:
@@ -266,3 +271,78 @@ def require_transformers(what: str) -> Any:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers
+
+
+def train_language_model(
+    backbone: TrainableBackbone,
+    windows: Tensor,
+    *,
+    mask_symbol: int,
+    num_epochs: int,
+    batch: int,
+    lr: float,
+    parameters: Iterable[nn.Parameter],
+    generator: torch.Generator,
+    callbacks: Callbacks = NO_CALLBACKS,
+) -> None:
+    """Train a backbone in place to predict symbols: AdamW, linear decay to 0; see `training.train`.
+
+    Args:
+        backbone: The model.
+        windows: Symbols (num_windows, length); decoders need windows one symbol longer than their input.
+        mask_symbol: The id of the mask symbol; used by encoders only.
+        num_epochs: Passes over the windows.
+        batch: Windows per update.
+        lr: The highest learning rate.
+        parameters: The parameters to train; all others are frozen.
+        generator: Draws the order of the windows and the masked symbols.
+        callbacks: See `Callbacks`.
+    """
+    device = backbone.embedding.weight.device
+    num_updates = num_epochs * -(-len(windows) // batch)
+    warmup = min(WARMUP_UPDATES, num_updates // 10)
+    trained = list(parameters)
+    backbone.requires_grad_(False)
+    for parameter in trained:
+        parameter.requires_grad_(True)
+    backbone.train()
+    train(
+        trained,
+        lambda: shuffled(len(windows), batch, generator),
+        lambda index: backbone.exercise(sent(windows[index].long(), device), mask_symbol, generator),
+        backbone.loss_of,
+        total=num_updates,
+        lr=lr,
+        schedule=lambda update: rate_by_update(update, num_updates, warmup),
+        weight_decay=0.01,
+        generators=[generator],
+        callbacks=callbacks,
+    )
+    backbone.requires_grad_(True)
+
+
+def text_windows(
+    sub_words: SubWords, texts: Sequence[Sequence[str]], num_tokens: int, context: int
+) -> tuple[Tensor, list[float]]:
+    """Windows of several texts; each text is repeated or cut to the same number of sub-words.
+
+    Args:
+        sub_words: The vocabulary.
+        texts: The lines of each text; none empty.
+        num_tokens: Sub-words per text.
+        context: Length of a window, in sub-words.
+
+    Returns:
+        Sub-words (num_windows, context), and the number of times each text is repeated.
+    """
+    length = max(1, num_tokens // context) * context
+    windows, repeats = [], []
+    for lines in texts:
+        tokens: list[int] = []
+        for row in encode(sub_words.tokenizer, lines):
+            tokens += row
+            if len(tokens) >= length:
+                break
+        repeats.append(length / len(tokens))
+        windows.append(stretches(np.resize(np.asarray(tokens[:length]), length), context, context))
+    return torch.cat(windows), repeats

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze
-from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.learning.encoder_decoder import (
+from ecsuite.eval.models.data import IGNORED
+from ecsuite.eval.models.encoder_decoder import (
+    EMBEDDING,
     BlockBatches,
     Encoded,
     PairBatches,
+    Specials,
+    build,
     cross_entropy,
+    freeze,
     loss_of,
     padded,
     train_encoder_decoder,

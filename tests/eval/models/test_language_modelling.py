@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding, text_windows, train_language_model
+from ecsuite.eval.models.vocabulary import train_subwords
 
 NUM_SYMBOLS = 12
 KINDS = pytest.mark.parametrize("kind", BACKBONES)

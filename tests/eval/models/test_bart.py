@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from ecsuite.eval.learning.bart import (
+from ecsuite.eval.models.encoder_decoder import (
     EMBEDDING,
     Specials,
     build,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from ecsuite.eval.learning.vocabulary import published_subwords, train_subwords
+from ecsuite.eval.models.vocabulary import published_subwords, train_subwords
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")

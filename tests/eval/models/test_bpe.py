@@ -1,6 +1,6 @@
 """Tokenisation of texts: it is lossless and marks the ends of lines."""
 
-from ecsuite.eval.learning.bpe import encode, train_bpe
+from ecsuite.eval.models.vocabulary import encode, train_bpe
 
 
 def test_bpe_loses_nothing() -> None:

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.eval.learning import checkpoints as module
-from ecsuite.eval.learning.checkpoints import Checkpoint, Saver
-from ecsuite.eval.learning.training import Followed, rate_by_share, rate_by_update, train
+from ecsuite.eval.models import training as module
+from ecsuite.eval.models.training import Callbacks, Checkpoint, Saver, rate_by_share, rate_by_update, train
 from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime.errors import DivergedError
@@ -56,7 +55,7 @@ def trained(checkpoint=None, *, killed_after=None, stops_after=None, lr=0.03, ba
         schedule=lambda update: rate_by_share(update / NUM_UPDATES, 0.2),
         weight_decay=0.01,
         generators=[order, noise],
-        followed=Followed(
+        callbacks=Callbacks(
             report_progress=report_progress,
             checkpoint=checkpoint,
             should_stop=lambda: len(seen) == stops_after,

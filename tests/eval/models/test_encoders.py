@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.learning import encoders
-from ecsuite.eval.learning.encoders import BACKBONES, Decoder, Encoder, PublishedBackbone, initial_embedding
-from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.models import backbones
+from ecsuite.eval.models.backbones import BACKBONES, Decoder, Encoder, PublishedBackbone, initial_embedding
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xtreme.presets import FULL
 from ecsuite.runtime.errors import ConfigError
 
@@ -133,9 +133,9 @@ def test_an_encoder_predicts_some_symbols_and_most_of_these_are_masked(make, mon
         return torch.zeros(())
 
     monkeypatch.setattr(backbone, "states", states)
-    monkeypatch.setattr(encoders, "tied_loss", loss)
+    monkeypatch.setattr(backbones, "tied_loss", loss)
     backbone.loss(ids, mask_symbol, random())
-    wanted = seen["targets"] != encoders.IGNORED
+    wanted = seen["targets"] != backbones.IGNORED
     assert torch.equal(seen["targets"][wanted], ids[wanted])
     assert torch.equal(seen["ids"][~wanted], ids[~wanted])
     assert wanted.float().mean().item() == pytest.approx(0.15, abs=0.01)
