@@ -44,7 +44,7 @@ class Windows:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class PretrainingData:
     """Pretraining data."""
 
     windows: Windows

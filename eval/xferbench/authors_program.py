@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.models.data import Source, Target, Windows, gather, stretches
+from ecsuite.eval.models.data import PretrainingData, Target, Windows, gather, stretches
 from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, WindowSize
 from ecsuite.eval.xferbench.texts import Text
@@ -39,7 +39,7 @@ NUM_TEST_DOCUMENTS = 10_000
 ROWS_AT_ONCE = 1_000
 
 
-def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False) -> Source:
+def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False) -> PretrainingData:
     """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass.
 
     Args:
@@ -66,7 +66,7 @@ def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False
         gather(messages, order[start : start + ROWS_AT_ONCE]) for start in range(0, len(order), ROWS_AT_ONCE)
     )
     symbols = _blocks(pieces, sizes, sizes.pretrain_tokens)
-    return Source(
+    return PretrainingData(
         windows=Windows(
             symbols=stretches(symbols, sizes.context, sizes.context),
             ignored=PADDING if corpus.symbol_names is None else None,

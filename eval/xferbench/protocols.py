@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ecsuite.corpus import Corpus
-    from ecsuite.eval.models.data import Source, Target
+    from ecsuite.eval.models.data import PretrainingData, Target
     from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
     from ecsuite.eval.xferbench.texts import Text
 
@@ -20,7 +20,7 @@ class Protocol:
     """The name in signatures."""
     about: str
     """One-line description."""
-    source: "Callable[[Corpus, Pretraining, int], Source]"
+    source: "Callable[[Corpus, Pretraining, int], PretrainingData]"
     """Makes pretraining data from a corpus and a seed."""
     require_fitting: "Callable[[Corpus, Pretraining], None]"
     """Refuses a corpus that can't be pretrained on, as far as its symbols and sizes say that."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.models.data import Source, Target, Windows, dense, repeat, stretches
+from ecsuite.eval.models.data import PretrainingData, Target, Windows, dense, repeat, stretches
 from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
@@ -23,7 +23,7 @@ TEST_SHARE = 10
 """One line in `TEST_SHARE` is for testing."""
 
 
-def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
+def source(corpus: Corpus, sizes: Pretraining, seed: int) -> PretrainingData:
     """Messages in random order, repeated until there are enough.
 
     Raises:
@@ -34,7 +34,7 @@ def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
     if sizes.pretrain_vocabulary == "whole":
         _require_types(num_types, sizes)
         num_types = sizes.vocab_size
-    return Source(
+    return PretrainingData(
         windows=Windows(symbols=stretches(symbols, sizes.context + 1, sizes.context)),
         vocab_size=num_types,
         repeats=length / len(corpus.messages.values),

@@ -6,7 +6,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.models import TransformerSizes
-from ecsuite.eval.models.data import Source
+from ecsuite.eval.models.data import PretrainingData
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI, Preset
 from ecsuite.eval.xferbench.sources import tokens_of
@@ -34,7 +34,7 @@ def source(
     sizes: TransformerSizes,
     pretraining: Pretraining,
     seed: int,
-) -> Source:
+) -> PretrainingData:
     """The pretraining data of a backbone, as windows of XferBench's protocol `strict`.
 
     Args:
