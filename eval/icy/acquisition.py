@@ -144,8 +144,8 @@ class RunGroup:
         ]
         chance = 1 / geometry.num_values
         self.floors = [dataset.floor if role == "sender" else chance for dataset in self.datasets]
-        self.early_stoppings: list[EarlyStopping] = [
-            protocol.early_stopping(run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
+        self.early_stoppings = [
+            EarlyStopping(protocol, run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
         ]
         self.active = list(range(len(runs)))
         """Indices of the runs that are computed; the position of a run in this list is that of its replica."""

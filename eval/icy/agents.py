@@ -165,10 +165,14 @@ class HashtableSender(nn.Module):
 
 
 class LogitsBuilder:
-    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender."""
+    """Message builder of fixed length that keeps the logits.
 
-    def __init__(self, length: int) -> None:
-        self.length = length
+    Feedback to the sender is the softmax of the logits or, with `feeds_back_samples`, one-hot symbols:
+    straight-through samples by Gumbel `noise` (batch, length, vocab_size + 1), or argmax symbols if that is None.
+    """
+
+    def __init__(self, length: int, *, feeds_back_samples: bool = False, noise: Tensor | None = None) -> None:
+        self.length, self.feeds_back_samples, self.noise = length, feeds_back_samples, noise
         self.logits: list[Tensor] = []
 
     @property
@@ -179,34 +183,17 @@ class LogitsBuilder:
     def step(self, logits: Tensor) -> Tensor:
         """Add logits (batch, vocab_size + 1); returns weights of the same shape as feedback."""
         self.logits.append(logits)
-        return logits.softmax(-1)
+        if not self.feeds_back_samples:
+            return logits.softmax(-1)
+        if self.noise is None:
+            return one_hot(logits.argmax(-1), logits)
+        return straight_through(logits, self.noise[:, len(self.logits) - 1])
 
     def message(self) -> Message:
         """Return the message, as weights (length, batch, vocab_size + 1)."""
         weights = torch.stack(self.logits).softmax(-1)
         length = torch.full_like(weights[0, :, 0], self.length)
         return Message(symbols=weights, ends=None, length=length)
-
-
-class SampledMessageBuilder(LogitsBuilder):
-    """Message builder that keeps the logits and feeds one-hot symbols back to the sender."""
-
-    def __init__(self, length: int, noise: Tensor | None) -> None:
-        """Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax."""
-        super().__init__(length)
-        self.noise = noise
-
-    def step(self, logits: Tensor) -> Tensor:
-        """See the base class."""
-        self.logits.append(logits)
-        if self.noise is None:
-            return one_hot(logits.argmax(-1), logits)
-        return straight_through(logits, self.noise[:, len(self.logits) - 1])
-
-
-def make_builder(length: int, feeds_back_samples: bool, noise: Tensor | None) -> LogitsBuilder:
-    """The builder of a message that feeds back samples (argmax without noise), or the softmax of the logits."""
-    return SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
 
 
 def is_autoregressive(sender: nn.Module) -> bool:
@@ -229,12 +216,12 @@ def make_learner(
     """
     link = link or SupervisedChannel()
     if isinstance(agent, AttributeClassifier):
-        return ReceiverLearner(agent, geometry, link, seed)
+        return _ReceiverLearner(agent, geometry, link, seed)
     if isinstance(agent, HashtableSender):
         assert link.channel == "soft", "a hashtable has no logits"
-        return LookupTableLearner(agent)
+        return _LookupTableLearner(agent)
     fused = make_fused_sender(agent) if link.channel == "soft" else None
-    return fused or SenderLearner(agent, geometry, link, seed)
+    return fused or _SenderLearner(agent, geometry, link, seed)
 
 
 def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> None:
@@ -261,7 +248,7 @@ def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int)
         check_message(kind, agent, meanings, agent(meanings, builder))
 
 
-class ModuleLearner(Learner):
+class _ModuleLearner(Learner):
     """Base class of learners that call their module, whose own parameters are not used."""
 
     purpose: str
@@ -276,7 +263,6 @@ class ModuleLearner(Learner):
         )
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """See the base class."""
         assert self.link.channel == "soft" or len(examples.features) == 1, "noise is that of one run"
         self.source.at(self.updates)
         self.updates += torch.is_grad_enabled()
@@ -304,7 +290,7 @@ class ModuleLearner(Learner):
         """Loss and accuracy of one replica; its part of the batch is (..., batch)."""
 
 
-class SenderLearner(ModuleLearner):
+class _SenderLearner(_ModuleLearner):
     """Learner of a sender. Its accuracy is that of its argmax symbols, without noise."""
 
     purpose = "sender"
@@ -312,7 +298,6 @@ class SenderLearner(ModuleLearner):
     def replica_loss(
         self, parameters: dict[str, Tensor], features: Tensor, meanings: Tensor, messages: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """See the base class."""
         features = features.t().contiguous()
         messages = messages.t()  # (batch, length)
         noise = self.noise((*messages.shape, self.geometry.vocab_size + 1), features)
@@ -328,12 +313,14 @@ class SenderLearner(ModuleLearner):
         self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, feeds_back_samples: bool
     ) -> Tensor:
         """The logits of messages, (batch, length, vocab_size + 1)."""
-        builder = make_builder(self.geometry.message_length, feeds_back_samples, noise)
+        builder = LogitsBuilder(
+            self.geometry.message_length, feeds_back_samples=feeds_back_samples, noise=noise
+        )
         functional_call(self.module, parameters, (features, builder))
         return torch.stack(builder.logits, dim=1)
 
 
-class ReceiverLearner(ModuleLearner):
+class _ReceiverLearner(_ModuleLearner):
     """Learner of a receiver. Its accuracy is that of its argmax attribute values."""
 
     purpose = "receiver"
@@ -347,7 +334,6 @@ class ReceiverLearner(ModuleLearner):
     def replica_loss(
         self, parameters: dict[str, Tensor], features: Tensor, meanings: Tensor, messages: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """See the base class."""
         logits = self.attribute_logits(parameters, messages)
         meanings = meanings.t()  # (batch, attributes)
         loss = supervised_loss(
@@ -369,7 +355,7 @@ class ReceiverLearner(ModuleLearner):
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
-class LookupTableLearner(Learner):
+class _LookupTableLearner(Learner):
     """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights and one replica."""
 
     def __init__(self, sender: HashtableSender) -> None:

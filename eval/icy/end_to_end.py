@@ -20,7 +20,7 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.figures.canvas import ends, save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.icy.acquisition import BLOCK, LanguageDataset, TrainingRun
-from ecsuite.eval.icy.agents import is_autoregressive, make_agent, make_builder, parse_model
+from ecsuite.eval.icy.agents import LogitsBuilder, is_autoregressive, make_agent, parse_model
 from ecsuite.eval.icy.channels import (
     Noise,
     SupervisedChannel,
@@ -135,7 +135,9 @@ class EndToEndAgents(nn.Module):
 
     def message_logits(self, meanings: Tensor, noise: Tensor | None) -> Tensor:
         """Logits of messages, (batch, length, vocab_size + 1); without noise, feedback is the argmax symbol."""
-        builder = make_builder(self.geometry.message_length, self.feeds_back_samples, noise)
+        builder = LogitsBuilder(
+            self.geometry.message_length, feeds_back_samples=self.feeds_back_samples, noise=noise
+        )
         self.sender(nn.functional.one_hot(meanings, self.geometry.num_values).flatten(1).float(), builder)
         return torch.stack(builder.logits, dim=1)
 

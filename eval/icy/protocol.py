@@ -71,15 +71,6 @@ class Protocol:
         parts += ["stop:early" if self.early_stop else "stop:cap"]
         return "|".join([*parts, f"precision:{self.precision}", f"v:{VERSION}"])
 
-    def early_stopping(self, cap: int | None, floor: float) -> "EarlyStopping":
-        """Make the early-stopping rule of one run.
-
-        Args:
-            cap: Maximum number of updates; None: unlimited.
-            floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
-        """
-        return EarlyStopping(self, cap, floor)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StopDecision:
@@ -94,7 +85,13 @@ class StopDecision:
 
 
 class EarlyStopping:
-    """Acquisition criterion and early stopping of one run; see `Protocol.early_stopping`."""
+    """Acquisition criterion and early stopping of one run.
+
+    Args:
+        protocol: The protocol.
+        cap: Maximum number of updates; None: unlimited.
+        floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
+    """
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
         self.protocol, self.cap = protocol, cap

@@ -46,16 +46,19 @@ class IcyCell:
     """Accuracy without learning by role, see `floor_of`."""
 
     @property
+    def figure(self) -> Figure | None:
+        """Mean and half-width of the first measure."""
+        return next(iter(self.figures.values()))
+
+    @property
     def mean(self) -> float | None:
         """Mean of the first measure."""
-        figure = next(iter(self.figures.values()))
-        return None if figure is None else figure[0]
+        return self.figure and self.figure[0]
 
     @property
     def half_width(self) -> float | None:
         """Half-width of the 95 % interval of the first measure."""
-        figure = next(iter(self.figures.values()))
-        return None if figure is None else figure[1]
+        return self.figure and self.figure[1]
 
     @property
     def is_early(self) -> bool:
@@ -126,7 +129,7 @@ class ProtocolView(ABC):
 
     def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """A cell of the table."""
-        return accuracy_text(next(iter(cell.figures.values())), "none")
+        return accuracy_text(cell.figure, "none")
 
     def paper(self, figure: Any) -> Cell:
         """A figure of the paper; empty where it has none."""

@@ -154,7 +154,7 @@ class FusedCell(ABC):
         return [_summed(products, operands, self.sizes.length) for products, operands in self.factors()]
 
 
-class FusedRNNCell(FusedCell):
+class _FusedRNNCell(FusedCell):
     """Elman cell."""
 
     def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
@@ -162,22 +162,19 @@ class FusedRNNCell(FusedCell):
         self.sums = Steps(sizes, sizes.hidden)
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
-        """See the base class."""
         after[0].copy_(tanh_(torch.bmm(matrices[0], self.inputs[step], out=self.sums[step])))
 
     def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
-        """See the base class."""
         grad_sum = self.sums[step]
         _tanh_backward(grad_after[0], grad_sum, grad_sum)
         torch.bmm(matrices[0].mT, grad_sum, out=self.grad_input)
         return ()
 
     def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
-        """See the base class."""
         return [(self.sums.parts, self.inputs.parts)]
 
 
-class FusedGRUCell(FusedCell):
+class _FusedGRUCell(FusedCell):
     """Gated recurrent unit in torch's form. The new gate has two products, since the reset gate scales one of them."""
 
     def __init__(self, sizes: SequenceSizes, num_rows: int) -> None:
@@ -189,7 +186,7 @@ class FusedGRUCell(FusedCell):
 
     @staticmethod
     def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """See the base class: the matrix for the whole stacked input, and the input map of the new gate."""
+        """The matrix for the whole stacked input, and the input map of the new gate."""
         input_matrix = _folded_input_map(parameters, folded_input)
         gates = 2 * input_matrix.shape[-2] // 3
         new_bias = parameters["hidden_map.bias"][..., gates:, None] * folded_input.bias_coefficients
@@ -207,7 +204,6 @@ class FusedGRUCell(FusedCell):
         ]
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
-        """See the base class."""
         torch.bmm(matrices[0], self.inputs[step], out=self.maps[step])
         self.gates[step].sigmoid_()
         reset, update, hidden_new = self.parts[step]
@@ -220,7 +216,6 @@ class FusedGRUCell(FusedCell):
         torch.lerp(new, state[0], update, out=after[0])
 
     def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
-        """See the base class."""
         reset, update, hidden_new = self.parts[step]
         new, grad_hidden = self.new[step], grad_after[0]
         grad_reset, grad_update = self.grad_gates.chunk(2, dim=1)
@@ -240,11 +235,10 @@ class FusedGRUCell(FusedCell):
         return ()
 
     def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
-        """See the base class."""
         return [(self.maps.parts, self.inputs.parts), (self.new.parts, self.rows)]
 
 
-class FusedLSTMCell(FusedCell):
+class _FusedLSTMCell(FusedCell):
     """Long short-term memory. On CPU, as tanh(x) = 2 sigmoid(2x) - 1, one pass gives all gates."""
 
     num_entries = 2
@@ -259,7 +253,6 @@ class FusedLSTMCell(FusedCell):
         self.grad_parts = self.grad_gates.chunk(4, dim=1)
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
-        """See the base class."""
         gates = torch.bmm(matrices[0], self.inputs[step], out=self.gates[step])
         input_gate, forget, new, output = self.parts[step]
         if gates.device.type != "cpu":
@@ -278,7 +271,6 @@ class FusedLSTMCell(FusedCell):
         torch.mul(output, tanh_memory, out=after[0])
 
     def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
-        """See the base class."""
         input_gate, forget, new, output = self.parts[step]
         of_input_gate, of_forget, of_new, of_output = self.grad_parts
         tanh_memory, (grad_hidden, grad_memory) = self.tanh_memory[step], grad_after
@@ -297,11 +289,10 @@ class FusedLSTMCell(FusedCell):
         return (grad_memory,)
 
     def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
-        """See the base class."""
         return [(self.gates.parts, self.inputs.parts)]
 
 
-class FusedDAGCell(FusedCell):
+class _FusedDAGCell(FusedCell):
     """A cell of gated nodes, which its class defines: `DAGCell`."""
 
     cell: ClassVar[type[DAGCell]]
@@ -318,7 +309,7 @@ class FusedDAGCell(FusedCell):
 
     @staticmethod
     def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """See the base class: one matrix per node."""
+        """One matrix per node."""
         first = parameters["hidden_map.weight"]
         if folded_input.embedding is not None:
             first = torch.cat([first, parameters["input_map.weight"] @ folded_input.embedding], dim=-1)
@@ -330,7 +321,6 @@ class FusedDAGCell(FusedCell):
         return [first, *(parameters[f"node_maps.{index}.weight"] for index in range(num_others))]
 
     def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
-        """See the base class."""
         for index, (activation, predecessor) in enumerate(self.nodes):
             operand = self.values[predecessor][step] if index else self.inputs[step]
             torch.bmm(matrices[index], operand, out=self.maps[index][step])
@@ -344,7 +334,6 @@ class FusedDAGCell(FusedCell):
             torch.mean(torch.stack([value[step] for value in self.values[1:]]), 0, out=after[0])
 
     def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
-        """See the base class."""
         number = len(self.nodes)
         grad_values: list[Tensor | None] = [None] * number
         if self.cell.takes_mean:
@@ -370,18 +359,17 @@ class FusedDAGCell(FusedCell):
         return ()
 
     def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
-        """See the base class."""
         operands = [self.inputs, *(self.values[predecessor] for _, predecessor in self.nodes[1:])]
         return [(maps.parts, operand.parts) for maps, operand in zip(self.maps, operands, strict=True)]
 
 
-class FusedDgsendCell(FusedDAGCell):
+class _FusedDgsendCell(_FusedDAGCell):
     """The cell for senders."""
 
     cell = DgsendCell
 
 
-class FusedDgrecvCell(FusedDAGCell):
+class _FusedDgrecvCell(_FusedDAGCell):
     """The cell for receivers."""
 
     cell = DgrecvCell
@@ -397,7 +385,7 @@ def tanh_(inputs: Tensor) -> Tensor:
 
 def _summed(grad_products: Sequence[Tensor], operands: Sequence[Tensor], length: int) -> Tensor:
     """The gradient of a matrix: the sum over steps."""
-    if operands[0].shape[1] == 1:  # without a matrix product: see `FusedGRUCell.forward`
+    if operands[0].shape[1] == 1:  # without a matrix product: see `_FusedGRUCell.forward`
         sums = [(grad_products[step] * operands[step]).sum(2, keepdim=True) for step in range(length)]
         return torch.stack(sums).sum(0)
     total = torch.bmm(grad_products[length - 1], operands[length - 1].mT)
@@ -436,11 +424,11 @@ _ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], object]] = {
 """Replaces the output of a node's activation by the gradient of its input, given that of the node and its gate."""
 
 FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
-    RNNCell: FusedRNNCell,
-    GRUCell: FusedGRUCell,
-    LSTMCell: FusedLSTMCell,
-    DgsendCell: FusedDgsendCell,
-    DgrecvCell: FusedDgrecvCell,
+    RNNCell: _FusedRNNCell,
+    GRUCell: _FusedGRUCell,
+    LSTMCell: _FusedLSTMCell,
+    DgsendCell: _FusedDgsendCell,
+    DgrecvCell: _FusedDgrecvCell,
 }
 """The fused kernel of each class of cells that has one."""
 

@@ -39,9 +39,9 @@ def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
     # Exactly these classes: a subclass may compute something else.
     fused_class: type[FusedReceiver]
     if type(receiver) is RecurrentReceiver:
-        fused_class, is_supported = MultiLayerFusedReceiver, True
+        fused_class, is_supported = _MultiLayerFusedReceiver, True
     elif type(receiver) is HierarchicalReceiver:
-        fused_class = HierarchicalFusedReceiver
+        fused_class = _HierarchicalFusedReceiver
         is_supported = receiver.stop_mode == "each" and not receiver.reset
     else:
         return None
@@ -107,22 +107,20 @@ class Reading:
     """Stopness of a hierarchical receiver, by step."""
 
 
-class MultiLayerFusedReceiver(FusedReceiver):
+class _MultiLayerFusedReceiver(FusedReceiver):
     """Recurrent receivers of one or more layers."""
 
     def groups(self, parameters: Parameters) -> Groups:
-        """See the base class: one group per layer."""
+        """One group per layer."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
     def forward(self, symbols: Tensor, groups: Groups) -> Reading:
-        """See the base class."""
         layers = self.begin(symbols, groups)
         for step in range(len(symbols)):
             state = layers.forward(step)
         return Reading(state=state, layers=layers)
 
     def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
-        """See the base class."""
         layers = reading.layers
         layers.begin_backward()
         layers.gradients[-1][0].copy_(grad_state)
@@ -131,11 +129,11 @@ class MultiLayerFusedReceiver(FusedReceiver):
         return [layer.gradients() for layer in layers.layers]
 
 
-class HierarchicalFusedReceiver(FusedReceiver):
+class _HierarchicalFusedReceiver(FusedReceiver):
     """HU-receiver as in `HierarchicalReceiver`, with stopness per example and without reset."""
 
     def groups(self, parameters: Parameters) -> Groups:
-        """See the base class: the stopness, the lower and the upper cell."""
+        """The stopness, the lower and the upper cell."""
         lower_layer = layer_below(parameters["lower.hidden_map.weight"], has_bias=self.has_bias)
         return [
             [parameters["stop.weight"], parameters["stop.bias"].unsqueeze(-1)],
@@ -144,11 +142,9 @@ class HierarchicalFusedReceiver(FusedReceiver):
         ]
 
     def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
-        """See the base class."""
         return self.with_biases(HierarchicalLayers(self.cell, sizes, groups))
 
     def forward(self, symbols: Tensor, groups: Groups) -> Reading:
-        """See the base class."""
         (stop, bias), *matrices = groups
         layers = self.begin(symbols, matrices)
         assert isinstance(layers, HierarchicalLayers)
@@ -165,7 +161,6 @@ class HierarchicalFusedReceiver(FusedReceiver):
         return Reading(state=upper.states[len(symbols)][0], layers=layers, stopness=tuple(stopness))
 
     def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
-        """See the base class."""
         layers, (stop, _) = reading.layers, groups[0]
         assert isinstance(layers, HierarchicalLayers)
         lower, upper = layers.layers

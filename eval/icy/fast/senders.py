@@ -156,7 +156,7 @@ class _FusedLoss(torch.autograd.Function):
 _fused_loss: Any = _FusedLoss.apply
 
 
-class StepwiseFusedSender(FusedAgent, FusedSender):
+class _StepwiseFusedSender(FusedAgent, FusedSender):
     """Base class of fused step-by-step senders."""
 
     def __init__(self, cell: type[FusedCell], sender: Decoder) -> None:
@@ -164,7 +164,6 @@ class StepwiseFusedSender(FusedAgent, FusedSender):
         self.is_autoregressive = sender.embed is not None
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """See the base class."""
         start = torch.bmm(parameters["perceive.weight"], examples.features)
         return fused_loss(self, examples, start, [self.head(parameters), *self.matrices(parameters)])
 
@@ -196,15 +195,13 @@ class StepwiseFusedSender(FusedAgent, FusedSender):
             cell.set_rows(1)
 
 
-class MultiLayerFusedSender(StepwiseFusedSender):
+class _MultiLayerFusedSender(_StepwiseFusedSender):
     """Recurrent senders of one or more layers."""
 
     def matrices(self, parameters: Parameters) -> Groups:
-        """See the base class."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
     def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
-        """See the base class."""
         layers = super().make_layers(sizes, groups)
         self.set_first_input(layers.layers[0].cell)
         return layers
@@ -212,7 +209,6 @@ class MultiLayerFusedSender(StepwiseFusedSender):
     def run(
         self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
     ) -> tuple[Tensor, Gradients | None]:
-        """See the base class."""
         (head, bias), *matrices = groups
         replicas, _, batch = start.shape
         length = len(examples.messages)
@@ -247,7 +243,7 @@ class MultiLayerFusedSender(StepwiseFusedSender):
         return loss, (of_start, [of_head, *of_matrices])
 
 
-class HierarchicalSenderLayers(HierarchicalLayers):
+class _HierarchicalSenderLayers(HierarchicalLayers):
     """The upper and the lower cell of a hierarchical sender, which share their interpolated states."""
 
     def __init__(self, cell: type[FusedCell], sizes: SequenceSizes, groups: Groups) -> None:
@@ -285,25 +281,23 @@ class HierarchicalSenderLayers(HierarchicalLayers):
         return grad_upper, grad_lower, grad_stopness.add_(of_upper)
 
 
-class HierarchicalFusedSender(StepwiseFusedSender):
+class _HierarchicalFusedSender(_StepwiseFusedSender):
     """HUSendA and HUSendZ as in `HierarchicalSender`."""
 
     def head(self, parameters: Parameters) -> Matrices:
-        """See the base class: the rows of the logits, and below them the row of the stopness."""
+        """The rows of the logits, and below them the row of the stopness."""
         weight = torch.cat([parameters["scores.weight"], parameters["stop.weight"]], dim=1)
         bias = torch.cat([parameters["scores.bias"], parameters["stop.bias"]], dim=1)
         return [weight, bias.unsqueeze(-1)]
 
     def matrices(self, parameters: Parameters) -> Groups:
-        """See the base class."""
         return [
             self.cell.matrices(submodule_parameters(parameters, "upper."), self.no_input(parameters)),
             self.cell.matrices(submodule_parameters(parameters, "lower."), self.feedback(parameters)),
         ]
 
-    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> HierarchicalSenderLayers:
-        """See the base class."""
-        layers = HierarchicalSenderLayers(self.cell, sizes, groups)
+    def make_layers(self, sizes: SequenceSizes, groups: Groups) -> _HierarchicalSenderLayers:
+        layers = _HierarchicalSenderLayers(self.cell, sizes, groups)
         layers.upper.cell.set_rows(1)
         self.set_first_input(layers.lower.cell)
         return layers
@@ -311,12 +305,11 @@ class HierarchicalFusedSender(StepwiseFusedSender):
     def run(
         self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
     ) -> tuple[Tensor, Gradients | None]:
-        """See the base class."""
         (head, bias), *matrices = groups
         replicas, _, batch = start.shape
         length, num_symbols = len(examples.messages), examples.num_symbols
         layers = self.borrow_layers(replicas, length, batch, matrices)
-        assert isinstance(layers, HierarchicalSenderLayers)
+        assert isinstance(layers, _HierarchicalSenderLayers)
         upper, lower = layers.upper.cell, layers.lower.cell
         upper.hidden[0].copy_(start)
         weights = start.new_empty(length, replicas, num_symbols, batch)
@@ -363,10 +356,10 @@ def _add_softmax_backward(grad_logits: Tensor, weights: Tensor, grad_weights: Te
     grad_logits.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)
 
 
-STEPWISE: dict[type[nn.Module], type[StepwiseFusedSender]] = {
-    RecurrentSender: MultiLayerFusedSender,
-    HUSendA: HierarchicalFusedSender,
-    HUSendZ: HierarchicalFusedSender,
+_STEPWISE: dict[type[nn.Module], type[_StepwiseFusedSender]] = {
+    RecurrentSender: _MultiLayerFusedSender,
+    HUSendA: _HierarchicalFusedSender,
+    HUSendZ: _HierarchicalFusedSender,
 }
 """The fused implementation of each class of step-by-step senders that has one."""
 
@@ -376,8 +369,8 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     # Exactly these classes: a subclass may compute something else.
     if type(sender) in (FC1LSender, FC2LSender):
         assert isinstance(sender, FeedForwardSender)
-        return FeedForwardFusedSender(sender)
-    fused_class = STEPWISE.get(type(sender))
+        return _FeedForwardFusedSender(sender)
+    fused_class = _STEPWISE.get(type(sender))
     if fused_class is None:
         return None
     assert isinstance(sender, Decoder)
@@ -385,14 +378,13 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     return None if cell is None else fused_class(cell, sender)
 
 
-class FeedForwardFusedSender(FusedSender):
+class _FeedForwardFusedSender(FusedSender):
     """FC1L and FC2L: all logits are computed at once."""
 
     def __init__(self, sender: FeedForwardSender) -> None:
         self.has_hidden_layer = sender.perceive is not None
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """See the base class."""
         start = examples.features
         if self.has_hidden_layer:
             weight, bias = parameters["perceive.weight"], parameters["perceive.bias"]
@@ -402,7 +394,6 @@ class FeedForwardFusedSender(FusedSender):
     def run(
         self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
     ) -> tuple[Tensor, Gradients | None]:
-        """See the base class."""
         ((weight, bias),) = groups
         logits = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
         step_logits = logits.unflatten(1, (-1, examples.num_symbols))
