@@ -11,7 +11,7 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text

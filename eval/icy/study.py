@@ -13,7 +13,7 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.agents import parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
-from ecsuite.eval.records.folders import require_no_other
+from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.studies.files import ICY, Source
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry

@@ -2,18 +2,18 @@
 
 from figure_texts import assert_readable, texts
 
-from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.reports import comparison_chart
+from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.views import comparison
 
 
 def result(name, score, ci95=None):
-    return Result(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
+    return Sample(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
 
 
 def drawn(monkeypatch, scores):
     caught = []
-    monkeypatch.setattr(comparison_chart, "save", lambda figure, *paths: caught.append(figure))
-    comparison_chart.draw_comparison(scores, "a.svg")
+    monkeypatch.setattr(comparison, "save", lambda figure, *paths: caught.append(figure))
+    comparison.draw_comparison(scores, "a.svg")
     assert_readable(caught[0])
     return caught[0]
 
