@@ -37,8 +37,8 @@ BLOCK = 64
 HELD_OUT_BATCH, LARGE_HELD_OUT_BATCH = 1024, 16_384
 """Held-out meanings per batch on the CPU, and on other devices, where few large batches take less time."""
 KEPT_SHARE, FEWEST = 0.5, 8
-"""With graphs, ended runs are computed on until at most this share is left, and always if at most so many replicas are
-left: recording new graphs costs as much as a hundred updates, whose time hardly depends on so few runs."""
+"""With graphs, replicas of ended runs are dropped when at most this share of the replicas is running, and only if there
+are more than `FEWEST`: new graphs cost as much as a hundred updates, whose time hardly depends on so few runs."""
 USED_SHARE = 0.8
 """Share of a device's free memory that runs may take."""
 COPIES_OF_WEIGHTS = 4
@@ -158,7 +158,7 @@ class RunGroup:
             self._tables = self._tables.to(device)
 
     @property
-    def going(self) -> list[int]:
+    def running(self) -> list[int]:
         """The positions in `active` of the runs that have not ended."""
         return [place for place, index in enumerate(self.active) if index not in self.ended]
 
@@ -206,7 +206,7 @@ class RunGroup:
     ) -> list[int]:
         """The positions in `active` of the runs that have not ended and whose own loss is not finite."""
         found = []
-        for place in self.going:
+        for place in self.running:
             examples = self.examples(meanings[place : place + 1], messages[:, place : place + 1])
             with torch.no_grad():
                 loss = learner.loss(_replica(parameters, place), examples)
@@ -252,7 +252,7 @@ class Updates:
         self, learner: Learner, replicas: Replicas, examples: Callable[[Tensor, Tensor], SupervisedBatch]
     ) -> None:
         self.learner, self.replicas, self.examples = learner, replicas, examples
-        self.has_graphs = replicas.flat.is_cuda and bool(replicas.shapes) and learner.is_same_each_time
+        self.has_graphs = replicas.flat.is_cuda and bool(replicas.shapes) and learner.has_static_operations
         self.recorded = Recorded(replicas.optimizer)
         self._loss: Tensor | None = None
         self._gradient: Tensor | None = None
@@ -278,10 +278,10 @@ class Updates:
             self.replicas.step(self._gradient)
         self._loss = self._gradient = None
 
-    def should_drop(self, num_going: int) -> bool:
-        """Whether to drop the replicas of ended runs when `num_going` go on."""
+    def should_drop(self, num_running: int) -> bool:
+        """Whether to drop the replicas of ended runs while `num_running` continue."""
         number = self.replicas.count
-        return not self.has_graphs or (number > FEWEST and num_going <= KEPT_SHARE * number)
+        return not self.has_graphs or (number > FEWEST and num_running <= KEPT_SHARE * number)
 
     def keep(self, kept: Sequence[int]) -> None:
         """Drop all replicas but these."""
@@ -428,7 +428,7 @@ def _learn_side_by_side(
         if steps.has_graphs:  # graphs keep using the memory that their learner has for batches of one size
             learner = make_learner(agents[0], geometry, link, runs[0].seed)
         updates = 0
-        while run_group.going:
+        while run_group.running:
             batch = run_group.batch(updates)
             loss, accuracies = steps.loss(*batch)
             parameters = replicas.parameters()
@@ -456,7 +456,7 @@ def _learn_side_by_side(
                     )
                     yield first + index, outcome
             run_group.end(ended)
-            kept = run_group.going
+            kept = run_group.running
             if kept:
                 steps.step()
                 updates += 1
@@ -466,7 +466,7 @@ def _learn_side_by_side(
                 steps.keep(kept)
             if time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
                 last_report = time.monotonic()
-                for index in (run_group.active[place] for place in run_group.going):
+                for index in (run_group.active[place] for place in run_group.running):
                     report_progress(first + index, updates, run_group.early_stoppings[index].accuracy)
     if diverged:
         raise DivergedError("; ".join(diverged))

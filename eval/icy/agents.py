@@ -258,7 +258,7 @@ class _ModuleLearner(Learner):
         self.module, self.geometry, self.link = module, geometry, link
         self.source = Noise(seed, self.purpose)
         self.updates = 0
-        self.is_same_each_time = link.channel == "soft" and all(
+        self.has_static_operations = link.channel == "soft" and all(
             type(each).__module__.startswith(OURS) for each in module.modules()
         )
 

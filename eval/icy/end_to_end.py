@@ -291,7 +291,7 @@ def _held_out(pair: EndToEndAgents, dataset: LanguageDataset, device: torch.devi
 
 
 class EndToEnd(Learning):
-    """Accuracies of pairs; those of which an agent did not reach the target in pretraining do not count."""
+    """Accuracies of pairs; pairs with an agent that did not reach the target in pretraining do not count."""
 
     def grammars(self, study: IcyStudy) -> Sequence[str]:
         """The study's grammars, with CONCAT only if it is one of them."""

@@ -114,7 +114,7 @@ class GrammarMetrics(ProtocolView):
         return nothing() if figure is None else number(figure, 4)
 
     def table(self, study: IcyStudy, rows: Sequence[IcyRow]) -> Table:
-        """A line per grammar, a column per metric; the note says how to read them."""
+        """A line per grammar and a column per metric, with a note on their directions."""
         seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
         arrows = "↑ high is compositional, ↓ low is compositional"
         note = f"{study.geometry}, {seeds}, mean ± 95 % CI; {arrows}"

@@ -71,7 +71,7 @@ class IcyRow:
     """One model over one channel, one pair, or one grammar."""
 
     model: str
-    """The model, the sender of a pair, or the grammar of which metrics are measured."""
+    """The model, the sender of a pair, or in `metrics` the grammar."""
     role: Role = "sender"
     receiver: str | None = None
     """The receiver of a pair."""

@@ -44,7 +44,7 @@ READS = {
     "end-to-end": (*_TRAINING, "receivers", "channels", "cap_ratio", "max_steps", "supervised"),
     "metrics": ("metrics", "published"),
 }
-"""Settings by protocol that it reads, besides those that all protocols read."""
+"""Settings that a protocol reads, besides those that all protocols read."""
 BASIS = "concat"
 """The grammar with which the others are compared."""
 

@@ -33,7 +33,7 @@ DECODER_ENDINGS = ("LMHeadModel", "ForCausalLM")
 RETRIEVAL_LAYERS = {12: 7, 24: 13}
 """Layer whose states XTREME's program compares in retrieval, by number of layers; otherwise 7/12 of the layers."""
 WARMUP_UPDATES = 20
-"""Most updates over which the learning rate rises from 0; at most a tenth of all updates."""
+"""Maximum number of warm-up updates of the learning rate; at most a tenth of all updates."""
 
 
 class Backbone(nn.Module, ABC):
@@ -93,15 +93,17 @@ class TrainableBackbone(Backbone):
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
         """Mean cross-entropy of predicting `ids` (batch, length), in nats per predicted symbol."""
-        return self.loss_of(*self.exercise(ids, mask_symbol, generator))
+        return self.loss_of(*self.inputs_and_targets(ids, mask_symbol, generator))
 
     @abstractmethod
-    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def inputs_and_targets(
+        self, ids: Tensor, mask_symbol: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
         """Input symbols, and targets or `IGNORED`, both (batch, length)."""
 
     @abstractmethod
-    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
-        """The loss of an exercise; it draws from torch's global generators alone."""
+    def loss_of(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss of inputs and targets; it draws from torch's global generators alone."""
 
 
 class Decoder(TrainableBackbone):
@@ -123,14 +125,16 @@ class Decoder(TrainableBackbone):
         states: Tensor = self.model(ids)
         return states
 
-    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def inputs_and_targets(
+        self, ids: Tensor, mask_symbol: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
         """Predict each symbol but the first from those before it."""
         return ids[:, :-1], ids[:, 1:]
 
-    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
+    def loss_of(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss of XferBench's model."""
         self.model.products = self.products
-        loss: Tensor = self.model.loss(given, targets)
+        loss: Tensor = self.model.loss(inputs, targets)
         return loss
 
 
@@ -164,25 +168,27 @@ class Encoder(TrainableBackbone):
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Attention skips the padding."""
         if ids.is_cuda:
-            # Without a mask, some versions of transformers make one in graphs alone, and attention then draws its
-            # dropout otherwise. At one of two dimensions the model would look, and wait for the device.
+            # Without a mask, some versions of transformers make one in graphs only, and attention then draws its
+            # dropout differently. A mask of two dimensions would be read, which waits for the device.
             mask = (torch.ones_like(ids, dtype=torch.bool) if mask is None else mask)[:, None, None]
         states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
         return states
 
-    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def inputs_and_targets(
+        self, ids: Tensor, mask_symbol: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
         """Predict masked symbols (Devlin et al. 2019, section 3.1)."""
         draws = sent(torch.rand(ids.shape, generator=generator), ids.device)
         is_predicted = draws < PREDICTED_SHARE
         masked_ids = ids.masked_fill(draws < PREDICTED_SHARE * MASKED_SHARE, mask_symbol)
         drawn = torch.randint(len(self.embedding.weight), ids.shape, generator=generator)
         is_replaced = is_predicted & (draws >= PREDICTED_SHARE * (1 - REPLACED_SHARE))
-        given = torch.where(is_replaced, sent(drawn, ids.device), masked_ids)
-        return given, ids.masked_fill(~is_predicted, IGNORED)
+        inputs = torch.where(is_replaced, sent(drawn, ids.device), masked_ids)
+        return inputs, ids.masked_fill(~is_predicted, IGNORED)
 
-    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
+    def loss_of(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """Cross-entropy of the predicted positions."""
-        return tied_loss(self.states(given, None), self.embedding.weight, targets, self.products)
+        return tied_loss(self.states(inputs, None), self.embedding.weight, targets, self.products)
 
 
 class PublishedBackbone(Backbone):
@@ -309,7 +315,9 @@ def train_language_model(
     train(
         trained,
         lambda: shuffled(len(windows), batch, generator),
-        lambda index: backbone.exercise(sent(windows[index].long(), device), mask_symbol, generator),
+        lambda index: backbone.inputs_and_targets(
+            sent(windows[index].long(), device), mask_symbol, generator
+        ),
         backbone.loss_of,
         total=num_updates,
         lr=lr,

@@ -101,30 +101,28 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
         forced_eos_token_id=None,  # the model must predict the end; it is not forced at the maximum length
     )
     model = BartForConditionalGeneration(config)
-    for stack in _stacks(model):  # the normalisation drops in the place of the stack; see `let_learn`
+    for stack in _stacks(model):  # dropout follows the normalisation instead; see `set_training`
         stack.dropout = 0.0
-        stack.layernorm_embedding.register_forward_hook(partial(_dropped, sizes.dropout))
+        stack.layernorm_embedding.register_forward_hook(partial(_normalised_dropout, sizes.dropout))
     return model
 
 
-def let_learn(model: Any) -> None:
-    """Set a model to training, in which dropout is applied, but no layer is ever left out.
+def set_training(model: Any) -> None:
+    """Set a model to training mode, with dropout but without layer dropout.
 
-    Stacks in training draw, in some versions of transformers, a number on the CPU for every layer and look at it, even
-    if all layers are kept: no graph of CUDA can be made of that, and results would differ between versions.
+    In some versions of transformers, stacks in training mode draw a number on the CPU for every layer, even if no layer
+    can be dropped: that prevents CUDA graphs, and makes results depend on the version.
     """
     model.train()
     for stack in _stacks(model):
-        stack.training = False  # only its own: its layers stay in training
+        stack.training = False  # its layers stay in training mode
 
 
 def _stacks(model: Any) -> Sequence[Any]:
-    """The encoder and the decoder."""
     return model.model.encoder, model.model.decoder
 
 
-def _dropped(rate: float, norm: nn.Module, _: Any, states: Tensor) -> Tensor:
-    """Embeddings after normalisation and dropout."""
+def _normalised_dropout(rate: float, norm: nn.Module, _: Any, states: Tensor) -> Tensor:
     return dropout(states, rate, norm.training)
 
 
@@ -364,7 +362,7 @@ def train_encoder_decoder(
         precision: bf16 or fp32.
         callbacks: See `Callbacks`.
     """
-    let_learn(model)
+    set_training(model)
     device = next(model.parameters()).device
 
     def inputs_of(index: Integers) -> Sequence[Tensor]:

@@ -1,4 +1,4 @@
-"""Agents that begin with random weights and learn a language: how well they do, update by update.
+"""Learning curves of agents that begin with random weights and learn a language.
 
 A receiver learns the attribute values that a message means, a sender the message for attribute values. All languages
 and seeds learn side by side, each with weights of its own.
@@ -29,7 +29,7 @@ Learner = Literal["receiver", "sender"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Training:
-    """How fresh agents learn."""
+    """Hyperparameters of fresh agents."""
 
     agent: str = "gru"
     """The cell of sender and receiver."""
@@ -42,23 +42,23 @@ class Training:
     num_updates: int = 400
     """Updates of the weights."""
     batch_size: int = 64
-    """Messages in an update, at most."""
+    """Maximum number of messages in an update."""
     every: int = 20
     """Updates between the points of a curve."""
     num_evaluated: int = 500
-    """Messages that a point is the mean of, at most."""
+    """Maximum number of messages evaluated at a point."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Curves:
-    """How well fresh agents do."""
+    """Accuracies of fresh agents during learning."""
 
     updates: NDArray[np.int64]
     """Updates before each point, (num_points,)."""
     accuracy: NDArray[np.float64]
-    """Share of attribute values, or of symbols, that are right, (num_languages, num_seeds, num_points)."""
+    """Accuracy of attribute values, or of symbols, (num_languages, num_seeds, num_points)."""
     of_attributes: NDArray[np.float64]
-    """The last point by attribute, or of the message, (num_languages, num_seeds, num_attributes or 1)."""
+    """Final accuracy by attribute, or of the message, (num_languages, num_seeds, num_attributes or 1)."""
 
     @property
     def area(self) -> NDArray[np.float64]:
@@ -85,18 +85,18 @@ def learning_curves(
     """Train fresh agents on languages.
 
     Args:
-        learner: Who learns.
-        languages: Content ids from 1, EOS, and `PAD` after it, (num_languages, num_seeds, num_messages, max_len): of
-            each language the messages that agents of each seed learn.
-        meanings: Attribute values from 0, (num_messages, num_attributes), which the messages of every language mean.
-        training: How.
-        seeds: Of the weights and the order of the messages.
-        num_learnt: So many messages are learnt, the first, and points are of the others; None: both are of all.
+        learner: The learning agent.
+        languages: Messages of each language for the agents of each seed, content ids from 1, EOS, and `PAD` after it,
+            (num_languages, num_seeds, num_messages, max_len).
+        meanings: Attribute values from 0 of the messages of every language, (num_messages, num_attributes).
+        training: Hyperparameters.
+        seeds: Seeds of the weights and of the order of the messages.
+        num_learnt: Number of messages to learn, the first ones; the others are evaluated. None: all are both.
     """
     num_languages, num_seeds, num_messages, max_len = languages.shape
     vocab_size, num_values = int(languages.max()), int(meanings.max()) + 1
     modules: list[nn.Module] = []
-    for _ in range(num_languages):  # agents of a seed begin alike, whatever they learn
+    for _ in range(num_languages):  # agents of one seed have the same initial weights in all languages
         for seed in seeds:
             made = _Receiver if learner == "receiver" else _Sender
             with initial_weights(seed):
@@ -169,7 +169,7 @@ class _Receiver(nn.Module):
 
 
 class _Sender(nn.Module):
-    """A sender that is given the values of each attribute."""
+    """A sender whose input are one-hot attribute values."""
 
     def __init__(
         self, num_attributes: int, num_values: int, vocab_size: int, max_len: int, training: Training
@@ -197,7 +197,7 @@ class _Sender(nn.Module):
 
 
 def _batches(seed: int, num_messages: int, size: int) -> Any:
-    """Endless batches of messages, (size,): every message once in a pass, but for a rest that is left out."""
+    """Endless batches of message indices, (size,): passes in random order, each without an incomplete last batch."""
     rng = np.random.default_rng([seed, *b"order"])
     while True:
         order = rng.permutation(num_messages)

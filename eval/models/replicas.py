@@ -11,7 +11,7 @@ Parameters = dict[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
 
 LANES = 64
-"""A multiple of how many numbers a processor updates at once."""
+"""A multiple of the numbers that a processor updates at once."""
 
 
 class Replicas:
@@ -33,7 +33,7 @@ class Replicas:
         self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
 
     def renew(self) -> None:
-        """Begin a new graph of autograd: in a graph of CUDA nothing may hang on what an earlier one has left."""
+        """Begin a new autograd graph: a CUDA graph must not depend on tensors of an earlier one."""
         self.leaf = self.flat.detach().requires_grad_()
 
     def parameters(self) -> Parameters:
@@ -62,7 +62,7 @@ class Replicas:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a step was made, so that the optimiser has its state."""
+        """Whether the optimiser has made a step and so has its state."""
         return bool(self.optimizer.state[self.flat])
 
     def keep(self, kept: Sequence[int]) -> None:
@@ -101,8 +101,8 @@ class Replicas:
 def _padded(parts: Sequence[Tensor]) -> Tensor:
     """Parts end to end, and zeros up to a multiple of `LANES`.
 
-    The optimizer updates the last numbers of a buffer one by one, with other roundings than the others: a parameter
-    must not be among them, or a run would depend on those beside it.
+    The optimizer updates the last numbers of a buffer one by one, with other roundings: a parameter must not be among
+    them, or a run would depend on the runs next to it.
     """
     length = sum(map(len, parts))
     return torch.cat([*parts, torch.zeros(-length % LANES, device=parts[0].device if parts else None)])

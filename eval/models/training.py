@@ -38,7 +38,7 @@ MAX_COST = 0.03
 """Largest share of the time that checkpoints may take; large models are saved less often."""
 
 MOMENTS = ("before_epoch", "now")
-"""The moments of a position at which the states of the generators are kept."""
+"""Moments of a position whose generator states are saved."""
 
 CHECK_EVERY = 50
 """Updates between two checks that the loss is finite; each check synchronises with the device."""
@@ -51,7 +51,7 @@ Generator = torch.Generator | np.random.Generator
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Machine:
-    """Settings of a computation that can change the last digits of its result; fixed when a study is made."""
+    """Device, precision and threads, which can change the last digits of a result; fixed when a study is made."""
 
     device: Literal["cpu", "cuda", "mps"]
     """Device of the model."""
@@ -108,7 +108,7 @@ class Checkpoint:
     file: Path
     """The file; its folder is made if it is missing."""
     key: str = ""
-    """Identifies the training, if the name of the file does not; a file with another key is ignored."""
+    """Identifies the training if the file name does not; a file with another key is ignored."""
     seconds: float = CHECKPOINT_SECONDS
     """Least time between two checkpoints; 0 saves after every update."""
     note: Callable[[str], None] = lambda _: None

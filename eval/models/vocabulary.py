@@ -94,7 +94,7 @@ class SubWords:
         return encodings
 
     def _word_prefix(self) -> str:
-        """A space if the tokenizer counts it as part of the following word and does not add it itself; else nothing."""
+        """A space if it is part of the following word's token and not added by the tokenizer; else empty."""
         once, twice = (self.tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "a a"))
         return "" if twice == once + once else " "
 

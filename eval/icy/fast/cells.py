@@ -221,7 +221,7 @@ class _FusedGRUCell(FusedCell):
         grad_reset, grad_update = self.grad_gates.chunk(2, dim=1)
         grad_carry = grad_hidden * update
         torch.sub(state[0], new, out=grad_update).mul_(grad_hidden)
-        _tanh_backward(grad_hidden - grad_carry, new, new)  # from here on the gradient of what tanh is of
+        _tanh_backward(grad_hidden - grad_carry, new, new)  # now the gradient of the argument of tanh
         torch.mul(new, hidden_new, out=grad_reset)
         torch.mul(new, reset, out=hidden_new)
         _sigmoid_backward(self.grad_gates, self.gates[step], self.gates[step])

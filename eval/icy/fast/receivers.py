@@ -88,7 +88,7 @@ class FusedReceiver(FusedAgent, ABC):
         return FoldedInput(embedding=weight, bias_coefficients=weight.new_ones(weight.shape[-1]))
 
     def begin(self, symbols: Tensor, groups: Groups) -> Layers:
-        """Layers of which the lowest has the symbols as input."""
+        """Layers with the symbols as input of the lowest one."""
         length, replicas, batch = symbols.shape
         layers = self.borrow_layers(replicas, length, batch, groups)
         for rows, chosen in zip(layers.layers[0].cell.rows, symbols, strict=False):

@@ -82,7 +82,7 @@ class SupervisedBatch:
 class Learner(ABC):
     """Loss of one type of agent on a supervised batch."""
 
-    is_same_each_time = False
+    has_static_operations = False
     """Whether the operations of an update depend on nothing but the sizes of the batch."""
 
     @abstractmethod
@@ -91,13 +91,13 @@ class Learner(ABC):
 
 
 Gradients = tuple[Tensor | None, Groups]
-"""The gradient of the projected meanings, or None if it needs none, and those of the matrices."""
+"""Gradients of the projected meanings, if they need one, and of the matrices."""
 
 
 class FusedSender(Learner):
     """A sender whose gradients are derived manually."""
 
-    is_same_each_time = True
+    has_static_operations = True
 
     @abstractmethod
     def run(
