@@ -72,7 +72,7 @@ class ComparedScore:
     name: str
     """Name of the score."""
     direction: Direction | None
-    """Which way is better; None: neither, or unknown."""
+    """Better direction; None: neither, or unknown."""
     samples: Mapping[str, Sample]
     """Samples by source, in the order in which they were given, at the size at which they are compared."""
     baseline: Sample | None
@@ -131,9 +131,9 @@ class Comparison:
     scores: tuple[ComparedScore, ...]
     """The scores, in the order of tables."""
     left_out: Mapping[str, str]
-    """By the name of a score, why it is not compared."""
+    """Reason per score that is not compared."""
     without: Mapping[str, str]
-    """By the name of a source that is not among the sources, why: it has no value, or its training did not end."""
+    """Reason per source that is not compared: it has no value, or its training did not end."""
 
     @property
     def differences(self) -> list[Difference]:
@@ -356,7 +356,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
 
 
 def shared_by(first: Sample, second: Sample) -> str:
-    """What the runs of two samples share seed by seed besides the number of the seed; empty: nothing.
+    """Name what the runs of two samples share seed by seed besides the number of the seed; empty: nothing.
 
     Runs of one world share the objects that a seed holds out at random; runs that differ only in how they are
     evaluated share their agents.
@@ -491,5 +491,5 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
 
 
 def _reasons(source: Source) -> dict[str, str | None]:
-    """By the name of each score of a source, why it is undefined; None for a score with a value."""
+    """Reason per undefined score of a source; None for a score with a value."""
     return {record.score: record.reason for record in source.records if not record.is_measure}

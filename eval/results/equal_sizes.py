@@ -27,21 +27,21 @@ from ecsuite.runtime.errors import ConfigError, CorpusError
 NUM_DRAWS = 50
 """Draws from the larger corpus."""
 SEED = 0
-"""Of the draws; the same rows are drawn for every score."""
+"""Seed of the draws; the same rows are drawn for every score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EqualSizes:
-    """Scores of corpora at smaller sizes; each corpus is read once, and each metric computed once at a size."""
+    """Scores at a smaller number of messages; each corpus is read once, each metric computed once at a size."""
 
     may_draw: bool = True
     """Whether corpora may be read; else scores of unequal sizes are not comparable."""
     progress: Callable[[str, float, float], None] = lambda *_: None
     """Called as `progress(label, done, total)` for the draws from one corpus."""
     corpora: dict[Messages, Corpus] = field(default_factory=dict)
-    """Those that were read."""
+    """Cache of loaded corpora."""
     means: dict[tuple[Messages, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
-    """By corpus, metric and size, the means by score."""
+    """Cache of the means of all scores by corpus, metric and size."""
 
     def at_one_size(self, samples: Sequence[Sample], metric: str) -> tuple[list[Sample], dict[str, str]]:
         """Samples at the size of the smallest of their corpora.
@@ -85,7 +85,7 @@ class EqualSizes:
         return int(text)
 
     def _at(self, result: Sample, metric: str, size: int) -> Sample:
-        """A source with its scores at a size."""
+        """Sample with its scores at a size."""
         if all(self._size(text) == size for text in result.sizes):
             return result
         if traits_of(metric).trains:
@@ -148,7 +148,7 @@ class EqualSizes:
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, messages: Messages | None) -> Corpus:
-        """The corpus of a source."""
+        """Corpus of a source, from the cache or read."""
         if messages is None or not (messages in self.corpora or messages.path.exists()):
             raise ConfigError(f"the corpus of {name} is not there, so it can't be drawn from")
         if messages not in self.corpora:

@@ -39,7 +39,7 @@ class Power:
     degrees: int
     """Degrees of freedom: seeds less sources, or less one in each pair of sources."""
     shared: str
-    """What runs of two sources share seed by seed, so that `compare` pairs them; empty: nothing."""
+    """Shared property of runs with equal seeds, by which `compare` pairs them; empty: none."""
     num_sources: int
     """Sources with several seeds."""
     power: float
@@ -49,7 +49,7 @@ class Power:
     seeds: int | None
     """How many seeds each of two sources needs for it."""
     seeds_range: tuple[int, int] | None
-    """The same for the bounds of the spread's interval."""
+    """Number of seeds at both bounds of the interval of the spread."""
     smallest: tuple[tuple[int, float, float, float], ...]
     """Number of seeds of each source, the smallest difference that is found, and that for both bounds of the spread."""
 
@@ -79,7 +79,7 @@ class Power:
         }
 
     def table(self) -> Table:
-        """By number of seeds, the smallest difference that is found."""
+        """Table of the smallest detectable difference by number of seeds."""
         columns = (
             number_column("seeds", "seeds of each"),
             number_column("difference", "smallest difference"),

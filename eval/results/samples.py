@@ -31,7 +31,7 @@ large corpus changes how sure the score is, not what it estimates."""
 EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
-"""What is to be done about unequal passes."""
+"""Advice on unequal passes."""
 MANY_SETTINGS = 4
 """Number of settings up to which each is in a row of a table, even if some follow from others."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
@@ -139,7 +139,7 @@ class Sample:
         return plain(self.name) in BASELINE_NAMES
 
     def to_json(self) -> dict[str, Any]:
-        """What every comparison shows of a source, JSON-ready."""
+        """The sample as JSON-ready data."""
         return {
             "name": self.name,
             "score": self.score,
@@ -185,19 +185,19 @@ def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
 
 
 def has_runs(results: Iterable[Sample]) -> bool:
-    """Whether some of the sources can be trained with other seeds; of people and of most files nothing says so."""
+    """Whether some samples are of runs, which can be trained with other seeds."""
     return any(result.is_run for result in results)
 
 
 def noise_between(results: Iterable[Sample]) -> str:
-    """The line about what the intervals of single corpora leave out."""
+    """Note on the noise that intervals of single corpora leave out."""
     if has_runs(results):
         return "Noise between seeds is not in these intervals: train each source with several seeds."
     return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
 
 
 def repetition(results: Sequence[Sample]) -> str | None:
-    """Why no conclusion is drawn on some of these sources: models read one corpus more often than another.
+    """Reason why no conclusion is drawn on samples: models read one corpus more often than another.
 
     None if they are read alike, see `are_read_alike`.
     """
