@@ -1,7 +1,7 @@
 """A collection as a benchmark: a sweep whose corpora are given, so that they are only scored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,13 @@ from ecsuite.eval.collections.report import FILES, report, table_of
 from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
-from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
@@ -81,8 +81,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         """Score what is not kept; metrics that train models, ask agents or are the user's own one after the other."""
         jobs = self._jobs(study)
         results = runner.run([job for of_member in jobs.values() for job in of_member.values()])
-        own = replace(self, options=replace(self.options, runner=runner))
-        return own._cards(study, jobs, results)
+        return self._cards(study, jobs, results, runner)
 
     def collect(self, study: CollectionStudy, results: Mapping[Job, Result]) -> list[ScoredMember]:
         """A scorecard for each corpus, with the scores in the order of the metrics.
@@ -93,7 +92,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         return self._cards(study, self._jobs(study), results)
 
     def _cards(
-        self, study: CollectionStudy, jobs: Mapping[Member, Mapping[str, Job]], results: Mapping[Job, Result]
+        self,
+        study: CollectionStudy,
+        jobs: Mapping[Member, Mapping[str, Job]],
+        results: Mapping[Job, Result],
+        runner: Runner | None = None,
     ) -> list[ScoredMember]:
         scored = []
         for index, member in enumerate(study.members):
@@ -106,7 +109,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                     raise DivergedError(f"{member.name}: {name}: {error}") from None
             run = self._run(index)
             for name in (name for name in study.metrics if name not in found):
-                found[name] = list(score_corpus(corpus, [name], self.options, run=run).scores)
+                found[name] = list(score_corpus(corpus, [name], self.options, run=run, runner=runner).scores)
             card = Scorecard(
                 corpus=describe(corpus),
                 scores=tuple(score for name in study.metrics for score in found[name]),

@@ -11,8 +11,8 @@ from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.figures.canvas import ARROWS, label, save
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import average_ranks
 
 MOST_WITH_NUMBERS = 40
 """Most corpora whose scores are also written as numbers."""

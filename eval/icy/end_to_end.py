@@ -49,7 +49,7 @@ from ecsuite.eval.icy.rows import (
     parameters_of,
 )
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
+from ecsuite.eval.statistics.estimates import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.runtime.compiler import take_step

@@ -12,7 +12,7 @@ from ecsuite.eval.icy.protocol import GRAMMAR_METRICS
 from ecsuite.eval.icy.rows import ORIGIN, Found, IcyCell, IcyRow, ProtocolView, RunValues, figure_of
 from ecsuite.eval.icy.study import IcyStudy
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.tables.cells import COUNTED, Cell, estimate, nothing, number
 from ecsuite.tables.table import Column, Table, name_column, number_column
 

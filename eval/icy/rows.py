@@ -12,7 +12,7 @@ from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of

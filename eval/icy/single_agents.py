@@ -41,7 +41,7 @@ from ecsuite.eval.icy.rows import (
     parameters_of,
 )
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
-from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.runtime.errors import ConfigError
