@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+from ecsuite.eval.models.fresh_agents import Training, learning_curves
 from ecsuite.eval.statistics.contingency import Floats, entropy
 from ecsuite.eval.statistics.estimates import holm
 from ecsuite.games.environments.environment import Integers
