@@ -108,6 +108,7 @@ FLOORS = [
     "eval.metrics",
     "eval.results",
     "eval.reports",
+    "eval.views",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
