@@ -21,9 +21,9 @@ from ecsuite.runtime.plain_values import settings_of
 if TYPE_CHECKING:
     from ecsuite.eval.methods.methods import Methods
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
+    from ecsuite.eval.results.sources import Source
     from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.eval.verification.result import Verification
     from ecsuite.games.runs import Run
@@ -228,14 +228,13 @@ def compare(
         ConfigError: If there is no such metric, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
-    from ecsuite.eval.comparison import differences
-    from ecsuite.eval.comparison.all_scores import compare_scores
-    from ecsuite.eval.comparison.equal_sizes import EqualSizes
-    from ecsuite.eval.comparison.gathering import results_of
-    from ecsuite.eval.records.messages import Messages
     from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
+    from ecsuite.eval.results.comparison import compare as compare_one, compare_scores
+    from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.files import Messages
+    from ecsuite.eval.results.samples import results_of
 
     _require("metric", metric, (str, NoneType), "the name of a metric")
     named: list[tuple[str | None, Any]] = []
@@ -256,7 +255,7 @@ def compare(
     sizes = EqualSizes(corpora=corpora)
     if metric is None:
         return Findings(report=compared_scores.report(compare_scores(scored, None, baseline, sizes=sizes)))
-    compared = differences.compare(results_of(scored, metric), metric, baseline, sizes)
+    compared = compare_one(results_of(scored, metric), metric, baseline, sizes)
     return Findings(report=difference_tables.report(compared))
 
 
@@ -398,9 +397,9 @@ def results(*paths: "Run | str | Path", rows: str = "run") -> Any:
     Raises:
         ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
     """
-    from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
-    from ecsuite.eval.records.source import record_frame, run_frame
     from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
+    from ecsuite.eval.results.sources import record_frame, run_frame
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
     places = _paths(paths)
@@ -644,10 +643,9 @@ def _scored(
     source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
-    from ecsuite.eval.records.documents import sources_of
-    from ecsuite.eval.records.kept_scores import read_scores
-    from ecsuite.eval.records.reading import read_sources
     from ecsuite.eval.reports.scorecard import Scorecard
+    from ecsuite.eval.results.files import read_scores, sources_of
+    from ecsuite.eval.results.reading import read_sources
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")

@@ -37,13 +37,13 @@ def compare(
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
     from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
-    from ecsuite.eval.comparison.all_scores import common_scores
-    from ecsuite.eval.comparison.equal_sizes import EqualSizes
-    from ecsuite.eval.comparison.gathering import results_of
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.records.documents import XFERBENCH
-    from ecsuite.eval.records.reading import sources_at, varied
     from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.results.comparison import common_scores
+    from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.files import XFERBENCH
+    from ecsuite.eval.results.reading import sources_at, varied
+    from ecsuite.eval.results.samples import results_of
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -71,15 +71,15 @@ def compare(
 
         shown = xferbench_report(compare_xferbench(results_of(sources, XFERBENCH), baseline))
     elif metric is None:
-        from ecsuite.eval.comparison.all_scores import compare_scores
         from ecsuite.eval.reports.compared_scores import report as report_all
+        from ecsuite.eval.results.comparison import compare_scores
 
         with Reporter() as reporter:
             sizes = EqualSizes(progress=reporter.progress)
             shown = report_all(compare_scores(sources, None, baseline, sizes=sizes))
     else:
-        from ecsuite.eval.comparison.differences import compare as compare_one
         from ecsuite.eval.reports.difference_tables import report
+        from ecsuite.eval.results.comparison import compare as compare_one
 
         with Reporter() as reporter:
             sizes = EqualSizes(progress=reporter.progress)

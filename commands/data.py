@@ -46,7 +46,7 @@ class DownloadOptions:
             table: Shows their records.
         """
         from ecsuite.downloads.downloads import read_sources
-        from ecsuite.eval.records.folders import require_no_other
+        from ecsuite.eval.results.files import require_no_other
         from ecsuite.files.data_folder import data_folder
         from ecsuite.jobs.signals import exit_at_sigterm
 

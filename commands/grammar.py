@@ -40,8 +40,8 @@ def grammar(
     as_json: Json = False,
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
-    from ecsuite.eval.records.folders import kind_of_folder, require_no_other
-    from ecsuite.eval.records.source import METADATA
+    from ecsuite.eval.results.files import kind_of_folder, require_no_other
+    from ecsuite.eval.results.sources import METADATA
     from ecsuite.formats import write_corpus
     from ecsuite.formats.strict_json import read_json
     from ecsuite.grammars.making import make_corpus

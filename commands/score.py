@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ecsuite.commands.scoring import Scored
     from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.records.messages import Messages
-    from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.scorecard import Scorecard
+    from ecsuite.eval.results.files import Messages
+    from ecsuite.eval.results.sources import Source
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
 """The options that xferbench reads."""
@@ -196,9 +196,9 @@ def _score_collection(
     from ecsuite.eval.collections.members import members_of
     from ecsuite.eval.collections.report import report
     from ecsuite.eval.collections.study import CollectionStudy
-    from ecsuite.eval.comparison.over_seeds import is_one_game
-    from ecsuite.eval.records.documents import sources_of
     from ecsuite.eval.reports import seed_means
+    from ecsuite.eval.results.files import sources_of
+    from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics.asked_run import asked_run
 
     members = tuple(members_of(corpora))
@@ -243,13 +243,13 @@ def _score_parts(
 ) -> None:
     """Score parts of a corpus by the values of columns, and print one table."""
     from ecsuite.commands.scoring import parts_by
-    from ecsuite.eval.comparison.all_scores import compare_scores
-    from ecsuite.eval.comparison.equal_sizes import EqualSizes
     from ecsuite.eval.metrics import traits_of_metric
     from ecsuite.eval.metrics.side_by_side import num_threads
-    from ecsuite.eval.records.documents import sources_of
     from ecsuite.eval.reports import compared_scores
     from ecsuite.eval.reports.scorecard import score_corpus
+    from ecsuite.eval.results.comparison import compare_scores
+    from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.files import sources_of
 
     if asking := [name for name in names if traits_of_metric(name).needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
@@ -289,7 +289,7 @@ def _score_parts(
 
 def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Messages, Corpus]":
     """The corpora of sources that were read already."""
-    from ecsuite.eval.records.messages import Messages
+    from ecsuite.eval.results.files import Messages
 
     pairs = zip(sources, corpora, strict=True)
     return {Messages(source.corpus, source.how): each for source, each in pairs if source.corpus is not None}
@@ -305,10 +305,10 @@ def _publish_several(
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
-    from ecsuite.eval.comparison.all_scores import compare_scores
-    from ecsuite.eval.comparison.equal_sizes import EqualSizes
-    from ecsuite.eval.comparison.over_seeds import is_one_game
     from ecsuite.eval.reports import compared_scores, seed_means
+    from ecsuite.eval.results.comparison import compare_scores
+    from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.samples import is_one_game
 
     pairs = zip(corpora, scorecards, strict=True)
     sources = [source for path, card in pairs for source in scored_sources(path, card)]

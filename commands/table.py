@@ -66,9 +66,9 @@ def table(
     form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
-    from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.reports import failed_runs
-    from ecsuite.eval.sweeps.means import means_of
+    from ecsuite.eval.results.means import means_of
+    from ecsuite.eval.results.reading import read_runs
     from ecsuite.eval.sweeps.means_table import means_table, noise_notes
 
     drawn = kind or ("curves" if over is None else "over")

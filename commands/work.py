@@ -85,8 +85,8 @@ def work(
 
 def _require_store(store: Path) -> None:
     """Refuse the folder of a sweep, a run or a corpus in place of a store, where no job would ever come."""
-    from ecsuite.eval.records.folders import kind_of_folder
-    from ecsuite.eval.records.reading import STORE
+    from ecsuite.eval.results.files import kind_of_folder
+    from ecsuite.eval.results.sources import STORE
 
     kind = kind_of_folder(store)
     if kind == "a sweep":

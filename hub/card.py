@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports import failed_runs
-from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.hub.address import Address
 from ecsuite.hub.contents import Contents, messages_in

@@ -10,7 +10,7 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.records.speakers import GRAMMAR
+from ecsuite.eval.results.sources import GRAMMAR
 from ecsuite.people.chains import Chain, first_codes, typed_codes
 from ecsuite.people.database import Database
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ecsuite.eval.records.folders import require_no_other
+from ecsuite.eval.results.files import require_no_other
 from ecsuite.files.locks import Lock
 from ecsuite.formats.directory import ANSWERS
 from ecsuite.parts.config import build

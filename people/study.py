@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from ecsuite.eval.records.speakers import PEOPLE, PROGRAMS
+from ecsuite.eval.results.sources import PEOPLE, PROGRAMS
 from ecsuite.grammars.icy import canonical
 from ecsuite.parts.config import (
     Count,

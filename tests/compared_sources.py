@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CROSS_ENTROPIES
 
 TARGETS = tuple("abcdefgh")
@@ -17,7 +17,7 @@ FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precisio
 
 def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, passes=None):
     """A source with a row of scores, one for each target, for each seed."""
-    return Result(
+    return Sample(
         name=name,
         by_target=tuple(dict(zip(targets, map(float, row), strict=False)) for row in rows),
         seeds=tuple(range(len(rows)) if seeds is None else seeds),
@@ -39,6 +39,6 @@ def run(name, settings, seed, measures, scores, **more):
 def paper_results():
     """The sources of the paper's Table 5 as results."""
     return [
-        Result(name=name, by_target=(row,), seeds=(0,), signature="paper, OSCAR data", source="Table 5")
+        Sample(name=name, by_target=(row,), seeds=(0,), signature="paper, OSCAR data", source="Table 5")
         for name, row in PAPER_CROSS_ENTROPIES.items()
     ]

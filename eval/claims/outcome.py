@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ecsuite.eval.claims.runs import Run
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError

@@ -22,7 +22,7 @@ class Run:
     values: Mapping[str, float | None]
     """Figures by name; None: undefined."""
     status: str
-    """How it ended: done, failed, capped or diverged; see `ecsuite.eval.records.source.Status`."""
+    """How it ended: done, failed, capped or diverged; see `ecsuite.eval.results.sources.Status`."""
     failure: str | None = None
     """Why it failed."""
     seconds: float | None = None

@@ -24,7 +24,7 @@ from ecsuite.eval.icy.resolved import BASIS, resolve
 from ecsuite.eval.icy.resolved import Study as IcyStudy
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.records.source import CAPPED, METADATA
+from ecsuite.eval.results.sources import CAPPED, METADATA
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.sweeps.benchmark import Sweeps

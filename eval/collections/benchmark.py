@@ -12,12 +12,11 @@ from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.records.documents import sources_of
-from ecsuite.eval.records.reading import STORE
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
+from ecsuite.eval.results.files import sources_of
+from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.files.atomic_files import write_atomically

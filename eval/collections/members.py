@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.records.documents import group_digest, run_seed_and_group, source_name
+from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.eval.comparison.results import OF_A_SOURCE
 from ecsuite.eval.metrics import place_of
-from ecsuite.eval.records.documents import is_number
-from ecsuite.eval.records.reading import each_corpus_once, read_sources
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.files import is_number
+from ecsuite.eval.results.reading import each_corpus_once, read_sources
+from ecsuite.eval.results.samples import OF_A_SOURCE
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -87,7 +87,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """Read a collection.
 
     Args:
-        paths: See `ecsuite.eval.records.reading.read_sources`.
+        paths: See `ecsuite.eval.results.reading.read_sources`.
 
     Raises:
         ConfigError: If a path cannot be read, has no scores, or there are fewer than `FEWEST` sources.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.comparison.differences import compare
-from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.comparison import compare
+from ecsuite.eval.results.means import Means
+from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
-from ecsuite.eval.sweeps.means import Means
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -158,7 +158,7 @@ def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> t
     )
 
 
-def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | None:
+def _result(row: Settings, name: str, sources: Sequence[Source]) -> Sample | None:
     """The values of a figure over the seeds of a row, of several runs of a seed their mean; None if there are none."""
     values: dict[int, list[float]] = {}
     others = itertools.count(1 + max((source.seed or 0 for source in sources), default=0))
@@ -177,7 +177,7 @@ def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | Non
     if not values:
         return None
     seeds = tuple(sorted(values))
-    return Result(
+    return Sample(
         name=label(row),
         by_target=tuple({name: math.fsum(values[seed]) / len(values[seed])} for seed in seeds),
         seeds=seeds,

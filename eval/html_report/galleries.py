@@ -12,12 +12,12 @@ from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.html_report.comparing import Differences, ScoreAbout
 from ecsuite.eval.html_report.systems import Systems
-from ecsuite.eval.records.logs import read_evaluations
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.efficiency_plane import draw_plane, planes
+from ecsuite.eval.results.logs import read_evaluations
+from ecsuite.eval.results.means import Means
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
-from ecsuite.eval.sweeps.means import Means
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:

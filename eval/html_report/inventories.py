@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.inventory_table import MAX_ROWS
+from ecsuite.eval.results.sources import Source
 
 MAX_SOURCES = 12
 """Most languages of a page."""

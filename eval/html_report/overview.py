@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.records.reading import SEED
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.reading import SEED
+from ecsuite.eval.results.sources import Source
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import value_text
 

@@ -16,10 +16,10 @@ from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.html_report.systems import systems
 from ecsuite.eval.html_report.transcripts import transcripts
-from ecsuite.eval.records.reading import names_apart, read_sources
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
-from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.reading import names_apart, read_sources
+from ecsuite.eval.results.sources import Source
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ecsuite.eval.html_report.comparing import ScoreAbout, about_scores
 from ecsuite.eval.metrics import place_of
-from ecsuite.eval.records.source import Record, Source
-from ecsuite.eval.records.speakers import kind_of
+from ecsuite.eval.results.sources import Record, Source, kind_of
 
 MOST_SCORES = 8
 """Most scores of a table, where none were asked for."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.games.corpus_pictures import DRAWN, LISTED, corpus_pictures
 from ecsuite.runtime.errors import ConfigError, missing_extra
 

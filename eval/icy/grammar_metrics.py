@@ -18,7 +18,7 @@ from ecsuite.eval.icy.rows import (
     Run,
     figure_of,
 )
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.tables.cells import COUNTED, estimate, nothing, number
 from ecsuite.tables.cells import Cell as TableCell
 from ecsuite.tables.table import Column, Table, name_column, number_column

@@ -13,7 +13,7 @@ from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
-from ecsuite.eval.records.folders import require_no_other
+from ecsuite.eval.results.files import require_no_other
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse

@@ -12,7 +12,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.jobs import Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.resolved import BASIS, Study
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, estimate, nothing, number, text

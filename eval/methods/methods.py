@@ -28,9 +28,8 @@ from ecsuite.eval.methods.training import (
     models_paragraph,
     training_paragraph,
 )
-from ecsuite.eval.records.reading import read_sources
-from ecsuite.eval.records.source import CONFIG, Source, read_config
-from ecsuite.eval.records.speakers import speaker_of
+from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.sources import CONFIG, Source, read_config, speaker_of
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.printable import counted

@@ -6,7 +6,7 @@ from typing import Any
 from ecsuite.eval.methods.prose import Paragraph, Sentence, listed
 from ecsuite.eval.methods.settings import value_text
 from ecsuite.eval.methods.training import seeds_text
-from ecsuite.eval.records.source import UNENDED, Source
+from ecsuite.eval.results.sources import UNENDED, Source
 from ecsuite.runtime.printable import counted
 
 ENDS = {

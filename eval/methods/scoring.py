@@ -6,7 +6,7 @@ from typing import Any
 from ecsuite.eval.methods.prose import Cite, Paragraph, Sentence, listed
 from ecsuite.eval.methods.settings import line_of
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.runtime.errors import look_up
 
 SIZE, VERSION = "n", "v"

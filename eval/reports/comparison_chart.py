@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
+from ecsuite.eval.results.samples import Sample
 
 
-def draw_comparison(scores: Mapping[str, Sequence[Result]], file: Path) -> None:
+def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
     """Draw the scores of several sources.
 
     Args:
@@ -31,7 +31,7 @@ def draw_comparison(scores: Mapping[str, Sequence[Result]], file: Path) -> None:
     save(intervals(panel, title=title, notes=unit_notes(left_out)), file)
 
 
-def _point(name: str, result: Result) -> Point:
+def _point(name: str, result: Sample) -> Point:
     low, high = result.ci95 or (None, None)
     direction = traits_of(name).direction
     return Point(row=name, value=result.score, low=low, high=high, series=result.name, direction=direction)

@@ -9,9 +9,8 @@ import numpy as np
 
 from ecsuite.eval.efficiency.kept_bounds import kept_bound
 from ecsuite.eval.figures.curves import Curve, curves
-from ecsuite.eval.records.logs import read_log
-from ecsuite.eval.records.source import Record, Source
-from ecsuite.eval.records.speakers import kind_of
+from ecsuite.eval.results.logs import read_log
+from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.tables.cells import Role, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ecsuite.eval.figures.canvas import FONT_SIZE, SOFT, label, look, new_figure, plain, save
 from ecsuite.eval.figures.curves import draw_on
-from ecsuite.eval.records.logs import first_measure
 from ecsuite.eval.reports.languages import Language, Usage
 from ecsuite.eval.reports.learning_curves import STEP, limits_of, lines_of
 from ecsuite.eval.reports.tiles import Tiles, can_draw, image, shape, text
+from ecsuite.eval.results.logs import first_measure
 from ecsuite.games.corpus_pictures import Pictures, corpus_pictures
 from ecsuite.runtime.errors import ConfigError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
-from ecsuite.eval.records.logs import SECTIONS, read_log
+from ecsuite.eval.results.logs import SECTIONS, read_log
 from ecsuite.formats.strict_json import read_json
 
 STEP = "step of training"

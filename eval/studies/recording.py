@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.tables.cells import Cell
 from ecsuite.tables.table import Column, Row, Table

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecsuite.eval.records.folders import require_no_other
-from ecsuite.eval.records.reading import STORE, SWEEP
-from ecsuite.eval.records.source import CONFIG, Source
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.results.files import require_no_other
+from ecsuite.eval.results.sources import CONFIG, STORE, SWEEP, Source
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.training_time import calls_notes, measured_seconds
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan

@@ -10,7 +10,7 @@ import numpy as np
 
 from ecsuite.eval.figures.canvas import COLOURS
 from ecsuite.eval.figures.curves import Curve
-from ecsuite.eval.records.logs import read_log
+from ecsuite.eval.results.logs import read_log
 from ecsuite.runtime.errors import ConfigError
 
 MAX_POINTS = 200

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ecsuite.eval.figures.canvas import prepare_picture, save
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.efficiency_plane import draw_plane
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.sweeps import pictures
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError

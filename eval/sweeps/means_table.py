@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ecsuite.eval.records.source import Source
-from ecsuite.eval.sweeps.means import Means
+from ecsuite.eval.results.means import Means
+from ecsuite.eval.results.sources import Source
 from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, estimate, nothing, of_some, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 

@@ -10,10 +10,10 @@ from ecsuite.eval.figures.canvas import ARROWS, ends
 from ecsuite.eval.figures.curves import LOGARITHMIC, Curve, curves
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
+from ecsuite.eval.results.means import Combination, Means, means_of
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.means import Combination, Means, means_of
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import value_text
 

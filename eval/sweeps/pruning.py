@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from ecsuite.eval.records.logs import evaluations
+from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.sweeps.jobs import VERSION, needs_of, packed
 from ecsuite.games.run_log import LOG
 from ecsuite.games.training_jobs import Game, train_in_job

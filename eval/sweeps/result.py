@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.records.kept_scores import save_scores
-from ecsuite.eval.records.reading import SWEEP, sweep_sources
-from ecsuite.eval.records.source import Source, run_frame
 from ecsuite.eval.reports.scorecard import describe
+from ecsuite.eval.results.files import save_scores
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.reading import sweep_sources
+from ecsuite.eval.results.sources import SWEEP, Source, run_frame
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, unpack
-from ecsuite.eval.sweeps.means import means_of
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically

@@ -7,7 +7,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bart import require_packages
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.records.documents import source_name
+from ecsuite.eval.results.files import source_name
 from ecsuite.eval.translation.encoding import require_short_pairs
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.records.documents import is_number
-from ecsuite.eval.records.source import Record
+from ecsuite.eval.results.files import is_number
+from ecsuite.eval.results.sources import Record
 from ecsuite.eval.verification.circumstances import Circumstances
 from ecsuite.eval.verification.rows import Row, compared, told
 from ecsuite.files.tensor_files import read_tensors

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ecsuite.eval.records.reading import CORPUS, run_source, sources_at
-from ecsuite.eval.records.source import CONFIG, METADATA, Source
+from ecsuite.eval.results.reading import run_source, sources_at
+from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, Source
 from ecsuite.runtime.errors import ConfigError
 
 

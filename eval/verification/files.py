@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.records.reading import SWEEP
+from ecsuite.eval.results.sources import SWEEP
 from ecsuite.eval.verification.rows import Row
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
 from ecsuite.files.tensor_files import read_tensors

@@ -11,11 +11,11 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.records.documents import is_number
-from ecsuite.eval.records.reading import run_source
-from ecsuite.eval.records.source import METADATA, Record, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.results.files import is_number
+from ecsuite.eval.results.reading import run_source
+from ecsuite.eval.results.sources import METADATA, Record, Source
 from ecsuite.eval.verification.claims import corpus_of, sources_of
 from ecsuite.eval.verification.scores import Scoring, metric_of
 from ecsuite.formats import read_corpus

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.records.documents import sizes_of
-from ecsuite.eval.records.messages import Messages
-from ecsuite.eval.records.reading import SEED, SWEEP, names_apart, run_source, sources_at
-from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.scorecard import describe
+from ecsuite.eval.results.files import Messages, sizes_of
+from ecsuite.eval.results.reading import SEED, names_apart, run_source, sources_at
+from ecsuite.eval.results.sources import SWEEP, Record, Source
 from ecsuite.eval.verification.agents import CHANCE, LANGUAGE, agent_rows
 from ecsuite.eval.verification.circumstances import Circumstances, circumstances
 from ecsuite.eval.verification.claims import corpus_of, folder_of

@@ -8,10 +8,10 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.downloads import read_sources as read_downloads
-from ecsuite.eval.comparison.gathering import gather
 from ecsuite.eval.concept_games.study import load_study as load_cbm_study
-from ecsuite.eval.records.logs import read_log
-from ecsuite.eval.records.reading import read_runs, read_sources
+from ecsuite.eval.results.logs import read_log
+from ecsuite.eval.results.reading import read_runs, read_sources
+from ecsuite.eval.results.samples import gather
 from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile

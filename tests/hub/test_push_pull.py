@@ -12,7 +12,7 @@ from stopped_runs import trained
 
 import ecsuite as ec
 from ecsuite.corpus import Corpus
-from ecsuite.eval.records.speakers import kind_of
+from ecsuite.eval.results.sources import kind_of
 from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.hub.contents import contents_of

@@ -13,7 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, count, estimate, interval, nothing, number, p_value, percent, text
 from ecsuite.tables.forms import Form, publish, rendered

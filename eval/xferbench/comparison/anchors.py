@@ -12,7 +12,7 @@ the protocol `published-2024` follows.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.results.samples import Sample
 from ecsuite.parts.config import packaged_yaml
 
 CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
@@ -60,11 +60,11 @@ def anchors_for(signature: str) -> Mapping[str, float]:
     return SOURCES if {"preset:full", "protocol:published-2024"} <= set(signature.split("|")) else {}
 
 
-def published_baseline(signature: str) -> Result | None:
+def published_baseline(signature: str) -> Sample | None:
     """The published scores without pretraining as a result; None for a signature that they are not comparable with."""
     if not anchors_for(signature):
         return None
-    return Result(
+    return Sample(
         name=PUBLISHED_NAME,
         by_target=(NO_PRETRAIN,),
         seeds=(0,),

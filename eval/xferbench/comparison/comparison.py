@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
-from ecsuite.eval.comparison.results import EQUAL_SIZES, UNSIGNED, Result, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.results.comparison import choose_baseline, pairs_of, require_comparable
+from ecsuite.eval.results.samples import EQUAL_SIZES, UNSIGNED, Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.statistics.differences import Difference, num_comparisons
 from ecsuite.eval.xferbench.comparison.anchors import (
@@ -27,11 +27,11 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """Result of a comparison of sources."""
+    """Sample of a comparison of sources."""
 
-    results: tuple[Result, ...]
+    results: tuple[Sample, ...]
     """The sources, best first."""
-    baseline: Result | None
+    baseline: Sample | None
     """The baseline of all differences; None if each pair of sources is compared."""
     differences: tuple[Difference, ...]
     """Differences in the order of `results`, or of their pairs."""
@@ -128,7 +128,7 @@ class Comparison:
         }
 
 
-def compare(results: Sequence[Result], baseline: str | None = None) -> Comparison:
+def compare(results: Sequence[Sample], baseline: str | None = None) -> Comparison:
     """Compare sources that were measured with the same settings.
 
     Args:

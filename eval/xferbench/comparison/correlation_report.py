@@ -6,10 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.comparison.differences import differing_parts, require_comparable
-from ecsuite.eval.comparison.gathering import gather
-from ecsuite.eval.comparison.results import UNSIGNED
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.results.comparison import differing_parts, require_comparable
+from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.xferbench.comparison.correlation import Correlation, correlate

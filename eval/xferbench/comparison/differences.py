@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ecsuite.eval.comparison.results import Result, repetition
+from ecsuite.eval.results.samples import Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
 from ecsuite.eval.statistics.differences import (
     Conclusion,
@@ -53,7 +53,7 @@ class SeedNoise:
         return max(2.0, student_quantile(0.975, self.degrees))
 
 
-def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
+def seed_noise(results: Sequence[Sample]) -> SeedNoise | None:
     """Pool the standard deviation over seeds of all sources' scores; None if no source has two seeds."""
     scores = [result.seed_scores for result in results if len(result.seeds) > 1]
     degrees = sum(len(of_source) - 1 for of_source in scores)
@@ -64,7 +64,7 @@ def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
     return SeedNoise(sd=float(np.sqrt(squares / degrees)), degrees=degrees, origin=f"pooled over {sources}")
 
 
-def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Difference:
+def difference(result: Sample, baseline: Sample, noise: SeedNoise | None) -> Difference:
     """Compare a source with a baseline.
 
     Args:

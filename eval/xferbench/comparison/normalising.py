@@ -15,7 +15,7 @@ Both depend on the set of sources, and neither includes seed noise.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ecsuite.eval.comparison.results import Result, as_matrix
+from ecsuite.eval.results.samples import Sample, as_matrix
 from ecsuite.eval.statistics.bootstrap import mean_interval
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
@@ -52,7 +52,7 @@ def normalise(values: Floats) -> Floats | None:
     return (values - values.mean(0)) / spread if (spread > 1e-12).all() else None
 
 
-def normalised_scores(results: Sequence[Result]) -> list[Normalised] | str:
+def normalised_scores(results: Sequence[Sample]) -> list[Normalised] | str:
     """The paper's procedure for all sources.
 
     Returns:

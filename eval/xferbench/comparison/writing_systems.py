@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.comparison.results import Result, as_matrix
-from ecsuite.eval.records.documents import plain
+from ecsuite.eval.results.files import plain
+from ecsuite.eval.results.samples import Sample, as_matrix
 from ecsuite.eval.xferbench.comparison.normalising import normalise
 
 TYPES_OF_SCRIPTS = {
@@ -53,17 +53,17 @@ def script_of(name: str) -> str | None:
     return SCRIPTS.get(_CODES.get(words[0], words[0])) if len(words) == 1 else None
 
 
-def by_script(results: Sequence[Result]) -> WritingMatrix | None:
+def by_script(results: Sequence[Sample]) -> WritingMatrix | None:
     """Table 7: scores by script; None if not defined, see `_matrix`."""
     return _matrix(results, str)
 
 
-def by_kind(results: Sequence[Result]) -> WritingMatrix | None:
+def by_kind(results: Sequence[Sample]) -> WritingMatrix | None:
     """Table 8: scores by type of writing system; None if not defined, see `_matrix`."""
     return _matrix(results, TYPE_OF_SCRIPT.__getitem__)
 
 
-def _matrix(results: Sequence[Result], class_of: Callable[[str], str]) -> WritingMatrix | None:
+def _matrix(results: Sequence[Sample], class_of: Callable[[str], str]) -> WritingMatrix | None:
     """Average normalised scores over classes of sources and targets; targets of unknown script are left out.
 
     Returns None for fewer than `MIN_HUMAN_SOURCES` human sources, or if all sources or all targets are of one class.

@@ -14,8 +14,8 @@ import ecsuite as ec
 from ecsuite.eval.html_report import galleries
 from ecsuite.eval.html_report.comparing import differences
 from ecsuite.eval.html_report.systems import Cell, systems
-from ecsuite.eval.records.reading import read_sources
-from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.reading import read_sources
 from ecsuite.runtime.errors import ConfigError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -2,12 +2,12 @@
 
 from figure_texts import assert_readable, texts
 
-from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.reports import comparison_chart
+from ecsuite.eval.results.samples import Sample
 
 
 def result(name, score, ci95=None):
-    return Result(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
+    return Sample(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
 
 
 def drawn(monkeypatch, scores):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre, usual_metrics
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.records.kept_scores import save_scores
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.results.files import save_scores
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.ragged import Ragged
@@ -273,7 +273,7 @@ def test_two_processes_lose_no_scores_of_each_other(tmp_path):
     program = """
 import sys
 from pathlib import Path
-from ecsuite.eval.records.kept_scores import save_scores
+from ecsuite.eval.results.files import save_scores
 own = sys.argv[1]
 Path(own).touch()
 while not (Path("a").exists() and Path("b").exists()):

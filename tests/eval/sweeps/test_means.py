@@ -7,8 +7,8 @@ import json
 import pytest
 from compared_sources import run
 
-from ecsuite.eval.records.reading import read_runs
-from ecsuite.eval.sweeps.means import best_of, means_of
+from ecsuite.eval.results.means import best_of, means_of
+from ecsuite.eval.results.reading import read_runs
 from ecsuite.eval.sweeps.means_table import means_table, noise_notes
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from figure_texts import assert_readable
 
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.means import means_of
 
 pytest.importorskip("matplotlib")
 

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 import ecsuite as ec
-from ecsuite.eval.records.reading import STORE, read_runs
+from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.results.sources import STORE
 from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.jobs import plan

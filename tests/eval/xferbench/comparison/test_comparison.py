@@ -10,7 +10,7 @@ from compared_sources import FULL, MINI, paper_results, source
 from rich.console import Console
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison.results import UNSIGNED
+from ecsuite.eval.results.samples import UNSIGNED
 from ecsuite.eval.xferbench.comparison import comparison_report
 from ecsuite.eval.xferbench.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION
 from ecsuite.eval.xferbench.comparison.comparison import compare

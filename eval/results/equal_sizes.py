@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.records.messages import Messages
+from ecsuite.eval.results.files import Messages
+from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.statistics.counting import Ints, flat, has_attributes
 from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
@@ -41,7 +41,7 @@ class EqualSizes:
     means: dict[tuple[Messages, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
     """By corpus, metric and size, the means by score."""
 
-    def of_pair(self, first: Result, second: Result, metric: str) -> tuple[Result, Result, str]:
+    def of_pair(self, first: Sample, second: Sample, metric: str) -> tuple[Sample, Sample, str]:
         """Two sources at the size of the smallest of their corpora, and how they got there.
 
         Args:
@@ -66,7 +66,7 @@ class EqualSizes:
             raise ConfigError(f"the sizes of a corpus differ by speaker ({text})")
         return int(text)
 
-    def _at(self, result: Result, metric: str, size: int) -> Result:
+    def _at(self, result: Sample, metric: str, size: int) -> Sample:
         """A source with its scores at a size."""
         if all(self._size(text) == size for text in result.sizes):
             return result
@@ -83,7 +83,7 @@ class EqualSizes:
         return replace(result, by_target=tuple(rows), ci95=interval, sizes=(str(size),) * len(rows))
 
     def _mean(
-        self, result: Result, messages: Messages | None, metric: str, size: int, value: float
+        self, result: Sample, messages: Messages | None, metric: str, size: int, value: float
     ) -> "Mean":
         """The mean of a score over draws from a corpus."""
         corpus = self._corpus(result.name, messages)

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from compared_sources import source
 
-from ecsuite.eval.comparison.gathering import gather
-from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix
-from ecsuite.eval.records.documents import plain
-from ecsuite.eval.records.messages import Messages
+from ecsuite.eval.results.files import Messages, plain
+from ecsuite.eval.results.samples import UNSIGNED, Sample, as_matrix, gather
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
@@ -40,7 +38,7 @@ def write(path: Path, data):
 
 def test_a_scorecard(tmp_path):
     [result] = gather([write(tmp_path / "any.json", scorecard({"da": 4.0, "eu": 5}, seed=3))])
-    assert result == Result(
+    assert result == Sample(
         name="words",
         by_target=({"da": 4.0, "eu": 5.0},),
         seeds=(3,),
@@ -237,7 +235,7 @@ def test_nothing_to_read(tmp_path, name, message):
 )
 def test_invariants_of_results(by_target, seeds, message):
     with pytest.raises(ConfigError) as error:
-        Result(name="a", by_target=by_target, seeds=seeds, signature="s")
+        Sample(name="a", by_target=by_target, seeds=seeds, signature="s")
     assert str(error.value) == message
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import NO_SPREAD, unpaired_difference
 from ecsuite.eval.statistics.distributions import student_tail

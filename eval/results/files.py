@@ -4,17 +4,36 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, TypeGuard
 
-from ecsuite.eval.records.messages import how_of
-from ecsuite.eval.records.source import CONFIG, METADATA, Record, Source, read_config
-from ecsuite.files.format_numbers import without_format
-from ecsuite.formats.strict_json import read_json
-from ecsuite.runtime.errors import ConfigError, shown
+import msgspec
 
-FILES = ("scores.json", "results.json")
+from ecsuite.corpus import Corpus
+from ecsuite.eval.results.sources import (
+    CONFIG,
+    CORPUS,
+    METADATA,
+    SCORES,
+    STORE,
+    SWEEP,
+    Record,
+    Source,
+    read_config,
+)
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.checksums import CHECKSUM, sealed
+from ecsuite.files.format_numbers import without_format
+from ecsuite.files.locks import Lock
+from ecsuite.formats.corpora import Reading
+from ecsuite.formats.directory import ANSWERS
+from ecsuite.formats.reading import read_as
+from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError, CorpusError, shown
+
+FILES = (SCORES, "results.json")
 """File names that are searched for in a folder and its subfolders."""
 XFERBENCH = "xferbench"
 """The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
@@ -241,3 +260,121 @@ def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:
     name = source_name(path) if isinstance(path, str) and path else name_of_file(file)
     where = corpus.get("where")
     return ", ".join([name, *map(str, where)]) if isinstance(where, list) else name
+
+
+HOW = ("reading", "where")
+"""Keys of the metadata of a corpus, and of its JSON, that say how its file was read, and which messages it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Where messages are, and which they are."""
+
+    path: Path
+    """Their file or folder."""
+    how: str = ""
+    """How it was read, as JSON text with the keys of `HOW`; empty: without options, all messages."""
+
+    def read(self, otherwise: Reading | None = None) -> Corpus:
+        """Read them as they were read when they were scored.
+
+        Args:
+            otherwise: How the file is read if the scores do not say it.
+
+        Raises:
+            ConfigError: If the file needs more memory than is allowed.
+            CorpusError: If it can't be read so.
+        """
+        known = _known(self.how)
+        corpus = read_as(self.path, known.reading or otherwise or Reading())
+        for each in known.where:
+            column, _, value = each.partition("=")
+            corpus = corpus.where(column, value)
+        return corpus
+
+
+class _How(msgspec.Struct):
+    reading: Reading | None = None
+    where: list[str] = []
+
+
+def _known(how: str) -> _How:
+    try:
+        return msgspec.convert(json.loads(how or "{}"), _How)
+    except msgspec.ValidationError as error:
+        raise CorpusError(f"scores with how their corpus was read: {error}") from None
+
+
+def how_of(corpus: Mapping[str, Any]) -> str:
+    """How the file of a corpus was read, of its JSON in a file of scores."""
+    known = {key: corpus[key] for key in HOW if corpus.get(key)}
+    return json.dumps(known, sort_keys=True) if known else ""
+
+
+FOLDER_FILES = {
+    "a sweep": (SWEEP, STORE),
+    "a run or a corpus": (CONFIG, CORPUS),
+    "a study with people": (ANSWERS,),
+}
+"""What folders are of, by the files that these have."""
+
+
+def kind_of_folder(folder: Path) -> str | None:
+    """What a folder is of, of `FOLDER_FILES`; None if of nothing of these."""
+    return next(
+        (kind for kind, names in FOLDER_FILES.items() if any((folder / name).exists() for name in names)),
+        None,
+    )
+
+
+def require_no_other(folder: Path, kind: str, option: str = "--out") -> None:
+    """Raise `ConfigError` if a folder in which something of a kind is to be written is of another one.
+
+    Args:
+        folder: The folder, which may not be there yet.
+        kind: Of `FOLDER_FILES`, or of none of these: kept results, data.
+        option: What names the folder.
+    """
+    known = kind_of_folder(folder)
+    if known not in (None, kind):
+        raise ConfigError(f"{folder} is the folder of {known}: choose another folder with {option}")
+
+
+def read_scores(file: Path) -> dict[str, Any]:
+    """The content of the scores file of a run folder; empty if there is none, or it is not a JSON object.
+
+    Raises:
+        ConfigError: If it is not JSON.
+        DamagedError: If it was changed.
+        FormatError: If a newer version of ecsuite wrote it.
+    """
+    if not file.exists():
+        return {}
+    before = read_json(file)
+    if not isinstance(before, dict):
+        return {}
+    return without_format("scores", {key: before[key] for key in before if key != CHECKSUM}, file)
+
+
+def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = lambda _: None) -> None:
+    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
+
+    The file is locked meanwhile, so that of two processes neither loses the other's scores.
+    """
+    lock = Lock(file.with_name(f".{file.name}.lock"), note)
+    lock.acquire(waits=True)
+    try:
+        remove_abandoned(file.parent, file.name)
+        before = read_scores(file)
+        try:
+            is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
+            older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
+        except (KeyError, TypeError):
+            older = {}  # no file, or not a scores file
+        newer = {(score["name"], score["signature"]): score for score in data["scores"]}
+        kept = sealed({**data, "scores": list((older | newer).values())})
+        write_atomically(
+            file, (json.dumps(kept, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+        )
+    finally:
+        lock.release()

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ecsuite.eval.comparison.over_seeds import is_one_game, over_seeds
-from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.samples import is_one_game, over_seeds
 
 
 def run(folder, seed, value, half_width=None, name="topsim", **more):

@@ -5,7 +5,7 @@ import pytest
 from compared_sources import source
 from scipy import stats
 
-from ecsuite.eval.comparison.power import num_seeds, power_of, seeds_needed, smallest_effect
+from ecsuite.eval.results.power import num_seeds, power_of, seeds_needed, smallest_effect
 from ecsuite.runtime.errors import ConfigError
 
 

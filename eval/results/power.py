@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.special import chdtri, nctdtr
 
-from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, Interval
 from ecsuite.eval.statistics.distributions import noncentrality, student_quantile
 from ecsuite.runtime.errors import ConfigError
@@ -96,7 +96,7 @@ class Power:
         return lines
 
 
-def seeds_needed(results: Sequence[Result], metric: str, effect: float | None, power: float) -> Power:
+def seeds_needed(results: Sequence[Sample], metric: str, effect: float | None, power: float) -> Power:
     """How many seeds find a difference of two sources, by the two-sample t test with equal variances.
 
     The power is that of the noncentral t distribution (Cohen 1988, "Statistical Power Analysis for the Behavioral

@@ -18,7 +18,17 @@ Status = Literal["done", "failed", "capped", "diverged"]
 """How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
 finite."""
 CONFIG = "config.yaml"
+"""File of a run folder: all settings."""
 METADATA = "metadata.json"
+"""File of a run folder or a corpus: provenance, versions, checksums."""
+CORPUS = "corpus.jsonl"
+"""File of a run folder or a corpus: the messages."""
+SCORES = "scores.json"
+"""File of a run folder or a corpus: its scores."""
+SWEEP = "sweep.json"
+"""File of the folder of a sweep: its runs."""
+STORE = "jobs"
+"""Folder, in that of a sweep, with the stored results of its jobs."""
 PROVENANCE = ("about", "data", "code", "format")
 """Keys of a config that are no settings."""
 MOST_SETTINGS = 4
@@ -281,3 +291,24 @@ def run_frame(sources: Sequence[Source]) -> Any:
             for source in sources
         ]
     )
+
+
+GRAMMAR = "a grammar"
+"""The `speaker` of a first language, which nobody learned; corpora of grammars alone have none."""
+PEOPLE = ("a participant", "participants")
+"""The `speaker` where people took part: one, or several."""
+PROGRAMS = ("a simulated participant", "simulated participants")
+"""The same where programs did."""
+
+
+def speaker_of(metadata: Mapping[str, Any]) -> str:
+    """Who speaks; empty where it is a grammar, or nobody knows."""
+    speaker = metadata.get("speaker")
+    return speaker if isinstance(speaker, str) and speaker != GRAMMAR else ""
+
+
+def kind_of(metadata: Mapping[str, Any]) -> Literal["people", "grammar", "corpus"]:
+    """What a corpus is of; what learners of a grammar say is not of the grammar."""
+    if (speaker := speaker_of(metadata)) in PEOPLE:
+        return "people"
+    return "grammar" if "grammar" in metadata and not speaker else "corpus"

@@ -9,11 +9,11 @@ from compared_sources import run as made_run
 
 from ecsuite.api import results
 from ecsuite.eval.collections.score_table import read_table
-from ecsuite.eval.records.documents import sources_of
-from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
-from ecsuite.eval.records.source import Record, Source, unit_text
 from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
-from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.results.files import sources_of
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
+from ecsuite.eval.results.sources import Record, Source, unit_text
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.pictures import groups_of
 from ecsuite.files.checksums import CHECKSUM, sealed

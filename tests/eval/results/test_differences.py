@@ -8,14 +8,14 @@ import pytest
 from compared_sources import LEVELS, TARGETS, source
 from scipy import stats
 
-from ecsuite.eval.comparison.differences import (
+from ecsuite.eval.results.comparison import (
     choose_baseline,
     compare,
     differing_parts,
     pairs_of,
     require_comparable,
 )
-from ecsuite.eval.comparison.results import UNSIGNED
+from ecsuite.eval.results.samples import UNSIGNED
 from ecsuite.runtime.errors import ConfigError
 
 FIRST, SECOND = [0.5, 0.7, 0.6], [0.2, 0.5, 0.3]

@@ -2,22 +2,167 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, Result
-from ecsuite.eval.metrics.preset_limits import passes_of
-from ecsuite.eval.records.documents import FILES, XFERBENCH, name_by_folders, name_of_file
-from ecsuite.eval.records.messages import Messages
-from ecsuite.eval.records.reading import read_sources
-from ecsuite.eval.records.source import MOST_SETTINGS, Record, Source
+import numpy as np
+
+from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
+from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
+from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
+from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.differences import ALPHA, Interval
+from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.tables.cells import value_text
 
+UNSIGNED = "unsigned (another program)"
+"""Signature of results without one: their settings are unknown."""
+OF_A_SOURCE = ("seed", "seeds", "passes", "n", "pairs", "objects")
+"""Parts of a signature in which sources of one table may differ. Passes that differ allow no conclusion on a pair; of
+numbers of messages that do, the larger corpus is drawn from (`equal_sizes`); how many pairs or objects are drawn of a
+large corpus changes how sure the score is, not what it estimates."""
+EQUAL_SIZES = (
+    "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
+)
+"""What is to be done about unequal passes."""
+BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
+"""Names of the baseline without a corpus: a model without pretraining."""
 
-def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Result]:
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """Scores of one source for one or several seeds.
+
+    Raises:
+        ConfigError: If there is no seed or no target, targets differ between seeds, or a number is not finite.
+    """
+
+    name: str
+    """The source's name in tables."""
+    by_target: tuple[Mapping[str, float], ...]
+    """For each seed: the values by target. XferBench: cross-entropies in nats per token by target language; any other
+    metric has itself as the only target."""
+    seeds: tuple[int, ...]
+    """Seeds, in the order of `by_target`: those of XferBench, or of the training of a game."""
+    signature: str
+    """Signature of the score without the parts of `OF_A_SOURCE`: results with equal signatures are comparable."""
+    source: str = ""
+    """Path of the scored corpus, otherwise the name in the file, otherwise the file."""
+    fingerprint: str = ""
+    """Identity of the source, if known: the hash of the corpus, or the settings of the game without the seed."""
+    ci95: Interval | None = None
+    """The interval of the score, if there is one seed and the metric has an interval."""
+    sizes: tuple[str | None, ...] = ()
+    """For each seed: the number of messages that is in the signature; None where it does not depend on it."""
+    corpora: tuple[Messages | None, ...] = ()
+    """For each seed: its messages, if it is known where they are."""
+    passes: float | None = None
+    """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
+    is_run: bool = False
+    """Whether it is of runs of a game, or parts of them: these can be trained with other seeds."""
+
+    def __post_init__(self) -> None:
+        """Check the invariants."""
+        if not self.by_target or len(self.by_target) != len(self.seeds) or not self.targets:
+            raise ConfigError(
+                f"{self.name}: expected at least one seed and one target, with a score for each"
+            )
+        for seed, values in zip(self.seeds, self.by_target, strict=True):
+            require_same_targets(self.targets, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
+            for target, value in values.items():
+                if not math.isfinite(value):
+                    raise ConfigError(f"{self.name}: {value} is not a score ({target}, seed {seed})")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The target languages."""
+        return tuple(self.by_target[0]) if self.by_target else ()
+
+    def values(self, targets: Sequence[str] | None = None) -> Floats:
+        """The values in the order of `targets`, shape (num_seeds, num_targets)."""
+        return np.array([[row[target] for target in targets or self.targets] for row in self.by_target])
+
+    @property
+    def seed_scores(self) -> Floats:
+        """The score of each seed: means over the targets."""
+        scores: Floats = self.values().mean(1)
+        return scores
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the score over the seeds; None for one seed."""
+        return float(self.seed_scores.std(ddof=1)) if len(self.seeds) > 1 else None
+
+    @property
+    def score(self) -> float:
+        """The score: the mean over targets and seeds."""
+        return float(self.values().mean())
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the name is that of the model without pretraining."""
+        return plain(self.name) in BASELINE_NAMES
+
+    def to_json(self) -> dict[str, Any]:
+        """What every comparison shows of a source, JSON-ready."""
+        return {
+            "name": self.name,
+            "score": self.score,
+            "seeds": list(self.seeds),
+            "seed_scores": self.seed_scores.tolist(),
+            "sizes": list(self.sizes),
+            "source": self.source,
+        }
+
+
+def has_runs(results: Iterable[Sample]) -> bool:
+    """Whether some of the sources can be trained with other seeds; of people and of most files nothing says so."""
+    return any(result.is_run for result in results)
+
+
+def noise_between(results: Iterable[Sample]) -> str:
+    """The line about what the intervals of single corpora leave out."""
+    if has_runs(results):
+        return "Noise between seeds is not in these intervals: train each source with several seeds."
+    return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
+
+
+def repetition(results: Sequence[Sample]) -> str | None:
+    """Why no conclusion is drawn on some of these sources: models read one corpus more often than another.
+
+    None if they are read alike, see `are_read_alike`.
+    """
+    known = [result for result in results if result.passes is not None]
+    if all(are_read_alike(one.passes, other.passes) for one, other in combinations(known, 2)):
+        return None
+    return "passes per epoch differ: " + ", ".join(f"{each.name} {each.passes:.3g}" for each in known)
+
+
+def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str, other: str) -> None:
+    """Raise an error if the target languages differ.
+
+    Raises:
+        ConfigError: If a target is missing or additional.
+    """
+    expected, found = set(expected), set(found)
+    for lacking, one, another in ((expected - found, who, other), (found - expected, other, who)):
+        if lacking:
+            raise ConfigError(f"{one}: no score for {', '.join(sorted(lacking))}, which {another} has")
+
+
+def as_matrix(results: Sequence[Sample], targets: Sequence[str]) -> Floats:
+    """Values h[s, t], means over seeds, shape (num_sources, num_targets)."""
+    return np.array([result.values(targets).mean(0) for result in results])
+
+
+def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Sample]:
     """Read several files and folders; see `results_of`.
 
     Args:
@@ -31,7 +176,7 @@ def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Result]
     return results_of(read_sources(paths), metric)
 
 
-def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Result]:
+def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
     """The results of sources; those of one source with different seeds are merged.
 
     Sources with equal names get names with as many parent folders as needed to be unique. A source may have a score
@@ -45,7 +190,7 @@ def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     Raises:
         ConfigError: If a source has no such score, or one seed of a source has two different scores.
     """
-    merged: dict[tuple[object, ...], list[tuple[Result, Path]]] = {}
+    merged: dict[tuple[object, ...], list[tuple[Sample, Path]]] = {}
     sources = list(sources)
     # A run that failed has no scores: others of its game have theirs, with fewer seeds.
     scored = [each for each in sources if each.failure is None or each.records_of(metric)]
@@ -69,7 +214,7 @@ def _own_name(source: Source) -> str:
     return source.file.resolve().parent.name if source.file.name in FILES else source.file.stem
 
 
-def _results(source: Source, metric: str) -> list[Result]:
+def _results(source: Source, metric: str) -> list[Sample]:
     """The results of one source, of each signature one."""
     records = source.records_of(metric)
     file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
@@ -93,7 +238,7 @@ def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
     return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {others}" if others else ""))
 
 
-def _result(source: Source, record: Record, file: Path) -> Result:
+def _result(source: Source, record: Record, file: Path) -> Sample:
     """A score: of XferBench, cross-entropies by target language for one or several seeds; else a number."""
     metric = record.score
     if record.value is None and record.reason:
@@ -114,7 +259,7 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         else:
             seed = source.seed if source.seed is not None else 0
         rows, interval = {seed: {metric: float(record.value)}}, record.ci95
-    return Result(
+    return Sample(
         name=name,
         by_target=tuple(rows.values()),
         seeds=tuple(rows),
@@ -183,10 +328,10 @@ def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
     return {target: float(value) for target, value in by_target.items()}
 
 
-def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
+def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
     """Merge the results of one source; a file that was read twice counts once."""
     first = measured[0][0]
-    places: dict[int, tuple[Result, int, Path]] = {}
+    places: dict[int, tuple[Sample, int, Path]] = {}
     for result, file in measured:
         for place, values in enumerate(result.by_target):
             others = (other.by_target[at] for other, at, _ in places.values())
@@ -210,7 +355,7 @@ def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
     )
 
 
-def _of_common_signature(results: Sequence[Result]) -> list[Result]:
+def _of_common_signature(results: Sequence[Sample]) -> list[Sample]:
     """The results of the only signature that every source has; all results if there is none or more than one."""
     by_source: dict[tuple[str, str], set[str]] = {}
     for result in results:
@@ -219,7 +364,7 @@ def _of_common_signature(results: Sequence[Result]) -> list[Result]:
     return [result for result in results if len(common) != 1 or result.signature in common]
 
 
-def _with_different_names(results: Sequence[Result], settings: Mapping[str, str]) -> list[Result]:
+def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]) -> list[Sample]:
     """Make equal names unique: of a mean over seeds by its settings, which none of its folders has; else by folders.
 
     Args:
@@ -247,3 +392,80 @@ def _with_different_names(results: Sequence[Result], settings: Mapping[str, str]
             )
         named[index] = replace(result, name=name)
     return named
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedMean:
+    """A score over the seeds of one game."""
+
+    name: str
+    """Name of the score."""
+    seeds: tuple[int, ...]
+    """The seeds whose corpora have it."""
+    values: tuple[float, ...]
+    """The score of each."""
+    mean: float
+    """Their mean."""
+    ci95: Interval | None
+    """Student's 95 % interval of the mean over seeds; None of one seed."""
+    sd: float | None
+    """Standard deviation over seeds."""
+    within_sd: float | None
+    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
+    intervals; None where scores have none."""
+    between_sd: float | None
+    """The part of it between trainings, at least 0."""
+    sizes: tuple[str | None, ...]
+    """Numbers of messages, of a score that depends on them."""
+
+
+def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
+    """Each score over the seeds, in the order of tables; undefined scores are left out.
+
+    Args:
+        sources: Scored runs of one game.
+    """
+    names = dict.fromkeys(
+        record.score
+        for source in sources
+        for record in source.records
+        if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
+    )
+    return [mean for name in sorted(names, key=place_of) for mean in _means(sources, name)]
+
+
+def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
+    """The means of a score, of each signature one."""
+    defined = [
+        source for source in sources if any(record.value is not None for record in source.records_of(name))
+    ]
+    for result in results_of(defined, name):
+        values = result.seed_scores
+        mean, half_width = mean_and_half_width(values.tolist())
+        sd = None if half_width is None else float(np.std(values, ddof=1))
+        errors = [
+            (record.ci95[1] - record.ci95[0]) / 2 / normal_quantile(1 - ALPHA / 2)
+            for source in defined
+            for record in source.records_of(name)
+            if record.ci95 is not None
+        ]
+        within = math.sqrt(float(np.mean(np.square(errors)))) if len(errors) == len(values) else None
+        is_split = sd is not None and within is not None
+        yield SeedMean(
+            name=name,
+            seeds=result.seeds,
+            values=tuple(values.tolist()),
+            mean=mean,
+            ci95=None if half_width is None else (mean - half_width, mean + half_width),
+            sd=sd,
+            within_sd=within,
+            between_sd=math.sqrt(max(0.0, sd**2 - within**2)) if is_split else None,  # type: ignore[operator]
+            sizes=result.sizes,
+        )
+
+
+def is_one_game(sources: Sequence[Source]) -> bool:
+    """Whether all are runs of one game that differ only in their seeds."""
+    return (
+        len(sources) > 1 and all(source.group for source in sources) and len({s.group for s in sources}) == 1
+    )

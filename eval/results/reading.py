@@ -10,27 +10,31 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.eval.records.documents import (
+from ecsuite.eval.results.files import (
     FILES,
     measure_records,
     name_by_folders,
+    read_scores,
     records_of,
     run_seed_and_group,
     sources_of,
 )
-from ecsuite.eval.records.kept_scores import read_scores
-from ecsuite.eval.records.source import CAPPED, CONFIG, METADATA, UNENDED, Record, Source, Status
+from ecsuite.eval.results.sources import (
+    CAPPED,
+    CONFIG,
+    CORPUS,
+    METADATA,
+    SWEEP,
+    UNENDED,
+    Record,
+    Source,
+    Status,
+)
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.directory import require_no_answers
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
 
-SWEEP = "sweep.json"
-"""The file of a sweep's folder with its runs."""
-STORE = "jobs"
-"""The folder, in that of a sweep, with the kept results of its jobs."""
-CORPUS = "corpus.jsonl"
-"""The file of a folder with its messages."""
 SEED = "training.seed"
 """The setting that does not tell settings apart: rows are means over it."""
 CHECKSUMS = ("data.", "code.")

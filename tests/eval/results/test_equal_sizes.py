@@ -9,9 +9,9 @@ import pytest
 from compared_sources import source
 
 import ecsuite as ec
-from ecsuite.eval.comparison.all_scores import compare_scores
-from ecsuite.eval.comparison.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
-from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.results.comparison import compare_scores
+from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
+from ecsuite.eval.results.reading import read_sources
 from ecsuite.runtime.errors import ConfigError
 
 SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
-from ecsuite.eval.comparison.differences import compare
-from ecsuite.eval.comparison.gathering import results_of
-from ecsuite.eval.records.documents import sources_of
-from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.reports.compared_scores import report
 from ecsuite.eval.reports.difference_tables import report as report_one
+from ecsuite.eval.results.comparison import common_scores, compare, compare_scores
+from ecsuite.eval.results.files import sources_of
+from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.samples import results_of
 from ecsuite.formats import write_corpus
 from ecsuite.runtime.errors import ConfigError
 

@@ -1,0 +1,1 @@
+"""Scores of runs and corpora: stored, read, compared, verified."""
