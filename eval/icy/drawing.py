@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.eval.figures.bars import Bar, bars
-from ecsuite.eval.figures.canvas import ends, save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.resolved import Study
 from ecsuite.eval.icy.rows import Cell, Row
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
+from ecsuite.eval.views.figures.bars import Bar, bars
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.runtime.errors import ConfigError
 
 PANELS = {
@@ -47,7 +47,7 @@ def draw_rows(study: Study, rows: Sequence[Row], file: Path) -> None:
     sizes = f"{study.geometry.num_attributes} attributes of {study.geometry.num_values} values"
     figure = bars(
         drawn,
-        of_beside="the paper's",
+        reference_name="the paper's",
         lines={} if is_budget else {"CONCAT": 1},
         limits=(0, 1.05) if is_budget else (0, None),
         title=f"ICY, {name}: {what}",
@@ -65,7 +65,7 @@ def _bar(row: Row, cell: Cell, series: str, cap: float) -> Bar:
     mean, half_width = published if isinstance(published, tuple) else (published, None)
     is_beyond = half_width is not None and mean >= PUBLISHED_CAP
     low, high = ends(cell.mean, cell.half_width)
-    beside_low, beside_high = ends(mean, None if is_beyond else half_width)
+    reference_low, reference_high = ends(mean, None if is_beyond else half_width)
     return Bar(
         group=cell.name.upper(),
         series=series,
@@ -73,10 +73,10 @@ def _bar(row: Row, cell: Cell, series: str, cap: float) -> Bar:
         low=low,
         high=high,
         text=text,
-        beside=mean,
-        beside_low=beside_low,
-        beside_high=beside_high,
-        is_beyond=is_beyond,
+        reference=mean,
+        reference_low=reference_low,
+        reference_high=reference_high,
+        is_lower_bound=is_beyond,
     )
 
 

@@ -5,14 +5,13 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
 from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.results.samples import SeedMean, over_seeds
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
 from ecsuite.tables.cells import COUNTED, estimate, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -75,7 +74,7 @@ def draw_means(means: Sequence[SeedMean], title: str, file: Path) -> None:
         low, high = mean.ci95 or (None, None)
         direction = traits_of(mean.name).direction
         points.append(Point(row=mean.name, value=mean.mean, low=low, high=high, direction=direction))
-    usual = [point for point in points if has_usual_unit(point)]
+    usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
     panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
     save(intervals(panel, title=title, notes=unit_notes(left_out) if usual else []), file)

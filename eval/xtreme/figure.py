@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tables import by_family, language_cells
 from ecsuite.eval.xtreme.scoring.tasks import TASKS, metric_titles

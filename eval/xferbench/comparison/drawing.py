@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.comparison.anchors import anchors_for
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
 from ecsuite.eval.xferbench.comparison.differences import in_words
@@ -27,7 +27,7 @@ def draw_comparison(comparison: Comparison, *paths: Path) -> None:
     panels = [Panel(points=scores, axis="XferBench, nats per token (lower is better)")]
     if comparison.baseline is not None and comparison.differences:
         axis = f"difference to {comparison.baseline.name}"
-        panels.append(Panel(points=list(_differences(comparison)), axis=axis, of_single="one language"))
+        panels.append(Panel(points=list(_differences(comparison)), axis=axis, single_name="one language"))
     has_intervals = any(point.low is not None for point in scores)
     note = "lines in the first panel: 95 % CI of the paper's program" if has_intervals else ""
     save(intervals(*panels, title=_title(comparison), notes=[note]), *paths)

@@ -1,0 +1,1 @@
+"""Scores and corpora as text, figures and pages."""
