@@ -19,7 +19,7 @@ from ecsuite.runtime.errors import ConfigError, look_up, shown
 from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
-    from ecsuite.eval.methods.methods import Methods
+    from ecsuite.eval.views.methods.methods import Methods
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -515,7 +515,7 @@ def methods(
     Raises:
         ConfigError: If there is nothing at a path, or they have no such score.
     """
-    from ecsuite.eval.methods.methods import methods as methods_of
+    from ecsuite.eval.views.methods.methods import methods as methods_of
 
     _require_flags(hardware=hardware)
     return methods_of(

@@ -103,7 +103,6 @@ FLOORS = [
     "agents formats eval.statistics jobs language_models",
     "spaces grammars games.worlds games",
     "eval.learning eval.efficiency",
-    "eval.views.figures",
     "eval.metrics",
     "eval.results",
     "eval.reports.samples eval.reports.languages",
@@ -113,7 +112,7 @@ FLOORS = [
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views eval.methods people",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views people",
     "eval.claims",
     "hub testing",
     "commands",

@@ -9,7 +9,7 @@ from shutil import which
 import pytest
 
 import ecsuite as ec
-from ecsuite.eval.methods.training import agents_paragraph
+from ecsuite.eval.views.methods.methods import agents_paragraph
 from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
