@@ -40,12 +40,12 @@ TEMPLATE = "methods.txt"
 ENDS = {
     "epochs": "after all epochs",
     "accuracy": "when the accuracy was reached",
-    "patience": "when there was no better value any more",
-    "minutes": "by the clock",
+    "patience": "when the best value had not improved for long",
+    "minutes": "at the time limit",
     "limit": "at a limit of calls or tokens",
-    "interrupt": "by a person",
-    "preempted": "by a signal",
-    "pruned": "by the search, which pruned them",
+    "interrupt": "when the user interrupted it",
+    "preempted": "at a signal of the system",
+    "pruned": "when the search pruned it",
 }
 """Reasons why a training ended, in words."""
 STATUSES = {"failed": "failed", "diverged": "diverged", "capped": "was stopped early"}
@@ -419,7 +419,10 @@ def _seeds_text(seeds: Sequence[int]) -> str:
 
 
 def _seed_facts(seeds: Sequence[int]) -> dict[str, Any]:
-    return {"seeds": _seeds_text(seeds) if seeds else None, "set": "sets" if len(seeds) == 1 else "set"}
+    return {
+        "seeds": _seeds_text(seeds) if seeds else None,
+        "determine": "determines" if len(seeds) == 1 else "determine",
+    }
 
 
 # Corpora, scores and versions

@@ -72,7 +72,7 @@ def config_facts(
     meetings = [tree["meets"] for tree in society if isinstance(tree.get("meets"), Mapping)]
     has_agents = any(values_of(society, "agents"))
     numbers = listed(f"{value_text(values_of(society, role))} {role}" for role in ("senders", "receivers"))
-    answers = "the best of some answers that read no message (by place, frequency and likeness)"
+    answers = "the best of several strategies that read no message (by position, frequency and similarity)"
     facts = {
         "is_played": is_played,
         "is_trained": not is_played,
