@@ -201,7 +201,7 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed.add(ROOT / "eval" / "claims" / "verdicts.json")
+    needed |= {ROOT / "eval" / "claims" / "verdicts.json", ROOT / "eval" / "views" / "methods" / "methods.txt"}
     needed |= {
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }
