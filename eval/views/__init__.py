@@ -1,1 +1,1 @@
-"""Scores and corpora as text, figures and pages."""
+"""Tables, pages and figures of results."""

@@ -1,4 +1,4 @@
-"""Values with their intervals as dots and whiskers, in rows and panels: scorecards and comparisons of scores."""
+"""Values with their intervals as dots and whiskers, in rows and panels; scores of a corpus."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import QUESTIONS
-from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.views.figures.canvas import (
     ARROWS,
     COLOURS,
@@ -242,28 +240,3 @@ def _score_points(score: Score, conclusion: Conclusion) -> Iterator[Point]:
         yield Point(
             row=score.name, group=group, value=chance.level, low=chance.low, high=chance.high, series=series
         )
-
-
-def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
-    """Draw the scores of several sources.
-
-    Args:
-        scores: Values of the sources by score; if there are several scores, those in other units are left out.
-        file: Output file, .svg or .png.
-
-    Raises:
-        ConfigError: If matplotlib is missing, or the file has another suffix.
-    """
-    rows = {name: [_sample_point(name, sample) for sample in samples] for name, samples in scores.items()}
-    left_out = [name for name, points in rows.items() if len(rows) > 1 and not all(map(is_share, points))]
-    points = [point for name, points in rows.items() if name not in left_out for point in points]
-    sources = list(dict.fromkeys(point.series for point in points))
-    title = " and ".join(sources) if len(sources) < 3 else f"{len(sources)} sources compared"
-    panel = Panel(points=points, axis="score, with its 95 % interval")
-    save(intervals(panel, title=title, notes=unit_notes(left_out)), file)
-
-
-def _sample_point(name: str, sample: Sample) -> Point:
-    low, high = sample.ci95 or (None, None)
-    direction = traits_of(name).direction
-    return Point(row=name, value=sample.score, low=low, high=high, series=sample.name, direction=direction)

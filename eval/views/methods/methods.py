@@ -204,6 +204,7 @@ def names_at(place: Path) -> Iterator[str]:
 def _template() -> dict[str, list[tuple[str, list[str]]]]:
     """Sections of the template by name: consecutive sentences with the same condition, empty for none."""
     sections: dict[str, list[tuple[str, list[str]]]] = {}
+    groups: list[tuple[str, list[str]]] = []
     for line in resources.files(__package__).joinpath(TEMPLATE).read_text("utf-8").splitlines():
         if line.startswith("["):
             sections[line[1:-1]] = groups = []
