@@ -111,7 +111,7 @@ FLOORS = [
     "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views people",
     "eval.claims",
     "hub testing",
@@ -201,7 +201,10 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed |= {ROOT / "eval" / "claims" / "verdicts.json", ROOT / "eval" / "views" / "methods" / "methods.txt"}
+    needed |= {
+        ROOT / "eval" / "claims" / "verdicts.json",
+        ROOT / "eval" / "views" / "methods" / "methods.txt",
+    }
     needed |= {
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
-from ecsuite.eval.xferbench.comparison.correlation import correlate
+from ecsuite.eval.xferbench.comparison import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.eval.xferbench.correlation import correlate
 from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)

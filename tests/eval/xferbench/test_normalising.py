@@ -6,7 +6,7 @@ from compared_sources import source
 from scipy import stats
 
 from ecsuite.eval.statistics import bootstrap
-from ecsuite.eval.xferbench.comparison.normalising import normalise, normalised_scores
+from ecsuite.eval.xferbench.normalising import normalise, normalised_scores
 
 
 def sources(values):

@@ -8,13 +8,7 @@ from compared_sources import LEVELS, TARGETS, source
 from scipy import stats
 
 from ecsuite.eval.statistics import bootstrap
-from ecsuite.eval.xferbench.comparison.differences import (
-    SeedNoise,
-    difference,
-    judge,
-    seed_noise,
-    with_reasons,
-)
+from ecsuite.eval.xferbench.comparison import SeedNoise, difference, judge, seed_noise, with_reasons
 
 GAPS = np.array([-0.05, -0.03, -0.04, -0.06, -0.02, -0.05, -0.04, -0.03])
 NOTHING = source("nothing", LEVELS)

@@ -5,28 +5,32 @@ import pytest
 from compared_sources import FULL, paper_results
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.xferbench.comparison.anchors import (
+from ecsuite.eval.xferbench.comparison import (
     CONTENT,
     NO_PRETRAIN,
     PAPER_CHRF,
     PAPER_CROSS_ENTROPIES,
     PAPER_SCORES,
     PUBLISHED_NAME,
-    SOURCES,
+    PUBLISHED_SCORES,
     anchors_for,
     published_baseline,
 )
 
 
 def test_no_pretraining_is_the_mean_of_its_languages():
-    assert round(float(np.mean(list(NO_PRETRAIN.values()))), 3) == SOURCES["no pretrain"] == 6.072
+    assert round(float(np.mean(list(NO_PRETRAIN.values()))), 3) == PUBLISHED_SCORES["no pretrain"] == 6.072
     assert tuple(NO_PRETRAIN) == XFERBENCH_TARGETS
 
 
 def test_human_languages_are_best_and_random_is_worst():
-    assert list(SOURCES.values()) == sorted(SOURCES.values())
-    assert list(SOURCES)[-1] == "random"
-    assert max(list(SOURCES.values())[:7]) == SOURCES["Hindi"] < SOURCES["paren, real"]
+    assert list(PUBLISHED_SCORES.values()) == sorted(PUBLISHED_SCORES.values())
+    assert list(PUBLISHED_SCORES)[-1] == "random"
+    assert (
+        max(list(PUBLISHED_SCORES.values())[:7])
+        == PUBLISHED_SCORES["Hindi"]
+        < PUBLISHED_SCORES["paren, real"]
+    )
 
 
 def test_ranges_and_searched_games_lie_between_the_extremes():
@@ -34,7 +38,7 @@ def test_ranges_and_searched_games_lie_between_the_extremes():
     assert all(low <= high for low, high in zip(lows, highs, strict=True))
     assert (min(lows), max(highs)) == (5.971, 6.279)
     searched = CONTENT["wikipedia"]["searched"].values()
-    assert all(SOURCES["Chinese"] < score < SOURCES["no pretrain"] for score in searched)
+    assert all(PUBLISHED_SCORES["Chinese"] < score < PUBLISHED_SCORES["no pretrain"] for score in searched)
 
 
 def test_the_papers_scores_are_the_means_of_its_cross_entropies():
@@ -53,8 +57,8 @@ def test_tables_have_the_same_17_sources():
 
 
 def test_oscar_and_wikipedia_are_levels_apart():
-    assert SOURCES["no pretrain"] - PAPER_SCORES["No pretrain"] > 0.6
-    assert SOURCES["Chinese"] > max(PAPER_SCORES.values())
+    assert PUBLISHED_SCORES["no pretrain"] - PAPER_SCORES["No pretrain"] > 0.6
+    assert PUBLISHED_SCORES["Chinese"] > max(PAPER_SCORES.values())
 
 
 @pytest.mark.parametrize("other", ["preset:mini", "protocol:strict", "protocol:published-2024-2"])
@@ -65,7 +69,7 @@ def test_other_signatures_have_no_anchors(other):
 
 
 def test_the_published_protocol_has_them():
-    assert anchors_for(f"{FULL}|seed:0") is SOURCES
+    assert anchors_for(f"{FULL}|seed:0") is PUBLISHED_SCORES
     baseline = published_baseline(FULL)
     assert (baseline.name, baseline.signature) == (PUBLISHED_NAME, FULL)
     assert baseline.score == pytest.approx(6.072, abs=0.0005)

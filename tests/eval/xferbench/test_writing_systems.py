@@ -5,8 +5,8 @@ import pytest
 from compared_sources import paper_results, source
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.xferbench.comparison.anchors import CONTENT
-from ecsuite.eval.xferbench.comparison.writing_systems import SCRIPTS, by_kind, by_script, script_of
+from ecsuite.eval.xferbench.comparison import CONTENT
+from ecsuite.eval.xferbench.normalising import SCRIPTS, by_script, by_type, script_of
 
 
 def of(name, *values):
@@ -26,7 +26,7 @@ def test_all_targets_and_the_papers_sources_are_known():
     assert sum(script_of(result.name) is not None for result in paper_results()) == 7
 
 
-@pytest.mark.parametrize(("matrix", "table"), [(by_script, "table7"), (by_kind, "table8")])
+@pytest.mark.parametrize(("matrix", "table"), [(by_script, "table7"), (by_type, "table8")])
 def test_the_papers_tables_come_out_of_its_cross_entropies(matrix, table):
     # those are printed with two decimals, a tenth of the standard deviation over sources
     found = matrix(paper_results())
@@ -60,7 +60,7 @@ def test_sources_that_are_no_human_language_do_not_count():
 def test_where_a_matrix_says_nothing():
     fr, ru, es = of("fr", 1.0, 1.0), of("ru", 2.0, 3.0), of("es", 3.0, 2.0)
     assert by_script([fr, ru]) is None
-    assert by_kind([fr, ru, es]) is None  # all are alphabets
+    assert by_type([fr, ru, es]) is None  # all are alphabets
     for target in ("da", "x"):
         one_target = [
             source(name, [number], targets=(target,)) for number, name in enumerate(("fr", "ru", "es"))

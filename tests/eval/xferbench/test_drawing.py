@@ -5,10 +5,8 @@ from compared_sources import FULL, paper_results, source
 from figure_texts import assert_readable, texts
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.xferbench.comparison import drawing
-from ecsuite.eval.xferbench.comparison.anchors import SOURCES
-from ecsuite.eval.xferbench.comparison.comparison import compare
-from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
+from ecsuite.eval.xferbench import comparison_report
+from ecsuite.eval.xferbench.comparison import PUBLISHED_SCORES, compare
 from ecsuite.runtime.errors import ConfigError
 
 PAPER = compare(paper_results())
@@ -25,8 +23,8 @@ def figure(monkeypatch):
 
     def figure(comparison):
         kept = []
-        monkeypatch.setattr(drawing, "save", lambda figure, *paths: kept.append(figure))
-        drawing.draw_comparison(comparison)
+        monkeypatch.setattr(comparison_report, "save", lambda figure, *paths: kept.append(figure))
+        comparison_report.draw_comparison(comparison)
         return kept[0]
 
     return figure
@@ -45,7 +43,7 @@ def test_published_scores_are_drawn_where_they_hold(figure):
         "scored here",
         "one language",
     } <= set(shown)
-    assert len([name for name in shown if name.endswith("(published)")]) == len(SOURCES)
+    assert len([name for name in shown if name.endswith("(published)")]) == len(PUBLISHED_SCORES)
 
 
 def test_they_are_not_drawn_elsewhere(figure):
@@ -79,11 +77,11 @@ def test_files_come_out_equal(tmp_path, suffix):
     comparison = compare(paper_results()[-3:])
     first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
     for file in (first, second):
-        draw_comparison(comparison, file)
+        comparison_report.draw_comparison(comparison, file)
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 5000
 
 
 def test_other_suffixes_are_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg or \.png$"):
-        draw_comparison(compare(paper_results()[-2:]), tmp_path / "a.pdf")
+        comparison_report.draw_comparison(compare(paper_results()[-2:]), tmp_path / "a.pdf")

@@ -11,9 +11,8 @@ from rich.console import Console
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.results.samples import UNSIGNED
-from ecsuite.eval.xferbench.comparison import comparison_report
-from ecsuite.eval.xferbench.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION
-from ecsuite.eval.xferbench.comparison.comparison import compare
+from ecsuite.eval.xferbench import comparison_report
+from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare
 from ecsuite.runtime.errors import ConfigError
 
 LONG = "much longer name than a column has room for"
