@@ -11,7 +11,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import OUTPUT, Seed, TrustCode, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
+from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -171,12 +171,12 @@ def score(
     line = None
     if plot is not None and not draws:
         from ecsuite.eval.reports.languages import corpus_name
-        from ecsuite.eval.reports.score_chart import draw_scores
+        from ecsuite.eval.views.figures.intervals import draw_scores
 
         title = f"{corpus_name(messages[0])}: scores of the language"
         draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
     if plot is not None and draws:
-        from ecsuite.eval.reports.corpus_plots import draw_score
+        from ecsuite.eval.views.figures.corpora import draw_score
 
         drawn = draw_score(messages[0], plot)
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
