@@ -109,7 +109,6 @@ FLOORS = [
     "eval.reports.samples eval.reports.languages",
     "eval.views.figures",
     "eval.reports",
-    "eval.views",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
