@@ -111,7 +111,7 @@ FLOORS = [
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.methods people",
     "eval.claims",
     "hub testing",
     "commands",
