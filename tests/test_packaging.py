@@ -112,7 +112,7 @@ FLOORS = [
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.methods people",
-    "eval.claims",
+    "eval.experiments.claims eval.experiments",
     "hub testing",
     "commands",
     "api cli",
@@ -200,7 +200,7 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed.add(ROOT / "eval" / "claims" / "verdicts.json")
+    needed.add(ROOT / "eval" / "experiments" / "claims" / "verdicts.json")
     needed |= {
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }

@@ -399,7 +399,7 @@ def metric_of(record: Record, options: VerifyOptions) -> str | None:
         first, *further = (
             int(each) if each.isdecimal() else 0 for each in fields.get("seeds", "0").split("-")
         )
-        values = {key: fields[key] for key in ("preset", "protocol") if key in fields}
+        values: dict[str, str] = {key: fields[key] for key in ("preset", "protocol") if key in fields}
         values["num_seeds"] = str(min(max(1, further[0] - first + 1), MAX_SEEDS) if further else 1)
         values |= {} if options.targets is None else {"targets": str(options.targets)}
         comma, own = ",", ",".join(f"{key}={value}" for key, value in values.items())
