@@ -13,7 +13,7 @@ from ecsuite.tables.forms import Form, rendered
 from ecsuite.tables.table import Column, Table, as_frame, name_column, number_column, row_of
 
 if TYPE_CHECKING:
-    from ecsuite.eval.results.verification.recompute import Platform
+    import torch
 
 Agreement = Literal["identical", "agrees", "differs", "damaged", "unverifiable", "not verified"]
 """Equal to the last bit; equal within the tolerance; neither; a file does not have its checksum; it can't be computed
@@ -168,6 +168,28 @@ def differing_paths(claimed: Any, here: Any, tolerance: Tolerance, path: str = "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Platform:
+    """Hardware, versions and precision with which agents are asked, compared with those of their training."""
+
+    device: "torch.device"
+    """Device of this verification."""
+    precision: str
+    """Precision of this verification."""
+    num_threads: int
+    """Threads of this verification."""
+    recorded: Mapping[str, Any]
+    """Versions and hardware in the metadata of the run; empty where it has none."""
+    current: Mapping[str, Any]
+    """Versions and hardware of this verification."""
+    changes: tuple[str, ...]
+    """Differences, such as `device: cuda there, cpu here`."""
+    tolerance: Tolerance
+    """Tolerance of figures of agents: bits are equal on the recorded platform."""
+    reason: str
+    """The differences in short, for the reason of a row."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VerifiedSource:
     """A run or a corpus with its checked claims."""
 
@@ -179,7 +201,7 @@ class VerifiedSource:
     """The seed of the run of a sweep."""
     failure: str | None = None
     """Why the run failed, which therefore claims nothing; None if it did not."""
-    platform: "Platform | None" = None
+    platform: Platform | None = None
     """Platforms of its training and of this verification; None without agents."""
 
     @property

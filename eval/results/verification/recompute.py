@@ -24,6 +24,7 @@ from ecsuite.eval.results.verification.outcome import (
     EXACT,
     Agreement,
     CheckedClaim,
+    Platform,
     Tolerance,
     compare_mappings,
     compare_values,
@@ -120,28 +121,6 @@ class VerifyOptions:
     def without_progress(self) -> Self:
         """Options for one of several sources, whose own progress is not reported."""
         return replace(self, runner=replace(self.runner, progress=no_progress))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Platform:
-    """Hardware, versions and precision with which agents are asked, compared with those of their training."""
-
-    device: torch.device
-    """Device of this verification."""
-    precision: str
-    """Precision of this verification."""
-    num_threads: int
-    """Threads of this verification."""
-    recorded: Mapping[str, Any]
-    """Versions and hardware in the metadata of the run; empty where it has none."""
-    current: Mapping[str, Any]
-    """Versions and hardware of this verification."""
-    changes: tuple[str, ...]
-    """Differences, such as `device: cuda there, cpu here`."""
-    tolerance: Tolerance
-    """Tolerance of figures of agents: bits are equal on the recorded platform."""
-    reason: str
-    """The differences in short, for the reason of a row."""
 
 
 def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Platform:
