@@ -304,8 +304,7 @@ def icy(
         KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
     """
     from ecsuite.eval.icy.benchmark import Icy
-    from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.study import FIRST_SEED, load_study
+    from ecsuite.eval.icy.study import FIRST_SEED, load_study, resolve
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.studies.running import run
     from ecsuite.jobs.engines import Place

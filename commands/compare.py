@@ -81,8 +81,8 @@ def compare(
     sources = varied(without_copies(sources, note))
     names = None if metric is None else split_names(metric)
     if names == [XFERBENCH] or (names is None and common_scores(sources) == [XFERBENCH]):
-        from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
-        from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
+        from ecsuite.eval.xferbench.comparison import compare as compare_xferbench
+        from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
 
         shown = xferbench_report(compare_xferbench(samples_of(sources, XFERBENCH), baseline))
     else:

@@ -27,7 +27,7 @@ from ecsuite.grammars.icy import language
 OWN_VERSION = 1
 """Version of the metrics that only ICY has, in their signatures."""
 VERSIONS = (OWN_VERSION, *(traits.version for traits in (TOPSIM, POSDIS, RESIDUAL_ENTROPY, TRE7)))
-"""Of all metrics: a kept measurement of other versions is not used."""
+"""Versions of all metrics: a stored measurement of other versions is not used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

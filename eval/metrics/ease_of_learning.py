@@ -71,7 +71,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     Every message is followed by EOS. Neither names of symbols nor the order of messages changes a score. Undefined
     without attribute values, if no attribute varies, without symbols, or for messages of more than 100 symbols.
     """
-    from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+    from ecsuite.eval.models.fresh_agents import Training, learning_curves
     from ecsuite.runtime.devices import fixed_threads
 
     training = Training()

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+from ecsuite.eval.models.fresh_agents import Training, learning_curves
 from ecsuite.eval.run_metrics.audit_information import Told
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes

@@ -22,8 +22,7 @@ from ecsuite.eval.experiments.claims.arms import CORPUS, ClaimOutcome, arm_name,
 from ecsuite.eval.experiments.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim
 from ecsuite.eval.experiments.claims.report import report_of
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.resolved import BASIS, resolve
-from ecsuite.eval.icy.resolved import Study as IcyStudy
+from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.reports.console import Report
