@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.sources import Source
+    from ecsuite.eval.results.verification.outcome import Verification
     from ecsuite.eval.sweeps.result import Sweep
-    from ecsuite.eval.verification.result import Verification
     from ecsuite.eval.views.methods.methods import Methods
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
@@ -489,8 +489,8 @@ def verify(
         UntrustedError: If a run names foreign parts that nobody else named.
     """
     from ecsuite.eval.reports.console import Reporter
-    from ecsuite.eval.verification.scores import Scoring
-    from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.eval.results.verification.recompute import VerifyOptions
+    from ecsuite.eval.results.verification.verify import verify_all
     from ecsuite.games.runs import Run
 
     _require("source", source, (Run, str, Path), "a run or a path")
@@ -501,13 +501,15 @@ def verify(
     own_code.trust(own)
     texts = None if targets is None else Path(targets)
     with Reporter() as reporter:
-        asked = Asked(
-            scoring=Scoring(is_all=trained, own=own, targets=texts, device=device),
+        options = VerifyOptions(
+            is_all=trained,
+            own=own,
+            targets=texts,
             device=device,
             trust_code=trust_code,
             note=note or reporter.note,
         )
-        return verify_all(_paths([source]), asked)
+        return verify_all(_paths([source]), options)
 
 
 def methods(

@@ -42,7 +42,7 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
     Raises:
         ConfigError: If it is none of them.
     """
-    from ecsuite.eval.claims.claim import load_claim, shipped_claims
+    from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
 
     place = Path(what)
     if place.is_dir() or (place.suffix and place.is_file()):

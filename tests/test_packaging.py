@@ -113,8 +113,8 @@ FLOORS = [
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views people",
-    "eval.claims",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views people",
+    "eval.experiments.claims eval.experiments",
     "hub testing",
     "commands",
     "api cli",
@@ -203,7 +203,7 @@ def test_shipped_data_are_in_the_package():
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed |= {
-        ROOT / "eval" / "claims" / "verdicts.json",
+        ROOT / "eval" / "experiments" / "claims" / "verdicts.json",
         ROOT / "eval" / "views" / "methods" / "methods.txt",
     }
     needed |= {

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ecsuite.eval.claims.claim import read_claim
-from ecsuite.eval.claims.runs import Run
-from ecsuite.eval.claims.verdict import apply, judge, of_effect, of_null
+from ecsuite.eval.experiments.claims.arms import claim_run
+from ecsuite.eval.experiments.claims.claim import read_claim
+from ecsuite.eval.experiments.claims.verdict import apply_criterion, effect_answer, judge, null_answer
 from ecsuite.eval.statistics.differences import Difference, paired_difference
 
 SEEDS = list(range(101, 111))
@@ -28,7 +28,8 @@ def runs_of(**figures):
     """Runs of arms: by figure, the values of each arm, one a seed."""
     first = next(iter(figures.values()))
     return [
-        Run(
+        claim_run(
+            "mine",
             settings={"arm": arm, **(dict([arm]) if isinstance(arm, tuple) else {})},
             seed=seed,
             values={name.replace("_", " "): by_arm[arm][place] for name, by_arm in figures.items()},
@@ -78,11 +79,14 @@ def test_an_effect(difference, published, answer):
 
 def test_an_interval_that_ends_at_a_bound_does_not_exclude_it():
     difference = Difference(mean=0.5, ci95=(0.0, 1.0))
-    assert of_effect(difference, 1.0)[0] == "can't tell" and of_effect(difference, 2.0)[0] == "can't tell"
-    assert of_effect(difference, 2.1)[0] == "does not hold"
-    assert of_null(difference, 1.0)[0] == "holds" and of_null(difference, 0.9)[0] == "can't tell"
-    assert of_null(Difference(mean=2, ci95=(1.1, 3.0)), 1.0)[0] == "does not hold"
-    assert of_null(Difference(mean=-2, ci95=(-3.0, -1.1)), 1.0)[0] == "does not hold"
+    assert (
+        effect_answer(difference, 1.0)[0] == "can't tell"
+        and effect_answer(difference, 2.0)[0] == "can't tell"
+    )
+    assert effect_answer(difference, 2.1)[0] == "does not hold"
+    assert null_answer(difference, 1.0)[0] == "holds" and null_answer(difference, 0.9)[0] == "can't tell"
+    assert null_answer(Difference(mean=2, ci95=(1.1, 3.0)), 1.0)[0] == "does not hold"
+    assert null_answer(Difference(mean=-2, ci95=(-3.0, -1.1)), 1.0)[0] == "does not hold"
 
 
 def test_an_arm_against_a_number_and_what_counts_where_a_figure_is_undefined():
@@ -101,13 +105,14 @@ def test_an_arm_against_a_number_and_what_counts_where_a_figure_is_undefined():
 def test_failed_runs_count_as_missing_and_the_papers_rule_leaves_runs_out():
     runs = runs_of(topsim=arms(1), accuracy={"a": [1] * 10, "b": [1] * 5 + [0.5] * 5})
     failed = [
-        Run(settings=run.settings, seed=run.seed, values={}, status="failed", failure="x") for run in runs
+        claim_run("mine", settings=run.settings, seed=run.seed, values={}, status="failed", failure="x")
+        for run in runs
     ]
     claim = claim_of(EFFECT, success={"measure": "accuracy", "at_least": 0.99, "about": "section 2"})
     assert judge(claim, [*runs[:17], *failed[17:]])[0] == "can't tell"
-    assert apply(claim, claim.criterion, runs, "success").compared[0].num_seeds == 5
-    assert apply(claim, claim.criterion, runs, "success").answer == "holds"
-    assert apply(claim, claim.criterion, runs).compared[0].num_seeds == 10
+    assert apply_criterion(claim, claim.criterion, runs, "success").compared[0].num_seeds == 5
+    assert apply_criterion(claim, claim.criterion, runs, "success").answer == "holds"
+    assert apply_criterion(claim, claim.criterion, runs).compared[0].num_seeds == 10
 
 
 def test_an_order_needs_all_its_pairs():
@@ -183,7 +188,7 @@ def rates(rule, centre, num_draws=1500):
 
 
 def test_how_often_the_rules_err():
-    effect, null = partial(of_effect, published=3.0), partial(of_null, margin=1.0)
+    effect, null = partial(effect_answer, published=3.0), partial(null_answer, margin=1.0)
     nothing, covers = rates(effect, 0)
     assert nothing.get("holds", 0) < 0.025 and nothing["does not hold"] > 0.9
     assert covers == pytest.approx(0.95, abs=0.015)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import ecsuite as ec
-from ecsuite.eval.verification.agents import _means_the_same
+from ecsuite.eval.results.verification.recompute import have_equal_meanings
 from ecsuite.files.checksums import sealed
 from ecsuite.games.run_folder import versions
 from ecsuite.runtime.errors import ConfigError
@@ -322,7 +322,7 @@ def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, smal
 
 
 def test_a_plan_computes_nothing(ecsuite, run, monkeypatch):
-    monkeypatch.setattr("ecsuite.eval.verification.verify.verify_all", None)
+    monkeypatch.setattr("ecsuite.eval.results.verification.verify.verify_all", None)
     code, out, err = ecsuite("verify", "finished", "--plan")
     assert (code, err) == (0, "")
     assert out.endswith("about 5 s; scores that train models, and are left out without --all: 1\n")
@@ -365,8 +365,8 @@ def test_python_has_the_rows(run):
 
 def test_meanings_that_are_names_are_compared_as_they_are():
     names = ec.Corpus([[1], [2]], meanings=[["cup"], ["dish"]])
-    assert _means_the_same(names, names)
-    assert not _means_the_same(names, ec.Corpus([[1], [2]], meanings=[["cup"], ["pot"]]))
-    assert not _means_the_same(names, ec.Corpus([[1], [2]], meanings=[[0], [1]]))
+    assert have_equal_meanings(names, names)
+    assert not have_equal_meanings(names, ec.Corpus([[1], [2]], meanings=[["cup"], ["pot"]]))
+    assert not have_equal_meanings(names, ec.Corpus([[1], [2]], meanings=[[0], [1]]))
     near = ec.Corpus([[1], [2]], meanings=[[0.5], [1.0 + 1e-9]])
-    assert _means_the_same(ec.Corpus([[1], [2]], meanings=[[0.5], [1.0]]), near)
+    assert have_equal_meanings(ec.Corpus([[1], [2]], meanings=[[0.5], [1.0]]), near)
