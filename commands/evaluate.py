@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, prepare_outputs
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 from ecsuite.tables.cells import nothing, number, percent

@@ -45,9 +45,9 @@ def verify(
     if accept:
         _accept(sources)
         return
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.verification.scores import Scoring
     from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.jobs.graph import Runner
     from ecsuite.parts.own_code import trust
     from ecsuite.parts.registry import split_names

@@ -106,12 +106,15 @@ FLOORS = [
     "eval.figures",
     "eval.metrics",
     "eval.results",
+    "eval.views",
     "eval.reports",
+    "eval.views.figures",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
+    "eval.sweeps eval.collections eval.html_report eval.views.html eval.icy.fast eval.icy "
+    "eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme "
+    "eval.verification eval.methods people",
     "eval.claims",
     "hub testing",
     "commands",
@@ -202,7 +205,7 @@ def test_shipped_data_are_in_the_package():
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed.add(ROOT / "eval" / "claims" / "verdicts.json")
     needed |= {
-        file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
+        file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
     }
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
     needed |= set((ROOT / "language_models" / "prompts").iterdir())

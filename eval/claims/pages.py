@@ -7,7 +7,7 @@ from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.report import report_of
 from ecsuite.eval.claims.verdicts import Listed, published_cell
-from ecsuite.eval.reports.citations import reference
+from ecsuite.eval.views.citations import reference
 from ecsuite.tables.cells import interval, number
 
 READ = {

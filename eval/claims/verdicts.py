@@ -11,7 +11,7 @@ import msgspec
 from ecsuite.eval.claims.claim import Claim, load_claim, shipped_claims
 from ecsuite.eval.claims.outcome import read_outcome
 from ecsuite.eval.claims.verdict import Verdict, judge
-from ecsuite.eval.reports.citations import author_year_of
+from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import Cell, interval, nothing, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

@@ -12,13 +12,13 @@ from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.samples import samples_of
-from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.language import samples_of
+from ecsuite.eval.views.scorecard import Scorecard, describe, score_corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
 from ecsuite.jobs.graph import Runner

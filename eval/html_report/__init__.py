@@ -1,1 +1,1 @@
-"""One HTML page about runs, sweeps, searches, corpora and files of scores."""
+"""Comparison of settings on the HTML page."""

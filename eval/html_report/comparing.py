@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import compare
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
+from ecsuite.eval.views.runs import shown
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.reports.citations import author_year_of, bibtex, keys_of, reference
+from ecsuite.eval.views.citations import author_year_of, bibtex, keys_of, reference
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.latex import escaped as in_latex
 from ecsuite.tables.latex import preamble

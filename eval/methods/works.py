@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ecsuite.eval.methods.prose import cited
 from ecsuite.eval.methods.studies import study_paragraphs
-from ecsuite.eval.reports.citations import names_in_run
 from ecsuite.eval.results.reading import sources_at
 from ecsuite.eval.results.sources import CONFIG, METADATA
+from ecsuite.eval.views.citations import names_in_run
 
 PARTS = (".kind", ".cell", ".prompt")
 """How the settings end whose values are names of parts."""

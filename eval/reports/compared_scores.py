@@ -6,11 +6,11 @@ from textwrap import shorten
 
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.comparison_chart import draw_comparison
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.results.comparison import ComparedScore, ComparedScores
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.samples import EQUAL_SIZES, noise_between, repetition
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import INTERVAL, Cell, interval, nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from ecsuite.eval.reports.comparison_chart import draw_comparison
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.comparison import Comparison
 from ecsuite.eval.results.samples import noise_between
+from ecsuite.eval.views.console import Report
 from ecsuite.tables.cells import INTERVAL, Role, interval, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

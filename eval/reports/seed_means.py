@@ -8,11 +8,11 @@ from pathlib import Path
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
-from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.results.samples import SeedMean, over_seeds
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import COUNTED, estimate, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

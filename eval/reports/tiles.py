@@ -6,23 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.figures.canvas import COLOURS, SOFT, ink_on, label
-from ecsuite.eval.reports.languages import Language, Message
+from ecsuite.eval.figures.canvas import SOFT, ink_on, label
+from ecsuite.eval.views.language import PALE, LanguageView, Message, symbol_colours
 
 MAX_NAME = 8
 """Most characters of a symbol in its tile."""
 MAX_TILES = 12
 """Most tiles of a message; a longer one ends in three dots."""
-PALE = "#D9D9D9"
-"""Of symbols beyond the colours."""
-SYMBOL_COLOURS = (
-    *COLOURS[:6],
-    COLOURS[7],
-    "#8C8C8C",
-    *("#7FB8D8", "#EBAF80", "#7FCFB9", "#E6BDD3"),
-    COLOURS[6],
-)
-"""Colours of symbols: those of Okabe and Ito, and lighter ones."""
 MARKERS: Mapping[str, str] = {
     "circle": "o",
     "square": "s",
@@ -48,7 +38,7 @@ class Tiles:
         language: Whose symbols are drawn.
     """
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: LanguageView) -> None:
         self.language = language
         self.colours = symbol_colours(language)
 
@@ -107,16 +97,6 @@ def shape(concepts: Sequence[str]) -> Any:
         mark: dict[str, Any] = {"marker": MARKERS[name], "markersize": size, "color": colour}
         area.add_artist(Line2D([middle], [middle], markeredgecolor="#404040", markeredgewidth=0.5, **mark))
     return area
-
-
-def symbol_colours(language: Language) -> dict[int, str]:
-    """The colour of each symbol: by id where there are as many colours, else of the most used ones."""
-    symbols = language.symbols
-    if len(symbols) > len(SYMBOL_COLOURS):
-        symbols = sorted(language.by_use()[: len(SYMBOL_COLOURS)])
-    elif not symbols or 1 <= symbols[0] <= symbols[-1] <= len(SYMBOL_COLOURS):
-        return {symbol: SYMBOL_COLOURS[symbol - 1] for symbol in symbols}
-    return dict(zip(symbols, SYMBOL_COLOURS, strict=False))
 
 
 def can_draw(concepts: Sequence[str]) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import COLOURS, SOFT, fit, label, look, new_figure, save, write_title
 from ecsuite.eval.metrics.translation_graph import Translation, translate
-from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.views.language import corpus_name
 from ecsuite.runtime.errors import CorpusError
 
 MAX_WORDS = 64

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.audit import CONDITIONS, Audit
+from ecsuite.eval.views.console import Report
 from ecsuite.tables.cells import estimate, nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

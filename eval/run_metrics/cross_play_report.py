@@ -9,9 +9,9 @@ import numpy as np
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.pairings import Pairings
 from ecsuite.eval.statistics.crossed_means import CrossedMean
+from ecsuite.eval.views.console import Report
 from ecsuite.tables.cells import FEWEST, INTERVAL, estimate, percent
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 

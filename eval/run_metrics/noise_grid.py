@@ -15,9 +15,9 @@ import torch
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.rounds import understood
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.views.console import Report
 from ecsuite.games.channels import Channel
 from ecsuite.games.evaluation import spoken_rounds
 from ecsuite.games.message_noise import NO_NOISE, MessageNoise

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.result import TranslationResult
 from ecsuite.eval.translation.scoring import BeamScore
 from ecsuite.eval.translation.study import Study
+from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
 from ecsuite.tables.cells import number, percent, text

@@ -11,13 +11,13 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import is_number
 from ecsuite.eval.results.reading import run_source
 from ecsuite.eval.results.sources import METADATA, Record, Source
 from ecsuite.eval.verification.claims import corpus_of, sources_of
 from ecsuite.eval.verification.scores import Scoring, metric_of
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_log import CLOCK, LOG
 from ecsuite.games.training_notes import FORWARD_SHARE

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.verification.circumstances import Circumstances
 from ecsuite.eval.verification.rows import Row, Verdict, is_number
+from ecsuite.eval.views.console import Report
 from ecsuite.tables.cells import UNDEFINED, Cell, Role, count, nothing, text
 from ecsuite.tables.forms import Form, rendered
 from ecsuite.tables.table import Column, Table, as_frame, name_column, number_column, row_of

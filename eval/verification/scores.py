@@ -12,10 +12,10 @@ from ecsuite.eval.metrics.conclusions import conclusion, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.metrics.traits import SENDER
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.sources import Record
 from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences, is_number
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.devices import require_device_name
 from ecsuite.runtime.errors import ConfigError, DivergedError, shown

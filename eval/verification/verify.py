@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.results.files import Messages, sizes_of
 from ecsuite.eval.results.reading import SEED, names_apart, run_source, sources_at
 from ecsuite.eval.results.sources import SWEEP, Record, Source
@@ -26,6 +25,7 @@ from ecsuite.eval.verification.files import (
 from ecsuite.eval.verification.result import Verification, Verified
 from ecsuite.eval.verification.rows import Bound, Kind, Row, compared, differences, told
 from ecsuite.eval.verification.scores import Scoring, score_rows
+from ecsuite.eval.views.scorecard import describe
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import ignore
 from ecsuite.games.run_folder import METRICS

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xtreme.figure import draw
 from ecsuite.eval.xtreme.gains import Gain, gains_over_controls, gains_over_reference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
 from ecsuite.eval.xferbench.comparison.differences import in_words
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.comparison import differing_parts, require_comparable
 from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.correlation import STATISTICS
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.xferbench.comparison.correlation import Correlation, correlate
 from ecsuite.files.format_numbers import without_format

@@ -6,7 +6,7 @@ from typing import Any
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xtreme.scoring.tables import LANGUAGE_COLUMNS, language_cells, points
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, main_score, task_score
 from ecsuite.runtime.errors import look_up

@@ -1,6 +1,6 @@
 """Tables of scored predictions, by task and group of tasks, and by language."""
 
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xtreme.scoring.evaluation import Evaluation
 from ecsuite.eval.xtreme.scoring.tables import (
     LANGUAGE_COLUMNS,

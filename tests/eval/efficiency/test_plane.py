@@ -8,9 +8,9 @@ from matplotlib.text import Text
 
 from ecsuite.eval.efficiency import bound as bounds
 from ecsuite.eval.efficiency.kept_bounds import bound_of
-from ecsuite.eval.html_report.galleries import plane_galleries
 from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.views.html.galleries import plane_galleries
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Space
 

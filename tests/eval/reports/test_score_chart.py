@@ -5,7 +5,7 @@ from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports import score_chart
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 
 
 def test_scores_are_drawn_beside_chance(monkeypatch):

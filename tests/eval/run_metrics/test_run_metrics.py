@@ -12,7 +12,6 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.run_metrics import generalisation as generalisations
 from ecsuite.eval.run_metrics import representations as similarities
 from ecsuite.eval.run_metrics import rounds as evaluations
@@ -23,6 +22,7 @@ from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
 from ecsuite.eval.run_metrics.rounds import Rounds
 from ecsuite.eval.run_metrics.transfer import _read, read_attributes
 from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run

@@ -10,7 +10,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
 from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.report import report

@@ -1,0 +1,1 @@
+"""Views of results: scorecards, languages, pages, citations, and the output of commands."""

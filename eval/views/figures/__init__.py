@@ -1,0 +1,1 @@
+"""Figures of languages, scores and runs."""

@@ -1,0 +1,1 @@
+"""One HTML page about runs, sweeps, searches, corpora and files of scores."""

@@ -1,0 +1,170 @@
+"""What was run: settings that vary, the settings that all runs share, versions and hardware."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ecsuite.eval.results.reading import SEED
+from ecsuite.eval.results.sources import Source
+from ecsuite.runtime.printable import printable
+from ecsuite.tables.cells import Role, number, text, value_text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
+"""What a run's metadata may say of the program and the machine, by their keys in `versions`."""
+NAMES = {"num_threads": "threads", "torch": "PyTorch", "python": "Python", "numpy": "NumPy"}
+"""How these are shown."""
+UNKNOWN = "not recorded"
+SHORT_COMMIT = 12
+"""Characters of a commit that are shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """Something that runs have, with its values."""
+
+    name: str
+    value: str
+    is_mixed: bool = False
+    """Whether the runs differ in it, though it is no setting that was varied."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overview:
+    """What was run."""
+
+    varied: tuple[Fact, ...]
+    """The settings that vary, with all their values."""
+    facts: tuple[Fact, ...]
+    """Versions, device and precision."""
+    fixed: tuple[Fact, ...]
+    """The settings that all runs share."""
+    num_runs: int
+    num_failed: int
+    num_seeds: int
+    failures: tuple[Fact, ...]
+    """The runs that failed, and why."""
+    stopped: tuple[Fact, ...]
+    """The runs that were ended by the clock or by a request, which are not complete."""
+    num_others: int
+    """Corpora and files of scores that are no runs."""
+
+
+def overview(sources: Sequence[Source]) -> Overview:
+    """What the sources say about how they were made."""
+    runs = [source for source in sources if source.is_run]
+    keys = list(dict.fromkeys(key for run in runs for key in run.settings))
+    known = [run for run in runs if run.config]
+    common = known[0].config if known else {}
+    fixed = {
+        key: value
+        for key, value in common.items()
+        if key not in (*keys, SEED) and all(run.config.get(key, ...) == value for run in known)
+    }
+    return Overview(
+        varied=tuple(_varied(key, [run.settings.get(key) for run in runs]) for key in keys),
+        facts=_facts([source for source in sources if "versions" in source.metadata] or sources[:1])
+        if sources
+        else (),
+        fixed=tuple(Fact(name=key, value=shown(value)) for key, value in fixed.items()),
+        num_runs=len(runs),
+        num_failed=sum(run.failure is not None for run in runs),
+        num_seeds=len({run.seed for run in runs}),
+        failures=tuple(Fact(name=run.title, value=run.failure) for run in runs if run.failure is not None),
+        stopped=tuple(Fact(name=run.title, value=run.ending) for run in runs if not run.is_whole),
+        num_others=len(sources) - len(runs),
+    )
+
+
+def shown(value: Any) -> str:
+    """A value of a setting as text, as YAML has it."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else value_text(value)
+
+
+def _varied(key: str, values: Sequence[Any]) -> Fact:
+    different = list(dict.fromkeys(map(shown, values)))
+    most = 12
+    more = f", and {len(different) - most} more" if len(different) > most else ""
+    return Fact(name=key, value=", ".join(different[:most]) + more)
+
+
+def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
+    found = []
+    for name in FACTS:
+        values = [_version(source, name) for source in sources]
+        found.append(_fact(NAMES.get(name, name), values))
+    precisions = [
+        shown(source.config.get("training.precision", UNKNOWN)) for source in sources if source.is_run
+    ]
+    return (*found, _fact("precision", precisions)) if precisions else tuple(found)
+
+
+def _version(source: Source, name: str) -> str:
+    versions = source.metadata.get("versions")
+    if not isinstance(versions, dict) or versions.get(name) is None:
+        return UNKNOWN
+    text = printable(shown(versions[name]))
+    return text[:SHORT_COMMIT] if name == "commit" else text
+
+
+def _fact(name: str, values: Sequence[str]) -> Fact:
+    counts = Counter(values)
+    if len(counts) < 2:
+        return Fact(name=name, value=next(iter(counts), UNKNOWN))
+    text = ", ".join(f"{value} ({count})" for value, count in counts.most_common())
+    return Fact(name=name, value=text, is_mixed=True)
+
+
+ROLES: Mapping[str, Role] = {"failed": "bad", "diverged": "bad", "capped": "warning"}
+"""What a status stands for."""
+
+
+def failed_runs(sources: Sequence[Source]) -> list[Source]:
+    """The runs that failed, diverged, or were ended by the clock, a stop or pruning."""
+    return [source for source in sources if source.status != "done"]
+
+
+def failed_runs_table(sources: Sequence[Source]) -> Table:
+    """A row a run: settings, seed, how it ended and why, and its accuracy as far as it came."""
+    settings = list(dict.fromkeys(key for source in sources for key in source.settings))
+    columns = (
+        name_column("run"),
+        *(name_column(key) for key in settings),
+        number_column("seed"),
+        Column("status"),
+        number_column("accuracy"),
+        Column("why", wraps=True),
+    )
+    rows = [
+        row_of(
+            source.name,
+            *(text(source.settings.get(key)) for key in settings),
+            text(source.seed),
+            text(source.status, role=ROLES[source.status]),
+            number(source.measures.get("accuracy")),
+            text(source.failure or source.ending),
+        )
+        for source in failed_runs(sources)
+    ]
+    return Table(columns=columns, rows=rows)
+
+
+def failed_runs_json(sources: Sequence[Source]) -> dict[str, Any]:
+    """The runs, JSON-ready."""
+    return {
+        "failed_runs": [
+            {
+                "run": source.name,
+                "settings": dict(source.settings),
+                "seed": source.seed,
+                "status": source.status,
+                "why": source.failure or source.stopped,
+                "measures": source.measures,
+            }
+            for source in failed_runs(sources)
+        ],
+        "num_runs": len(sources),
+    }
