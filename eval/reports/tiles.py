@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.figures.canvas import SOFT, ink_on, label
-from ecsuite.eval.views.language import PALE, LanguageView, Message, symbol_colours
+from ecsuite.eval.views.language import EMPTY, PALE, LanguageView, Message
 
 MAX_NAME = 8
 """Most characters of a symbol in its tile."""
@@ -40,14 +40,14 @@ class Tiles:
 
     def __init__(self, language: LanguageView) -> None:
         self.language = language
-        self.colours = symbol_colours(language)
+        self.colours = language.colours
 
     def message(self, message: Message) -> Any:
         """A row of tiles."""
         from matplotlib.offsetbox import HPacker
 
         if not message:
-            return text("(empty)", color=SOFT, style="italic")
+            return text(EMPTY, color=SOFT, style="italic")
         tiles = [self._tile(symbol) for symbol in message[:MAX_TILES]]
         more = [text("…", color=SOFT)] if len(message) > MAX_TILES else []
         return HPacker(children=[*tiles, *more], pad=0, sep=2, align="center")

@@ -1,6 +1,7 @@
-"""What is said of what: the meanings of a corpus as texts, its messages, and what the most used of them are about.
+"""A language as people look at it: example messages with their meanings, and the concepts that messages stand for.
 
-Nothing here needs more than the corpus, so that every language is shown alike: of a run, a grammar or a file.
+`score`, `show`, the HTML page and the figures choose and write messages by the functions here. Nothing needs more than
+the corpus, so that the language of a run, of a grammar and of a file look alike.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +22,25 @@ from rich.text import Text
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.figures.canvas import COLOURS, ink_on
 from ecsuite.eval.results.logs import first_measure, read_log
-from ecsuite.eval.statistics.counting import (
-    Ints,
-    first_rows,
-    flat,
-    narrow_content,
-    num_distinct_rows,
-    num_labels,
-)
+from ecsuite.eval.statistics.counting import Ints, flat, narrow_content, num_distinct_rows
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
+NUM_EXAMPLES = 10
+"""Example messages of a corpus as text."""
+NUM_USED = 5
+"""Messages, and symbols, in the lists of the most used."""
+MOST_MESSAGES = 100_000
+"""Most messages that are read one by one; ten million would take minutes and gigabytes."""
+MOST_SYMBOLS = 100
+"""Symbols of a message that are shown."""
+MOST_FEATURES = 3
+"""Numbers of a feature vector that are shown."""
+EMPTY = "(empty)"
+"""The text of a message without symbols."""
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
 MAX_NAMED = 2
@@ -42,11 +50,13 @@ LEAST_GAIN = 0.1
 MANY = 10
 """and, if it is used less often than this, more than half of its uses have it."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, without their whole part, are spread evenly for any number of them."""
-
-MOST_MESSAGES = 100_000
-"""Messages that are looked at one by one; ten million would take minutes and gigabytes."""
-
+"""Golden ratio; the fractional parts of its multiples are spread evenly for any number of them."""
+STEPS, TRIES = 1000, 8
+"""Most draws of a message for the examples, and most of its uses that are looked at for a new meaning."""
+CURVE_WIDTH = 40
+"""Most characters of the learning curve."""
+BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
+"""Characters of the learning curve, from low to high; the second for terminals that lack the first."""
 PALE = "#D9D9D9"
 """Colour of symbols beyond the colours."""
 SYMBOL_COLOURS = (
@@ -57,14 +67,175 @@ SYMBOL_COLOURS = (
     COLOURS[6],
 )
 """Colours of symbols: those of Okabe and Ito, and lighter ones."""
+_UNNAMED = re.compile(r"attribute\d+=")
 
 Message = tuple[int, ...]
 """Content symbols."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Example:
+    """A message and its meaning as texts."""
+
+    meaning: str | None
+    """The meaning, see `meaning_text`."""
+    message: str
+    """The message, see `message_text`; without symbols an empty text."""
+    speaker: str | None
+    """The speaker; None if only one speaks, or the corpus does not say it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The example as JSON-ready data."""
+        return asdict(self)
+
+
+def examples_of(corpus: Corpus, number: int = NUM_EXAMPLES) -> tuple[Example, ...]:
+    """Example messages of a corpus in the order of the corpus, see `example_indices`.
+
+    Args:
+        corpus: The corpus; of a large one, messages that are spread evenly.
+        number: Most examples.
+    """
+    corpus = _thinned_corpus(corpus)
+    indices = example_indices(corpus, number)
+    speakers, content = speakers_by_message(corpus), corpus.take(np.array(indices, dtype=np.int64)).content()
+    return tuple(
+        Example(
+            meaning=meaning_text(corpus, index),
+            message=message_text(corpus, content[position].tolist()),
+            speaker=None if speakers is None or speakers[index] is None else str(speakers[index]),
+        )
+        for position, index in enumerate(indices)
+    )
+
+
+def example_indices(corpus: Corpus, number: int) -> list[int]:
+    """Choose example messages, frequent and rare ones; more of them contain fewer of them.
+
+    Messages are drawn in turn by their uses (the most used first) and evenly among the different messages (the rarest
+    first), by a low-discrepancy sequence. A message stands with a meaning, and a speaker, that no example before it
+    has, as far as there is one; which of these is drawn with a fixed seed.
+
+    Args:
+        corpus: The corpus.
+        number: Most messages.
+
+    Returns:
+        Indices of messages, ascending.
+    """
+    return sorted(islice(_by_preference(corpus), number))
+
+
+def _by_preference(corpus: Corpus) -> Iterator[int]:
+    """The indices of all messages, the best examples first."""
+    labels = message_labels(corpus)
+    if not len(labels):
+        return
+    random = np.random.default_rng(0)
+    uses = np.bincount(labels)
+    ranked = np.argsort(-uses, kind="stable")  # labels, the most used first
+    ends, by_label = np.cumsum(uses[ranked]), np.argsort(labels, kind="stable")
+    starts = np.cumsum(uses) - uses
+    speakers = speakers_by_message(corpus)
+    seen, chosen, waiting = set(), set(), []
+
+    def is_new(index: int) -> bool:
+        meaning = meaning_text(corpus, index)
+        key = (index if meaning is None else meaning, None if speakers is None else speakers[index])
+        if key in seen:
+            return False
+        seen.add(key)
+        return True
+
+    drawn: dict[int, None] = {}
+    for step in range(STEPS):
+        share = step * GOLDEN % 1
+        by_use = int(np.searchsorted(ends, int(share * len(labels)), side="right"))
+        for rank in (by_use, len(ranked) - 1 - int(share * len(ranked))):
+            if rank in drawn:
+                continue
+            drawn[rank] = None
+            label = ranked[rank]
+            rows = random.permutation(by_label[starts[label] : starts[label] + uses[label]])[:TRIES].tolist()
+            index = next((row for row in rows if is_new(row)), None)
+            if index is None:
+                waiting.append(rows[0])
+            else:
+                chosen.add(index)
+                yield index
+        if len(drawn) == len(ranked):
+            break
+    others = random.permutation(len(labels)).tolist()
+    for index in chain(waiting, filter(is_new, others[:STEPS]), others):
+        if index not in chosen:
+            chosen.add(index)
+            yield index
+
+
+def message_text(corpus: Corpus, symbols: Sequence[int]) -> str:
+    """The names of symbols, or their ids, with spaces between them; of a long message the beginning."""
+    names = corpus.symbol_names
+    parts = [str(symbol) if names is None else printable(names[symbol]) for symbol in symbols[:MOST_SYMBOLS]]
+    return " ".join([*parts, *(["…"] if len(symbols) > MOST_SYMBOLS else [])])
+
+
+def meaning_text(corpus: Corpus, index: int) -> str | None:
+    """The meaning of a message as text: `color=red shape=star`, `red or circle`, `3 1`; None if it is not known.
+
+    Concepts stand with their names; attributes without names as their values; of a feature vector the first numbers.
+    The name of the image, if the corpus has it, stands before named concepts, and in place of numbers.
+    """
+    names = None if corpus.concepts is None else corpus.concepts_of(index)
+    is_unnamed = names is None or all(map(_UNNAMED.match, names))
+    meaning: str | None
+    if names is not None and (corpus.meanings is None or not is_unnamed):
+        meaning = phrase(names)
+    elif corpus.meanings is None:
+        meaning = None
+    else:
+        values = flat(corpus.meanings)[index].tolist()
+        if any(isinstance(value, float) for value in values):
+            parts = [f"{value:.2f}" for value in values[:MOST_FEATURES]]
+            parts += [f"… ({len(values)} numbers)"] if len(values) > MOST_FEATURES else []
+        else:
+            heads = [f"{name}=" for name in corpus.attribute_names]
+            if len(heads) != len(values) or all(map(_UNNAMED.match, heads)):
+                heads = [""] * len(values)
+            parts = [
+                f"{head}{'-' if value == -1 else value}" for head, value in zip(heads, values, strict=True)
+            ]
+        meaning = " ".join(parts)
+    file = corpus.columns["file"][index] if "file" in corpus.columns else None
+    if file is not None:
+        meaning = f"{file}: {meaning}" if meaning and corpus.concept_names and not is_unnamed else str(file)
+    return None if meaning is None else printable(meaning)
+
+
+def phrase(names: Sequence[str]) -> str:
+    """Concepts as one text: `color=red shape=star`, `red or circle`."""
+    for word in ("and", "or"):  # ShapeWorld's rules have their connective among the concepts
+        if word in names:
+            return f" {word} ".join(name for name in names if name != word)
+    return " ".join(names)
+
+
+def speakers_by_message(corpus: Corpus) -> NDArray[Any] | None:
+    """The speaker of each message, (num_messages,); None if only one speaks, or the corpus does not say it."""
+    speakers = corpus.columns.get(SPEAKER)
+    return None if speakers is None or not (speakers[1:] != speakers[:1]).any() else speakers
+
+
+def _thinned_corpus(corpus: Corpus) -> Corpus:
+    """At most `MOST_MESSAGES` messages of a corpus, spread evenly."""
+    number = len(corpus.messages)
+    if number <= MOST_MESSAGES:
+        return corpus
+    return corpus.take(np.linspace(0, number - 1, MOST_MESSAGES).astype(np.int64))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """A message, or a symbol at a place, and what it is used for."""
+    """A message, or a symbol at a place, and the concepts that it is used for."""
 
     symbols: Message
     place: int | None
@@ -91,55 +262,49 @@ class Grid:
     indices: Ints
     """The index of the message of each combination, -1 where there is none, (num_rows, num_columns)."""
     speaker: str
-    """Whose messages they are, `, speaker 0`; empty where one speaks."""
+    """`, speaker 0`, the speaker of all its messages; empty if only one speaks."""
 
 
 class LanguageView:
-    """A corpus as people look at it; of a large one, messages that are spread evenly.
+    """A language as people look at it; of a large corpus, messages that are spread evenly.
 
     Args:
-        corpus: Its messages, with meanings and concepts where they are known.
+        corpus: Its messages, with meanings and concepts if they are known.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self.all_messages = Corpus(corpus.messages, eos=corpus.eos)
-        """Of the whole corpus, whose meanings need not stay in memory."""
-        if (number := len(corpus.messages)) > MOST_MESSAGES:
-            corpus = corpus.take(np.linspace(0, number - 1, MOST_MESSAGES).astype(np.int64))
-        self.corpus = corpus
-        content = corpus.content()
+        """All messages, without their meanings, which need not stay in memory."""
+        self.corpus = _thinned_corpus(corpus)
+        content = self.corpus.content()
         self.messages: list[Message] = [tuple(content[index].tolist()) for index in range(len(content))]
 
     def __len__(self) -> int:
-        """Number of messages that are looked at."""
+        """Number of messages in view."""
         return len(self.messages)
 
     @cached_property
     def speakers(self) -> list[str] | None:
-        """Who says each message, or `unknown`; None where one speaks, or the corpus does not say it."""
-        speakers = who_speaks(self.corpus)
+        """The speaker of each message, or `unknown`; None if only one speaks, or the corpus does not say it."""
+        speakers = speakers_by_message(self.corpus)
         if speakers is None:
             return None
         return ["unknown" if speaker is None else str(speaker) for speaker in speakers.tolist()]
 
     @cached_property
-    def symbols(self) -> list[int]:
-        """The symbols that are used, by increasing id."""
-        return [int(symbol) for symbol in np.unique(self.corpus.content().values)]
-
-    def by_use(self) -> list[int]:
-        """The symbols, most used first."""
-        symbols, counts = np.unique(self.corpus.content().values, return_counts=True)
-        return [int(symbol) for symbol in symbols[np.argsort(-counts, kind="stable")]]
+    def colours(self) -> dict[int, str]:
+        """The colour of each symbol: by id if there are as many colours, else of the most used ones."""
+        ids, counts = np.unique(self.corpus.content().values, return_counts=True)
+        symbols: list[int] = ids.tolist()
+        if len(symbols) > len(SYMBOL_COLOURS):
+            symbols = sorted(ids[np.argsort(-counts, kind="stable")[: len(SYMBOL_COLOURS)]].tolist())
+        elif not symbols or 1 <= symbols[0] <= symbols[-1] <= len(SYMBOL_COLOURS):
+            return {symbol: SYMBOL_COLOURS[symbol - 1] for symbol in symbols}
+        return dict(zip(symbols, SYMBOL_COLOURS, strict=False))
 
     def name(self, symbol: int) -> str:
         """A symbol as text."""
-        names = self.corpus.symbol_names
-        return str(symbol) if names is None else names[symbol]
-
-    def spoken(self, message: Message) -> str:
-        """A message as text."""
-        return " ".join(map(self.name, message)) or "(empty)"
+        return message_text(self.corpus, (symbol,))
 
     def concepts(self, index: int) -> list[str]:
         """The names of the concepts of a message: those of the corpus, or `attribute0=3` of integer meanings."""
@@ -152,36 +317,26 @@ class LanguageView:
         return [f"{corpus.name_of_attribute(place)}={value}" for place, value in enumerate(values)]
 
     def meaning(self, index: int) -> str:
-        """What a message is about, as text, with the name of an image of the user's; empty if it is not known."""
-        return with_file(self.corpus, index, phrase(self.concepts(index)))
+        """The meaning of a message, see `meaning_text`; empty if it is not known."""
+        return meaning_text(self.corpus, index) or ""
+
+    def examples(self, number: int) -> list[int]:
+        """Indices of example messages, see `example_indices`."""
+        return example_indices(self.corpus, number)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes, if every meaning has one value of each; otherwise none."""
-        keys = [_keys(self.concepts(index)) for index in range(len(self))]
+        keys = [
+            tuple(name.partition("=")[0] if "=" in name else "" for name in self.concepts(index))
+            for index in range(len(self))
+        ]
         is_regular = bool(keys) and len(set(keys)) == 1 and len(set(keys[0])) == len(keys[0])
         return keys[0] if is_regular and all(keys[0]) else ()
 
     def values(self, index: int) -> tuple[str, ...]:
         """The values of the attributes of a meaning."""
         return tuple(name.partition("=")[2] for name in self.concepts(index))
-
-    def sample(self, number: int) -> list[int]:
-        """Indices of messages, spread evenly; of different meanings, or speakers, where there are as many."""
-        first: dict[Any, int] = {}
-        for index in range(len(self)):
-            meaning = tuple(self.concepts(index)) or index
-            first.setdefault((meaning, self.speakers and self.speakers[index]), index)
-        indices = list(first.values()) if len(first) >= number else list(range(len(self)))
-        chosen, step = dict.fromkeys(indices[: number if len(indices) <= number else 0]), 0
-        while len(chosen) < min(number, len(indices)):
-            chosen[indices[int(step * GOLDEN % 1 * len(indices))]] = None
-            step += 1
-        return (
-            sorted(chosen)
-            if self.attributes
-            else sorted(chosen, key=lambda index: (self.meaning(index), index))
-        )
 
     @cached_property
     def grid(self) -> Grid | None:
@@ -251,16 +406,6 @@ class LanguageView:
         return Usage(symbols=symbols, place=place, count=len(uses), about=about)
 
 
-def symbol_colours(language: LanguageView) -> dict[int, str]:
-    """The colour of each symbol: by id where there are as many colours, else of the most used ones."""
-    symbols = language.symbols
-    if len(symbols) > len(SYMBOL_COLOURS):
-        symbols = sorted(language.by_use()[: len(SYMBOL_COLOURS)])
-    elif not symbols or 1 <= symbols[0] <= symbols[-1] <= len(SYMBOL_COLOURS):
-        return {symbol: SYMBOL_COLOURS[symbol - 1] for symbol in symbols}
-    return dict(zip(symbols, SYMBOL_COLOURS, strict=False))
-
-
 def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
     """The title of a language, and up to three lines on how it was learnt and on its sizes.
 
@@ -293,163 +438,31 @@ def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
     return printable(title), list(map(printable, [*lines, sizes + some]))
 
 
-def phrase(names: Sequence[str]) -> str:
-    """Concepts as one text: `color=red shape=star`, `red or circle`."""
-    for word in ("and", "or"):  # ShapeWorld's rules have their connective among the concepts
-        if word in names:
-            return f" {word} ".join(name for name in names if name != word)
-    return " ".join(names)
-
-
-def sparkline(values: Iterable[float], ticks: str) -> str:
-    """Values from 0 to 1 as a line of characters, from the lowest to the highest of `ticks`."""
-    return "".join(ticks[min(int(value * len(ticks)), len(ticks) - 1)] for value in values if value == value)
-
-
-def thinned(values: Sequence[float], number: int) -> Iterator[float]:
-    """At most so many of the values, spread evenly, the first and the last among them."""
-    for place in np.unique(np.linspace(0, len(values) - 1, num=min(number, len(values))).round().astype(int)):
-        yield values[place]
-
-
-def _keys(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before the `=` of names; empty where there is none."""
-    return tuple(name.partition("=")[0] if "=" in name else "" for name in names)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping of the metadata, which any program may have written; empty if it is none."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def corpus_name(corpus: Corpus) -> str:
-    """What a corpus is called in titles: its run folder or file; `corpus` if it was made in Python."""
-    source = Path(str(corpus.metadata.get("source_path", "")))
-    return (source.resolve().parent.name if source.name == "corpus.jsonl" else source.name) or "corpus"
-
-
-NUM_SAMPLES = 10
-"""Messages that are shown of a corpus."""
-MOST_FEATURES = 3
-"""Numbers that are shown of a vector of features."""
-MOST_SYMBOLS = 100
-"""Symbols that are shown of a message."""
-_UNNAMED = re.compile(r"attribute\d+=")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
-    """A message and its meaning as texts."""
-
-    meaning: str | None
-    """The meaning: `color=red shape=star`; None if it is not known."""
-    message: str
-    """The symbols, with spaces between them, without EOS."""
-    speaker: str | None
-    """Who says it; None where one speaks, or it is not known."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The sample as JSON-ready data."""
-        return asdict(self)
-
-
-def samples_of(corpus: Corpus, labels: NDArray[np.integer[Any]]) -> tuple[Example, ...]:
-    """Messages spread evenly over a corpus, at most `NUM_SAMPLES`, distinct ones as far as there are enough.
-
-    Args:
-        corpus: The corpus.
-        labels: The number of each different message, in order of first occurrence, shape (num_messages,).
-    """
-    number = NUM_SAMPLES
-    rows = first_rows(labels, num_labels(labels))  # ascending, as labels are
-    if len(rows) < min(number, len(labels)):
-        others = np.setdiff1d(np.arange(len(labels)), rows)
-        rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
-    rows, speakers = _spread(rows, number), who_speaks(corpus)
-    content = corpus.take(rows).content()
-    return tuple(
-        Example(
-            meaning=meaning_text(corpus, row),
-            message=_message(corpus, content[place]),
-            speaker=None if speakers is None or speakers[row] is None else str(speakers[row]),
-        )
-        for place, row in enumerate(rows.tolist())
-    )
-
-
-def who_speaks(corpus: Corpus) -> NDArray[Any] | None:
-    """The speaker of each message, (num_messages,); None where one speaks, or it is not known."""
-    speakers = corpus.columns.get(SPEAKER)
-    return None if speakers is None or not (speakers[1:] != speakers[:1]).any() else speakers
-
-
-def _spread(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    """At most `number` of the rows, at equal distances."""
-    if len(rows) <= number:
-        return rows
-    places: NDArray[np.int64] = rows[np.linspace(0, len(rows) - 1, number).round().astype(int)]
-    return places
-
-
-def _message(corpus: Corpus, symbols: NDArray[np.int32]) -> str:
-    names = corpus.symbol_names
-    shown = symbols[:MOST_SYMBOLS].tolist()
-    return " ".join(str(symbol) if names is None else names[symbol] for symbol in shown)
-
-
-def with_file(corpus: Corpus, row: int, meaning: str) -> str:
-    """A meaning as text, after the name of the image that the message is about, where the corpus has names."""
-    if "file" not in corpus.columns or corpus.columns["file"][row] is None:
-        return meaning
-    name, is_number = str(corpus.columns["file"][row]), _UNNAMED.match(meaning)
-    return name if not meaning or is_number else f"{name}: {meaning}"
-
-
-def meaning_text(corpus: Corpus, row: int) -> str | None:
-    """The concepts where they have names of their own, else the values; after the name of the user's image."""
-    meaning = _meaning_text(corpus, row)
-    return (with_file(corpus, row, _phrase(corpus, row)) or meaning) if "file" in corpus.columns else meaning
-
-
-def _phrase(corpus: Corpus, row: int) -> str:
-    """The concepts of a message as text; empty if they are not known."""
-    if corpus.concepts is None or not corpus.concept_names:
-        return ""
-    return " ".join(corpus.concepts_of(row))
-
-
-def _meaning_text(corpus: Corpus, row: int) -> str | None:
-    concepts = None if corpus.concepts is None else corpus.concepts_of(row)
-    is_unnamed = concepts is None or all(_UNNAMED.match(name) for name in concepts)
-    if corpus.meanings is None or not is_unnamed:
-        return None if concepts is None else " ".join(concepts)
-    values = flat(corpus.meanings)[row].tolist()
-    if not any(isinstance(value, float) for value in values):
-        return " ".join("-" if value == -1 else str(value) for value in values)
-    shown = " ".join(f"{value:.2f}" for value in values[:MOST_FEATURES])
-    return f"{shown} … ({len(values)} numbers)" if len(values) > MOST_FEATURES else shown
-
-
-MAX_LINES = 10
-"""Most messages in the table."""
-NUM_USED = 5
-"""Messages, and symbols, in the lists of the most used."""
-CURVE_WIDTH = 40
-"""Most characters of the learning curve."""
-BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
-"""Characters of the learning curve, from low to high; the second where the terminal has no others."""
-
-
 def print_language(
     language: LanguageView, title: str, lines: Sequence[str], run: Path | None, form: Form = Form.TEXT
 ) -> None:
-    """Print a language; text has a heading and the learning curve. See `language_page.draw_language`."""
+    """Print a language; text has a heading and the learning curve. See `figures.language_page.draw_language`."""
     if form is Form.TEXT:
         console = Console(highlight=False, force_jupyter=False)
         console.print(Text(title, "bold"))
         for line in (*lines, *([] if run is None else [learning_curve(run)]), ""):
             console.print(Text(line))
-    tables = [grid_table(language) if language.grid is not None else sample_table(language)]
+    grid = language.grid
+    cells = [] if grid is None else [index for index in grid.indices.ravel().tolist() if index >= 0]
+    in_grid, in_examples = (
+        {
+            (
+                language.meaning(index),
+                language.messages[index],
+                language.speakers and language.speakers[index],
+            )
+            for index in indices
+        }
+        for indices in (cells, language.examples(NUM_EXAMPLES))
+    )
+    tables = [] if grid is None else [grid_table(language)]
+    if grid is None or not in_examples <= in_grid:
+        tables.append(example_table(language))
     for heading, used in (
         ("Most used messages", language.most_used_messages(NUM_USED)),
         ("Most used symbols, by place", language.most_used_symbols(NUM_USED)),
@@ -472,7 +485,7 @@ def learning_curve(run: Path) -> str:
 
 
 def within_their_range(values: Sequence[float]) -> Sequence[float]:
-    """Where each value lies between the least finite one, 0, and the greatest, 1; NaN stays."""
+    """The values on a scale from the least finite one, 0, to the greatest, 1; NaN stays."""
     array = np.array(values, dtype=np.float64)
     finite = array[np.isfinite(array)]
     if not len(finite):
@@ -496,11 +509,11 @@ def grid_table(language: LanguageView) -> Table:
     return Table(columns=(first, *(Column(name, heading=name) for name in grid.columns)), rows=rows)
 
 
-def sample_table(language: LanguageView) -> Table:
-    """Some messages with their meanings."""
-    indices = language.sample(MAX_LINES)
+def example_table(language: LanguageView) -> Table:
+    """Example messages with their meanings."""
+    indices = language.examples(NUM_EXAMPLES)
     heading = f"{len(indices)} of {len(language):,} messages" if len(indices) < len(language) else "messages"
-    has_meanings = bool(language.meaning(0))
+    has_meanings = bool(language.meaning(0)) if len(language) else False
     columns = [Column("message", heading=heading), Column("meaning", wraps=True, is_shown=has_meanings)]
     columns += [] if language.speakers is None else [Column("speaker")]
     rows = []
@@ -525,17 +538,14 @@ def used_table(language: LanguageView, heading: str, used: Sequence[Usage]) -> T
 
 
 def tiles(language: LanguageView, message: Message, before: str = "") -> Cell:
-    """A message after a text, each symbol on its colour where the terminal has colours; of a long one the beginning."""
+    """The text of a message after another text, each symbol on its colour if the terminal has colours."""
     if not message:
-        return nothing("(empty)")
-    colours = symbol_colours(language)
-    shown, spans = before, []
-    for number, symbol in enumerate(message[:MOST_SYMBOLS]):
-        colour = colours.get(symbol, PALE)
-        shown += " " if number else ""
-        begin, shown = len(shown), shown + printable(language.name(symbol))
-        spans.append((begin, len(shown), f"{ink_on(colour)} on {colour}"))
-    shown += " …" if len(message) > MOST_SYMBOLS else ""
+        return nothing(EMPTY)
+    shown, spans, begin = before + message_text(language.corpus, message), [], len(before)
+    for symbol in message[:MOST_SYMBOLS]:
+        colour, end = language.colours.get(symbol, PALE), begin + len(language.name(symbol))
+        spans.append((begin, end, f"{ink_on(colour)} on {colour}"))
+        begin = end + 1
     return Cell(value=shown, lines=(shown,), colours=tuple(spans))
 
 
@@ -546,3 +556,25 @@ def _can_print(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def sparkline(values: Iterable[float], ticks: str) -> str:
+    """Values from 0 to 1 as a line of characters, from the lowest to the highest of `ticks`."""
+    return "".join(ticks[min(int(value * len(ticks)), len(ticks) - 1)] for value in values if value == value)
+
+
+def thinned(values: Sequence[float], number: int) -> Iterator[float]:
+    """At most so many of the values, spread evenly, the first and the last among them."""
+    for place in np.unique(np.linspace(0, len(values) - 1, num=min(number, len(values))).round().astype(int)):
+        yield values[place]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping of the metadata, which any program may have written; empty if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def corpus_name(corpus: Corpus) -> str:
+    """The name of a corpus in titles: its run folder or file; `corpus` if it was made in Python."""
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    return (source.resolve().parent.name if source.name == "corpus.jsonl" else source.name) or "corpus"

@@ -19,7 +19,7 @@ from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.statistics.chance import Basis
-from ecsuite.eval.views.language import Example
+from ecsuite.eval.views.language import EMPTY, Example
 from ecsuite.runtime.printable import counted
 from ecsuite.tables.cells import (
     INTERVAL,
@@ -137,10 +137,11 @@ class ShortTable:
     def _sample_lines(self, width: int) -> list[Text]:
         """Who speaks, where there are several, meanings, and messages; without meanings messages alone."""
         widest = max((cell_len(each.meaning or "") for each in self.samples), default=0)
-        column = min(widest, width // 2)
+        messages = max((cell_len(each.message or EMPTY) for each in self.samples), default=0)
+        column = min(widest, max(width // 2, width - messages - len("   → ")))
         lines = []
         for each in self.samples:
-            message = each.message or "(empty)"
+            message = each.message or EMPTY
             meaning = "" if each.meaning is None else f"{_cut(each.meaning, column)} → "
             speaker = "" if each.speaker is None else f"speaker {each.speaker}: "
             lines.append(Text(_cut_end(f"  {speaker}{meaning}{message}", width)))

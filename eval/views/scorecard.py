@@ -30,7 +30,7 @@ from ecsuite.eval.statistics.counting import (
 from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.views.console import Report
-from ecsuite.eval.views.language import Example, samples_of
+from ecsuite.eval.views.language import Example, examples_of
 from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_table
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
@@ -204,9 +204,8 @@ def score_corpus(
         if traits.needs_agents or (traits.asks_agents and run is not None):
             metrics[name] = _asking(name, metric, run)
     with kept_while_scored(corpus):
-        labels = message_labels(corpus)
-        samples = samples_of(corpus, labels)
-        described = _described(corpus, num_labels(labels))
+        samples = examples_of(corpus)
+        described = _described(corpus, num_labels(message_labels(corpus)))
         by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
         scores = tuple(score for found in by_metric for score in found)
     return Scorecard(corpus=described, scores=scores, samples=samples)

@@ -107,7 +107,7 @@ class Page:
         self.language = language
         self.pictures: Pictures = {}
         self.tiles = Tiles(language)
-        self.rows = language.sample(MAX_ROWS)
+        self.rows = language.examples(MAX_ROWS)
         grid = language.grid
         shown = (
             self.rows if grid is None else [index for index in grid.indices.ravel().tolist() if index >= 0]

@@ -18,11 +18,10 @@ from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.language import (
     MOST_SYMBOLS,
+    NUM_EXAMPLES,
     PALE,
     LanguageView,
     heading,
-    meaning_text,
-    symbol_colours,
 )
 from ecsuite.formats.corpora import Reading
 from ecsuite.games.corpus_pictures import DRAWN, LISTED, corpus_pictures
@@ -81,7 +80,7 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
 
 
 def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[dict[str, Any], list[int]]:
-    """One corpus: its most used messages with their meanings, within so many characters.
+    """One corpus: examples and its most used messages with their meanings, within so many characters.
 
     Returns:
         JSON-ready data; and for each of its rows, the first message of the language that it is of.
@@ -89,20 +88,25 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
     assert source.corpus is not None
     _, lines = heading(language, source.folder or source.corpus)
     texts: dict[str, int] = {}
-    meanings: list[list[str]] = []
+    meanings: list[list[str]] = []  # concepts
+    spelt: list[str | None] = []  # texts of meanings, if they are not the concepts with spaces between them
     ids: dict[Any, int] = {}
     of_row = []
     for index in range(len(language)):
-        names = tuple(language.concepts(index)) or meaning_text(language.corpus, index) or ""
-        if names not in ids:
-            ids[names] = len(meanings)
-            meanings.append([names] if isinstance(names, str) else list(names))
-        of_row.append(ids[names])
+        meaning_key = names, shown = tuple(language.concepts(index)), language.meaning(index)
+        if meaning_key not in ids:
+            ids[meaning_key] = len(meanings)
+            meanings.append(list(names) or [shown])
+            spelt.append(None if shown == " ".join(meanings[-1]) else _short(shown))
+        of_row.append(ids[meaning_key])
     uses = Counter(language.messages)
     all_pairs = list(zip(language.messages, of_row, strict=True))
     pairs = Counter(all_pairs)
     first = {pair: len(all_pairs) - 1 - place for place, pair in enumerate(reversed(all_pairs))}
-    ordered = sorted(pairs, key=lambda pair: (-uses[pair[0]], pair[0], -pairs[pair], pair[1]))
+    examples = dict.fromkeys(all_pairs[index] for index in language.examples(NUM_EXAMPLES))
+    ordered = sorted(
+        pairs, key=lambda pair: (pair not in examples, -uses[pair[0]], pair[0], -pairs[pair], pair[1])
+    )
     rows: list[list[Any]] = []
     shown_messages: dict[tuple[int, ...], int] = {}
     shown_meanings: dict[int, int] = {}
@@ -111,7 +115,7 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
         message, meaning = pair
         size += 12
         size += 0 if message in shown_messages else 5 * min(len(message), MOST_SYMBOLS) + 12
-        size += 0 if meaning in shown_meanings else 8 * len(meanings[meaning]) + 4
+        size += 0 if meaning in shown_meanings else 8 * len(meanings[meaning]) + len(spelt[meaning] or "") + 4
         for name in meanings[meaning]:
             size += 0 if name in texts else min(len(name), MAX_TEXT) + 4
         if size > budget and rows:
@@ -135,6 +139,7 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
         "lengths": [len(message) for message in shown_messages],
         "concepts": [_short(name) for name in texts],
         "meanings": [[texts[name] for name in meanings[meaning]] for meaning in shown_meanings],
+        "spelt": [spelt[meaning] for meaning in shown_meanings],
         "rows": rows,
         "symbols": _symbols(language, set().union(*shown_messages)),
         "translations": _translations(language.corpus, texts),
@@ -149,11 +154,10 @@ def object_data() -> dict[str, Any]:
 
 def _symbols(language: LanguageView, used: set[int]) -> dict[str, list[str]]:
     """By id, the name of a symbol, its colour, and that of the text on it."""
-    colours = symbol_colours(language)
     return {
         str(symbol): [_short(language.name(symbol)), colour, ink_on(colour)]
         for symbol in sorted(used)
-        for colour in [colours.get(symbol, PALE)]
+        for colour in [language.colours.get(symbol, PALE)]
     }
 
 

@@ -11,7 +11,7 @@ from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports.tiles import drawn
 from ecsuite.eval.views.figures import language_page
 from ecsuite.eval.views.figures.language_page import draw_language
-from ecsuite.eval.views.language import SYMBOL_COLOURS, LanguageView, symbol_colours
+from ecsuite.eval.views.language import SYMBOL_COLOURS, LanguageView
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -78,11 +78,11 @@ def test_a_page_has_title_grid_curve_and_lists(figures, run):
 
 
 def test_colours_follow_the_ids_of_symbols():
-    assert symbol_colours(LanguageView(Corpus([[3], [1]]))) == {1: SYMBOL_COLOURS[0], 3: SYMBOL_COLOURS[2]}
+    assert LanguageView(Corpus([[3], [1]])).colours == {1: SYMBOL_COLOURS[0], 3: SYMBOL_COLOURS[2]}
     number = len(SYMBOL_COLOURS)
-    many = symbol_colours(LanguageView(Corpus([[symbol, 99] for symbol in range(1, number + 5)] * 2)))
+    many = LanguageView(Corpus([[symbol, 99] for symbol in range(1, number + 5)] * 2)).colours
     assert len(many) == number and 99 in many, "the most used ones"
-    assert len(symbol_colours(LanguageView(Corpus([[0, 700]])))) == 2
+    assert len(LanguageView(Corpus([[0, 700]])).colours) == 2
     assert ink_on("#F0E442") == "black" and ink_on("#0072B2") == "white"
 
 

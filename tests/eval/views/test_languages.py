@@ -1,21 +1,31 @@
-"""What is said of what: meanings as texts, samples, grids, and what messages are about."""
+"""Views of a language: examples, meanings as texts, grids, and the concepts that messages are used for."""
 
+import csv
+import json
 import math
+import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from ecsuite.cli import app
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views import language as languages
+from ecsuite.eval.views.figures.language_page import Page
 from ecsuite.eval.views.language import (
     LanguageView,
+    example_indices,
+    examples_of,
     heading,
+    message_text,
     phrase,
     sparkline,
     thinned,
     tiles,
     within_their_range,
 )
+from ecsuite.formats import read_corpus
 from ecsuite.runtime.ragged import Ragged
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
@@ -42,7 +52,7 @@ def test_a_grid_has_every_combination():
 def test_what_messages_and_symbols_are_about():
     language = LanguageView(two_attributes())
     first, second = language.most_used_messages(9)
-    assert [language.spoken(each.symbols) for each in (first, second)] == ["1 3", "2 3"]
+    assert [message_text(language.corpus, each.symbols) for each in (first, second)] == ["1 3", "2 3"]
     assert first.count == 2 and first.about_text == "color=red (100 %)"
     by_place = {(each.symbols, each.place): each.about_text for each in language.most_used_symbols(9)}
     assert by_place[(1,), 1] == "color=red (100 %)" and by_place[(4,), 2] == "shape=disc (100 %)"
@@ -64,7 +74,7 @@ def test_words_that_are_used_often_may_be_about_several_concepts():
 def test_samples_are_spread_over_different_meanings(number):
     meanings = np.stack(np.divmod(np.arange(256) // 2, 16), axis=1)  # each of 128 twice
     language = LanguageView(Corpus([[index] for index in range(256)], meanings=meanings))
-    rows = language.sample(number)
+    rows = language.examples(number)
     assert len(rows) == min(number, 128 if number < 256 else 256)
     assert number > 128 or len({language.meaning(index) for index in rows}) == number
     assert rows == sorted(rows) and (number < 7 or rows[-1] - rows[0] > 180)
@@ -72,8 +82,8 @@ def test_samples_are_spread_over_different_meanings(number):
 
 def test_other_corpora_have_no_grid():
     unnamed = LanguageView(Corpus([[1], [2, 3], []]))
-    assert unnamed.grid is None and unnamed.meaning(0) == "" and unnamed.sample(5) == [0, 1, 2]
-    assert unnamed.spoken(()) == "(empty)" and unnamed.most_used_messages(3) == []
+    assert unnamed.grid is None and unnamed.meaning(0) == "" and unnamed.examples(5) == [0, 1, 2]
+    assert tiles(unnamed, ()).text == "(empty)" and unnamed.most_used_messages(3) == []
     features = LanguageView(Corpus([[1], [1]], meanings=np.ones((2, 2)) / 3))
     assert features.grid is None and features.most_used_messages(3)[0].about == ()
     many = Corpus([[1]] * 26, meanings=np.stack([np.arange(26), np.zeros(26, int)], axis=1))
@@ -112,7 +122,7 @@ def test_of_a_large_corpus_messages_are_spread_evenly(monkeypatch, tmp_path):
     meanings = [[number % 3] for number in range(100)]
     language = LanguageView(Corpus([[number % 7, number] for number in range(100)], meanings=meanings))
     assert [message[1] for message in language.messages] == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
-    assert language.meaning(1) == "attribute0=2"
+    assert language.meaning(1) == "2"
     _, lines = heading(language, tmp_path)
     assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; below: of 10 of them"
 
@@ -122,3 +132,72 @@ def test_of_a_long_message_the_beginning_is_shown():
     language = LanguageView(Corpus([[1, 2] * 100, [2]]))
     assert tiles(language, language.messages[0]).lines[0] == " ".join(["1 2"] * 50) + " …"
     assert tiles(language, language.messages[1]).lines[0] == "2"
+
+
+def test_frequent_and_rare_messages_are_examples():
+    rows = [[1]] * 500 + [[2]] * 400 + [[value] for value in range(3, 200)] + [[200]]
+    corpus = Corpus(rows)
+    symbols = [rows[index][0] for index in example_indices(corpus, 10)]
+    assert len(set(symbols)) == 10 and {1, 2, 200} <= set(symbols)
+    assert set(example_indices(corpus, 10)) <= set(example_indices(corpus, 24))
+
+
+def test_an_example_of_each_meaning_and_speaker_as_far_as_there_are_some():
+    """A language of one message is shown with ten of its meanings."""
+    meanings = np.arange(40)[:, None] % 20
+    assert len({example.meaning for example in examples_of(Corpus([[1]] * 40, meanings=meanings))}) == 10
+    corpus = Corpus([[1]] * 40, meanings=meanings * 0, columns={"speaker": ["ann"] * 39 + ["bob"]})
+    assert {example.speaker for example in examples_of(corpus)} == {"ann", "bob"}
+
+
+def corpus_file(folder, kind):
+    """A file of 200 messages with meanings, and the options with which it is read."""
+    random = np.random.default_rng(0)
+    syllables = {"words": ["da", "bu", "ki", "lomo"], "letters": list("abcd"), "numbers": list("12345678")}[
+        kind
+    ]
+    rows = [["message", "color", "shape"]]
+    for _ in range(200):
+        message = random.choice(syllables, random.integers(1, 5))
+        rows.append(
+            [
+                ("" if kind == "letters" else " ").join(message),
+                random.choice(["red", "blue"]),
+                random.choice(list("abcdefghijklmnop")),
+            ]
+        )
+    file = folder / f"{kind}.csv"
+    file.write_text("".join(",".join(row) + "\n" for row in rows))
+    return file, ["--split", "letters"] if kind == "letters" else []
+
+
+@pytest.mark.parametrize("kind", ["words", "letters", "numbers"])
+def test_commands_and_page_show_the_same_messages_in_the_same_form(kind, tmp_path):
+    file, options = corpus_file(tmp_path, kind)
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, [*map(str, arguments), *options])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    samples = json.loads(run("score", file, "--metrics", "has", "--json"))["samples"]
+    scored = [(sample["meaning"], sample["message"]) for sample in samples]
+    assert len(scored) == 10 and all(meaning.startswith("color=") for meaning, _ in scored)
+    line = r"  (color=\w+ shape=\w+) +→ (.+)"
+    assert re.findall(line, run("score", file, "--metrics", "has")) == scored
+    shown = list(csv.reader(run("show", file, "--as", "csv").splitlines()))
+    start = shown.index(["message", "meaning"]) + 1
+    assert [(meaning, message) for message, meaning in shown[start : start + 10]] == scored
+    run("report", file, "--out", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
+    [corpus] = page["corpora"]
+    rows = []
+    for message, meaning, _ in corpus["rows"][:10]:
+        symbols = " ".join(corpus["symbols"][str(symbol)][0] for symbol in corpus["messages"][message])
+        names = " ".join(corpus["concepts"][concept] for concept in corpus["meanings"][meaning])
+        rows.append((corpus["spelt"][meaning] or names, symbols))
+    assert sorted(rows) == sorted(scored)
+    view = LanguageView(read_corpus(file, split="letters" if kind == "letters" else "auto"))
+    drawn = Page(view)
+    assert {*scored} <= {(view.meaning(row), tiles(view, view.messages[row]).text) for row in drawn.rows}

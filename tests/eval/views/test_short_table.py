@@ -16,8 +16,7 @@ from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.message_labels import message_labels
-from ecsuite.eval.views.language import samples_of
+from ecsuite.eval.views.language import examples_of
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.runtime.ragged import Ragged
@@ -195,22 +194,18 @@ def test_what_is_of_drawn_messages_is_told():
     assert line in large and "posdis is of" not in large
 
 
-def sampled(corpus):
-    return samples_of(corpus, message_labels(corpus))
-
-
 def test_samples_are_distinct_and_spread():
     rows = [[1, 2]] * 50 + [[2, 1]] * 50 + [[value] for value in range(3, 40)]
-    found = sampled(Corpus(rows))
+    found = examples_of(Corpus(rows))
     assert len({each.message for each in found}) == 10
     assert (found[0].message, found[-1].message) == ("1 2", "39")
-    assert [each.message for each in sampled(Corpus([[1]] * 12))] == ["1"] * 10
-    assert sampled(Corpus(Ragged.from_rows([]))) == ()
+    assert [each.message for each in examples_of(Corpus([[1]] * 12))] == ["1"] * 10
+    assert examples_of(Corpus(Ragged.from_rows([]))) == ()
 
 
 def test_meanings_as_people_read_them():
     def meaning(**known):
-        return sampled(Corpus([[1]], **known))[0].meaning
+        return examples_of(Corpus([[1]], **known))[0].meaning
 
     named = {"concepts": Ragged.from_rows([[0, 1]]), "concept_names": ("color=red", "shape=star")}
     assert meaning(**named) == "color=red shape=star"

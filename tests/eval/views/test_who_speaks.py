@@ -6,7 +6,7 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views.figures.language_page import Page
-from ecsuite.eval.views.language import LanguageView, grid_table, sample_table
+from ecsuite.eval.views.language import LanguageView, example_table, grid_table
 from ecsuite.eval.views.scorecard import score_corpus
 
 
@@ -29,7 +29,7 @@ def test_one_speaker_is_not_named(columns):
     corpus = society(2)
     corpus = Corpus(corpus.messages, meanings=corpus.meanings, columns=columns)
     assert {sample.speaker for sample in score_corpus(corpus, ["posdis"]).samples} == {None}
-    assert len(sample_table(LanguageView(corpus)).columns) == 2
+    assert len(example_table(LanguageView(corpus)).columns) == 2
     assert LanguageView(corpus).grid.speaker == ""
 
 
@@ -41,6 +41,6 @@ def test_a_grid_is_of_one_speaker():
 
 def test_lists_of_messages_have_all_speakers():
     language = LanguageView(society(3))
-    assert set(sample_table(language).to_frame()["speaker"]) == {"ann", "bob"}
+    assert set(example_table(language).to_frame()["speaker"]) == {"ann", "bob"}
     drawn = Page(language).columns()[-1]
     assert drawn.heading == "speaker" and set(drawn.texts) == {"ann", "bob"}

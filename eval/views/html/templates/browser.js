@@ -15,7 +15,8 @@ function searchable(corpus) {
   if (corpus.prepared) return corpus.prepared;
   const names = corpus.meanings.map((meaning) => meaning.map((id) => corpus.concepts[id]));
   const spoken = corpus.messages.map((message) => message.map((symbol) => corpus.symbols[symbol][0]));
-  corpus.prepared = { names, texts: names.map((each) => each.join(" ").toLowerCase()), spoken, sets: spoken.map((each) => new Set(each.map((name) => name.toLowerCase()))) };
+  const shown = names.map((each, meaning) => corpus.spelt[meaning] ?? each.join(" "));
+  corpus.prepared = { names, shown, texts: names.map((each, meaning) => `${shown[meaning]} ${each.join(" ")}`.toLowerCase()), spoken, sets: spoken.map((each) => new Set(each.map((name) => name.toLowerCase()))) };
   return corpus.prepared;
 }
 
@@ -29,12 +30,12 @@ function sorted(corpus, rows, by) {
   const { texts } = searchable(corpus);
   const natural = new Intl.Collator("en", { numeric: true }).compare;
   const compare = {
-    frequency: () => 0,
+    frequency: (one, other) => corpus.uses[other[0]] - corpus.uses[one[0]] || byContent(corpus.messages[one[0]], corpus.messages[other[0]]) || other[2] - one[2],
     meaning: (one, other) => natural(texts[one[1]], texts[other[1]]),
     message: (one, other) => byContent(corpus.messages[one[0]], corpus.messages[other[0]]),
     length: (one, other) => corpus.lengths[one[0]] - corpus.lengths[other[0]],
   }[by];
-  return by === "frequency" ? rows : [...rows].sort(compare);
+  return by === "examples" ? rows : [...rows].sort(compare);
 }
 
 function byContent(one, other) {
@@ -52,19 +53,19 @@ function showMessages(corpus, objects, limit) {
   table.tBodies[0].replaceChildren(...rows);
   table.classList.toggle("plain", !table.querySelector("td.object > *"));
   byId("corpus-about").textContent = corpus.about.join(" · ");
-  const all = corpus.rows.length, part = all < corpus.num_pairs ? ` (the page holds the most used ${all.toLocaleString("en")} of ${corpus.num_pairs.toLocaleString("en")})` : "";
-  const pictured = corpus.picture_of_row.filter((place) => place >= 0).length, pictures = pictured && pictured < all ? `; the most used ${pictured.toLocaleString("en")} have a picture` : "";
+  const all = corpus.rows.length, part = all < corpus.num_pairs ? ` (the page holds the examples and the most used, ${all.toLocaleString("en")} of ${corpus.num_pairs.toLocaleString("en")})` : "";
+  const pictured = corpus.picture_of_row.filter((place) => place >= 0).length, pictures = pictured && pictured < all ? `; the first ${pictured.toLocaleString("en")} have a picture` : "";
   byId("found").textContent = `${found.length.toLocaleString("en")} of ${all.toLocaleString("en")} messages with their meanings${part}; ${rows.length} shown${pictures}`;
   byId("more").hidden = found.length <= limit;
   showDictionary(corpus);
 }
 
 function messageRow(corpus, objects, [message, meaning, count, picture]) {
-  const names = searchable(corpus).names[meaning];
+  const names = searchable(corpus).names[meaning], shown = searchable(corpus).shown[meaning];
   const uses = corpus.uses[message];
   return element("tr", {},
     element("td", { class: "object" }, picture ? element("img", { src: picture[0], alt: picture[1], title: picture[1], decoding: "sync" }) : objectOf(names, objects)),
-    element("td", {}, names.join(" ")),
+    element("td", {}, shown),
     element("td", {}, tiles(corpus, message, new Set(names))),
     element("td", { class: "number", title: `the message is used ${uses} times in all` }, count.toLocaleString("en")));
 }
