@@ -143,9 +143,9 @@ def _evaluations(
     found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
 ) -> Table:
     """A row a measure of each evaluation, with its chance level."""
-    from ecsuite.games.training_result import rounds_of
+    from ecsuite.games.directions import held_out_of
 
-    names = {"valid": (rounds_of(found) or "validation").strip()}
+    names = {"valid": held_out_of(found) or "validation"}
     rows = [
         row_of(
             names.get(name, name),

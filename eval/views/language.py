@@ -24,6 +24,7 @@ from ecsuite.eval.figures.canvas import COLOURS, ink_on
 from ecsuite.eval.results.logs import first_measure, read_log
 from ecsuite.eval.statistics.counting import Ints, flat, narrow_content, num_distinct_rows
 from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.games.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text
 from ecsuite.tables.forms import Form, publish
@@ -320,6 +321,11 @@ class LanguageView:
         """The meaning of a message, see `meaning_text`; empty if it is not known."""
         return meaning_text(self.corpus, index) or ""
 
+    @property
+    def held_out(self) -> str:
+        """The objects of validation rounds, if they were held out of the agents' training, see `held_out_of`."""
+        return held_out_of(_mapping(self.corpus.metadata.get("extra_evaluations")))
+
     def examples(self, number: int) -> list[int]:
         """Indices of example messages, see `example_indices`."""
         return example_indices(self.corpus, number)
@@ -422,7 +428,8 @@ def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
     if isinstance(accuracy := training.get("accuracy"), int | float):
         by_chance = chance.get("accuracy")
         chance_text = f" (chance {by_chance:.1%})" if isinstance(by_chance, int | float) else ""
-        lines.append(f"accuracy {accuracy:.1%}{chance_text} at step {training.get('step')}")
+        measure = measure_title("accuracy", language.held_out) + (":" if language.held_out else "")
+        lines.append(f"{measure} {accuracy:.1%}{chance_text} at step {training.get('step')}")
     kinds = {part: _mapping(config.get(part)).get("kind") for part in ("task", "world", "channel")}
     if all(kinds.values()):
         seed = _mapping(config.get("training")).get("seed")
@@ -445,7 +452,7 @@ def print_language(
     if form is Form.TEXT:
         console = Console(highlight=False, force_jupyter=False)
         console.print(Text(title, "bold"))
-        for line in (*lines, *([] if run is None else [learning_curve(run)]), ""):
+        for line in (*lines, *([] if run is None else [learning_curve(run, language.held_out)]), ""):
             console.print(Text(line))
     grid = language.grid
     cells = [] if grid is None else [index for index in grid.indices.ravel().tolist() if index >= 0]
@@ -471,17 +478,21 @@ def print_language(
     publish(tables, form)
 
 
-def learning_curve(run: Path) -> str:
-    """The accuracy of validation as one line, or another measure of a run that has none."""
+def learning_curve(run: Path, held_out: str = "") -> str:
+    """The accuracy of validation as one line, or another measure of a run that has none.
+
+    Args:
+        run: The run folder.
+        held_out: The objects of validation, if they were held out of training.
+    """
     measure = first_measure(run)
     values = read_log(run, measure)["valid"]
     ticks = BLOCKS if _can_print(BLOCKS) else ASCII
     is_share = measure == "accuracy"
     form = ".1%" if is_share else ".4g"
     shares = values if is_share else within_their_range(values)
-    return (
-        f"{measure} {values[0]:{form}} {sparkline(thinned(shares, CURVE_WIDTH), ticks)} {values[-1]:{form}}"
-    )
+    title = f"{measure_title(measure, held_out)}:" if held_out and "accuracy" in measure else measure
+    return f"{title} {values[0]:{form}} {sparkline(thinned(shares, CURVE_WIDTH), ticks)} {values[-1]:{form}}"
 
 
 def within_their_range(values: Sequence[float]) -> Sequence[float]:

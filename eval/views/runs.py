@@ -1,12 +1,13 @@
 """What was run: settings that vary, the settings that all runs share, versions and hardware."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ecsuite.eval.results.reading import SEED
 from ecsuite.eval.results.sources import Source
+from ecsuite.games.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Role, number, text, value_text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -122,6 +123,24 @@ ROLES: Mapping[str, Role] = {"failed": "bad", "diverged": "bad", "capped": "warn
 """What a status stands for."""
 
 
+def figure_titles(sources: Iterable[Source]) -> dict[str, str]:
+    """Titles of accuracies in tables by the name of the figure: `accuracy, held-out objects`, `accuracy, seen objects`.
+
+    An accuracy of which runs hold out objects and others do not has its name alone.
+
+    Args:
+        sources: The runs of the table.
+    """
+    titles: dict[str, set[str]] = {}
+    for source in sources:
+        measures = [record for record in source.records if record.is_measure and "accuracy" in record.score]
+        about = held_out_of(str(record.unit["rounds"]) for record in measures if "rounds" in record.unit)
+        for record in measures:
+            title = measure_title(record.score, str(record.unit.get("rounds", about)))
+            titles.setdefault(record.name, set()).add(title)
+    return {name: found.pop() if len(found) == 1 else name for name, found in titles.items()}
+
+
 def failed_runs(sources: Sequence[Source]) -> list[Source]:
     """The runs that failed, diverged, or were ended by the clock, a stop or pruning."""
     return [source for source in sources if source.status != "done"]
@@ -135,7 +154,7 @@ def failed_runs_table(sources: Sequence[Source]) -> Table:
         *(name_column(key) for key in settings),
         number_column("seed"),
         Column("status"),
-        number_column("accuracy"),
+        number_column("accuracy", figure_titles(sources).get("accuracy")),
         Column("why", wraps=True),
     )
     rows = [

@@ -20,6 +20,7 @@ from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.statistics.chance import Basis
 from ecsuite.eval.views.language import EMPTY, Example
+from ecsuite.games.directions import measure_title
 from ecsuite.runtime.printable import counted
 from ecsuite.tables.cells import (
     INTERVAL,
@@ -94,8 +95,8 @@ class ShortTable:
         """Origin, sizes of messages, sizes of meanings."""
         corpus = self.corpus
         origin = str(corpus.get("source_path", "a corpus made in Python"))
-        if training := corpus.get("training"):
-            trained = f" ({trained_text(training)})"
+        if "training" in corpus:
+            trained = f" ({trained_text(corpus)})"
             origin = _from_the_end(origin, WIDTH - len(trained)) + trained
         if "num_messages" not in corpus:
             return [Text(_from_the_end(origin, WIDTH), "bold")]
@@ -249,10 +250,19 @@ class ShortTable:
         return [*lines, seeds] if "training" in self.corpus else lines
 
 
-def trained_text(training: Mapping[str, float]) -> str:
-    """How far training came, as `describe` has it, in words."""
+def trained_text(corpus: Mapping[str, Any]) -> str:
+    """The progress of training in words: `trained 20 of 20 steps, accuracy 80.0%`.
+
+    Args:
+        corpus: Description of a corpus whose agents were trained, see `describe`.
+    """
+    training = corpus["training"]
     words = "trained {step:,} of {num_steps:,} steps".format(**training)
-    return words + (f", accuracy {training['accuracy']:.1%}" if "accuracy" in training else "")
+    if "accuracy" not in training:
+        return words
+    if about := corpus.get("accuracy_of"):
+        return f"{words}; {measure_title('accuracy', about)}: {training['accuracy']:.1%}"
+    return f"{words}, accuracy {training['accuracy']:.1%}"
 
 
 def _height(
@@ -402,8 +412,8 @@ def _title(corpus: Mapping[str, Any]) -> str:
         f"{counted(corpus['num_messages'], 'message')}, {counted(corpus['num_symbols'], 'symbol')}, "
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
     )
-    if training := corpus.get("training"):
-        origin.append(trained_text(training))
+    if "training" in corpus:
+        origin.append(trained_text(corpus))
     return "; ".join([*origin, sizes])
 
 

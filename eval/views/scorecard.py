@@ -33,6 +33,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.language import Example, examples_of
 from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_table
 from ecsuite.files.format_numbers import with_format
+from ecsuite.games.directions import held_out_of
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import preformatted
@@ -251,7 +252,7 @@ def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
     del lengths
     names, meanings, concepts = corpus.symbol_names, corpus.meanings, corpus.concepts
     known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
-    return {**known, **_training(corpus.metadata)} | {
+    return {**known, **training_progress(corpus.metadata)} | {
         "num_messages": len(content),
         "num_distinct_messages": num_distinct,
         "num_empty": num_empty,
@@ -277,12 +278,19 @@ def _num_distinct_meanings(corpus: Corpus) -> int | None:
     return None if concepts is None else num_labels(row_labels(concepts))
 
 
-def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Progress of the agents' training if the metadata have it; checked, as any program may write metadata."""
-    known = metadata.get("training")
-    told = {key: known[key] for key in _PROGRESS if key in known} if isinstance(known, Mapping) else {}
-    is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in told.values())
-    return {"training": told} if is_valid and {*_PROGRESS[:2]} <= told.keys() else {}
+def training_progress(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The progress of the agents' training, and what its accuracy is about if objects were held out.
+
+    Args:
+        metadata: Metadata of a corpus; checked, as any program may write them.
+    """
+    known, others = metadata.get("training"), metadata.get("extra_evaluations")
+    progress = {key: known[key] for key in _PROGRESS if key in known} if isinstance(known, Mapping) else {}
+    is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in progress.values())
+    if not is_valid or not {*_PROGRESS[:2]} <= progress.keys():
+        return {}
+    about = held_out_of(others) if isinstance(others, Mapping) and "accuracy" in progress else ""
+    return {"training": progress, **({"accuracy_of": about} if about else {})}
 
 
 FEWEST = 20

@@ -17,7 +17,7 @@ from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
 from ecsuite.eval.views.html.corpora import corpora_data, object_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
-from ecsuite.eval.views.runs import overview
+from ecsuite.eval.views.runs import figure_titles, overview
 from ecsuite.eval.views.score_tables import MAX_ROWS
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
@@ -127,6 +127,7 @@ def write_report(
                 *(system_galleries(rows) if rows else []),
                 *plane_galleries(sources),
             ],
+            titles=figure_titles(runs),
             has_scores=any(run.scores for run in runs),
             differences=compared,
             systems=rows,
