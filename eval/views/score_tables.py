@@ -6,7 +6,7 @@ better, interval, chance level, and a conclusion in plain words.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -18,6 +18,7 @@ from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
+from ecsuite.eval.results.sources import Record
 from ecsuite.eval.statistics.chance import Basis
 from ecsuite.eval.views.language import EMPTY, Example
 from ecsuite.games.directions import measure_title
@@ -55,15 +56,138 @@ WIDTH = 80
 """Columns that the table takes at most."""
 ARROWS = {"higher": "↑", "lower": "↓", None: " "}
 """Which way is better."""
+BASES: Mapping[Basis, str] = {
+    "ranks": " by ranks",
+    "tail": " by the tail",
+    "error": " by the score's error",
+    "theory": " by theory",
+}
+"""Methods of p-values in words, see `Chance.p_value`."""
+COUNTS = ("segments",)
+"""Details that are counts; means over shuffles of them have decimals."""
+DIGITS = 4
+"""Decimals of scores and details."""
+MAX_ROWS = 30
+"""Most morphemes in a table."""
+ROLES: Mapping[str, Role] = {"above chance": "good", "below chance (good)": "good"}
+"""Roles of conclusions."""
 _ASCII = str.maketrans({"↑": "^", "↓": "v", "→": ">", "…": "~"})
 _NAME, _VALUE, _INTERVAL, _CHANCE = 22, 8, 16, 7  # columns
 _SIZE_NAME = 28
 _COLOURS = {"above chance": "green", "below chance (good)": "green"}
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """A column of the tables of scores."""
+
+    name: str
+    """The name in CSV, in frames and in `score_fields`."""
+    heading: str
+    """The heading in all tables."""
+    kind: Literal["name", "number", "p", "text"] = "text"
+    """How cells are written."""
+    has_interval: bool = False
+    """Whether `NAME_low` and `NAME_high` are the bounds of a 95 % interval."""
+    is_shown: bool = True
+    """Whether people see it; CSV and frames have all columns."""
+
+
+SCORE_COLUMNS: Mapping[str, ScoreColumn] = {
+    column.name: column
+    for column in (
+        ScoreColumn("score", "score", "name"),
+        ScoreColumn("better", ""),
+        ScoreColumn("value", "value", "number", has_interval=True),
+        ScoreColumn("chance", "chance", "number", has_interval=True),
+        ScoreColumn("p", "p", "p"),
+        ScoreColumn("conclusion", "conclusion"),
+        ScoreColumn("question", "question", is_shown=False),
+        ScoreColumn("reason", "reason", is_shown=False),
+        ScoreColumn("about", "what it means", is_shown=False),
+        ScoreColumn("signature", "signature", is_shown=False),
+    )
+}
+"""The columns of scores: the plain table and CSV have all of them, the other tables, frames and the HTML page some."""
+INTERVAL_HEADING = "95 %"
+"""Heading of the interval of a value in a column of its own."""
+
+
+def score_fields(score: Score | Record, conclusion: Conclusion | None = None) -> dict[str, Value]:
+    """The fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
+
+    Args:
+        score: The score, as computed or as read from a file.
+        conclusion: The conclusion on it, if there is one.
+    """
+    chance, bounds = score.chance, score.ci95 or (None, None)
+    level = low = high = None
+    if score.value is not None and chance is not None:
+        of_file = isinstance(chance, Mapping)
+        level, low, high = (
+            chance.get(name) if of_file else getattr(chance, name) for name in ("level", "low", "high")
+        )
+    return {
+        "score": score.score if isinstance(score, Record) else score.name,
+        "better": conclusion and conclusion.direction,
+        "value": score.value,
+        "value_low": bounds[0],
+        "value_high": bounds[1],
+        "chance": level,
+        "chance_low": low,
+        "chance_high": high,
+        "p": conclusion and conclusion.p_holm,
+        "conclusion": conclusion and conclusion.word,
+        "question": conclusion and conclusion.question,
+        "reason": score.reason,
+        "about": score.about,
+        "signature": score.signature,
+    }
+
+
+def score_table(scores: Sequence[Score], conclusions: Sequence[Conclusion]) -> Table:
+    """The table of the scores, with 95 % intervals, and p-values corrected for the number of scores."""
+    rows = []
+    for score, conclusion in zip(scores, conclusions, strict=True):
+        fields = score_fields(score, conclusion)
+        rows.append(row_of(*(_cell(column, fields) for column in SCORE_COLUMNS.values())))
+    return Table(columns=[_column(column) for column in SCORE_COLUMNS.values()], rows=rows)
+
+
+def _column(column: ScoreColumn) -> Column:
+    heading = f"{column.heading} [{INTERVAL_HEADING}]" if column.has_interval else column.heading
+    return Column(
+        column.name,
+        heading=heading,
+        align="right" if column.kind in ("number", "p") else "left",
+        parts=INTERVAL if column.has_interval else (),
+        is_key=column.kind == "name",
+        is_shown=column.is_shown,
+        wraps=column.name == "conclusion",
+    )
+
+
+def _cell(column: ScoreColumn, fields: Mapping[str, Any]) -> Cell:
+    value = fields[column.name]
+    if column.kind == "number":
+        low, high = (fields[f"{column.name}_{end}"] for end in INTERVAL)
+        if value is None:
+            return nothing("none" if column.name == "value" else "")
+        return interval(
+            value, None if low is None or (column.name == "chance" and low >= high) else (low, high)
+        )
+    if column.kind == "p":
+        return p_value(value)
+    if column.name == "better":
+        return text(value, shown=ARROWS[value])
+    if column.name == "conclusion" and not value:
+        return text(fields["reason"], shown=fields["reason"] or "", role="dim")
+    return text(value, role=ROLES.get(value, "") if column.name == "conclusion" else "")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShortTable:
-    """What is printed of a scorecard; a terminal that has no arrows gets ASCII."""
+    """The short view of a scorecard; a terminal that has no arrows gets ASCII."""
 
     corpus: Mapping[str, Any]
     """Origin and sizes, see `describe`."""
@@ -154,7 +278,8 @@ class ShortTable:
         asked = {conclusion.question for conclusion in self.conclusions}
         lines = [Text()]
         if any(chosen.values()):
-            lines.append(_row("", "value", " ", "95 % interval", "chance", "conclusion", "dim"))
+            value, chance, word = (SCORE_COLUMNS[name].heading for name in ("value", "chance", "conclusion"))
+            lines.append(_row("", value, " ", f"{INTERVAL_HEADING} interval", chance, word, "dim"))
         for question, heading in QUESTIONS.items():
             rows = chosen.get(question, [])
             if rows:
@@ -299,10 +424,10 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
         return [Text(f"  {set_cell_size(name, _NAME - 2)}    none  {score.reason}", "dim"), *below]
     if conclusion.question == "sizes":
         return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{short(score.value):>{_VALUE}}")]
-    interval = "" if score.ci95 is None else " … ".join(map(short, score.ci95))
-    chance = None if score.chance is None else score.chance.level
+    fields = score_fields(score, conclusion)
+    bounds = "" if score.ci95 is None else " … ".join(map(short, score.ci95))
     style = "dim" if conclusion.relation == "equal" else ""
-    cells = (interval, "" if chance is None else short(chance), conclusion.word)
+    cells = (bounds, "" if fields["chance"] is None else short(fields["chance"]), conclusion.word)
     return [_row(f"  {name}", short(score.value), arrow, *cells, style), *below]
 
 
@@ -344,19 +469,6 @@ def _in_ascii(line: Text, encoding: str) -> Text:
     return Text(plain, style=line.style, spans=line.spans)
 
 
-BASES: Mapping[Basis, str] = {
-    "ranks": " by ranks",
-    "tail": " by the tail",
-    "error": " by the score's error",
-    "theory": " by theory",
-}
-"""What a p-value is from, see `Chance.p_value`."""
-COUNTS = ("segments",)
-"""Details that are counts; means over shuffles of them have decimals."""
-DIGITS = 4
-"""Decimals of scores and details."""
-
-
 def full_tables(
     corpus: Mapping[str, Any], scores: Sequence[Score], conclusions: Sequence[Conclusion]
 ) -> list[Table]:
@@ -367,13 +479,14 @@ def full_tables(
         scores: All scores.
         conclusions: The conclusion on each score.
     """
+    better, value, about = (SCORE_COLUMNS[name] for name in ("better", "value", "about"))
     columns = (
         Column("score", is_shown=False),
         name_column("figure", "metric"),
-        number_column("value"),
-        Column("better", heading=""),
-        Column("interval", heading="95 %", parts=INTERVAL),
-        Column("about", heading="what it means", wraps=True),
+        number_column(value.name, value.heading),
+        Column(better.name, heading=better.heading),
+        Column("interval", heading=INTERVAL_HEADING, parts=INTERVAL),
+        Column(about.name, heading=about.heading, wraps=True),
     )
     rows: list[Row] = []
     for score, conclusion in zip(scores, conclusions, strict=True):
@@ -382,8 +495,8 @@ def full_tables(
                 score.name,
                 score.name,
                 nothing("none") if score.value is None else _number(score.value),
-                text(conclusion.direction, shown=ARROWS[conclusion.direction]),
-                _range(score.ci95),
+                _cell(better, score_fields(score, conclusion)),
+                _bounds(score.ci95),
                 lines(_meaning(score), *([score.reason] if score.reason else [])),
             )
         )
@@ -467,7 +580,7 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
     yield (
         "  chance level",
         _number(chance.level),
-        _range((chance.low, chance.high)),
+        _bounds((chance.low, chance.high)),
         text("; ".join([*about, conclusion.word + corrected])),
     )
     if conclusion.adjusted is not None:
@@ -475,66 +588,16 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
         yield "  adjusted for chance", _number(conclusion.adjusted), nothing(), text(words)
 
 
-def _range(bounds: tuple[float, float] | None) -> Cell:
+def _bounds(bounds: tuple[float, float] | None) -> Cell:
     """A 95 % interval, of a score or of the null distribution."""
     if bounds is None:
         return nothing()
     low, high = (decimals(bound, DIGITS) for bound in bounds)
-    parts: dict[str, Value] = dict(zip(INTERVAL, bounds, strict=True))
-    return Cell(lines=(f"{low} … {high}",), parts=parts)
+    return Cell(lines=(f"{low} … {high}",), parts=dict(zip(INTERVAL, bounds, strict=True)))
 
 
 def _number(value: float | int | bool) -> Cell:
-    """A number as shown in a table: 0.1269, 110,000, yes."""
     return number(value) if isinstance(value, int) else number(value, DIGITS)
-
-
-HIDDEN = ("question", "reason", "about", "signature")
-"""What CSV and frames have beside what is printed."""
-ROLES: Mapping[str, Role] = {"above chance": "good", "below chance (good)": "good"}
-"""What conclusions stand for."""
-
-
-def score_table(scores: Sequence[Score], conclusions: Sequence[Conclusion]) -> Table:
-    """The table of the scores, with 95 % intervals, and p-values corrected for the number of scores."""
-    columns = [
-        name_column("score"),
-        Column("better", heading=""),
-        number_column("value", "value [95 %]", parts=INTERVAL),
-        number_column("chance", "chance [95 %]", parts=INTERVAL),
-        number_column("p"),
-        Column("conclusion", wraps=True),
-        *(Column(name, is_shown=False) for name in HIDDEN),
-    ]
-    rows = []
-    for score, conclusion in zip(scores, conclusions, strict=True):
-        value = interval(score.value, score.ci95)
-        said = text(conclusion.word, role=ROLES.get(conclusion.word, ""))
-        rows.append(
-            row_of(
-                score.name,
-                text(conclusion.direction, shown=ARROWS[conclusion.direction]),
-                value if score.value is not None else nothing("none"),
-                _chance(score),
-                p_value(conclusion.p_holm),
-                said if conclusion.word else text(score.reason, shown=score.reason or "", role="dim"),
-                *map(text, (conclusion.question, score.reason, score.about, score.signature)),
-            )
-        )
-    return Table(columns=columns, rows=rows)
-
-
-def _chance(score: Score) -> Cell:
-    """The chance level, with the range of a further shuffle where it has a spread."""
-    chance = score.chance
-    if chance is None or score.value is None:
-        return nothing()
-    bounds = (chance.low, chance.high) if chance.low < chance.high else None
-    return interval(chance.level, bounds)
-
-
-MAX_ROWS = 30
-"""Most morphemes that are shown."""
 
 
 def inventory_tables(details: Mapping[str, Any]) -> Iterator[Table]:

@@ -31,7 +31,7 @@ from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.language import Example, examples_of
-from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_table
+from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_fields, score_table
 from ecsuite.files.format_numbers import with_format
 from ecsuite.games.directions import held_out_of
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
@@ -106,16 +106,11 @@ class Scorecard(Mapping[str, Score]):
         Raises:
             ConfigError: If pandas is not installed.
         """
+        names = {"score": "name", "value_low": "low", "value_high": "high"}
+        columns = ("score", "value", "value_low", "value_high", "reason", "signature")
         rows = [
-            {
-                "name": score.name,
-                "value": score.value,
-                "low": score.ci95[0] if score.ci95 else None,
-                "high": score.ci95[1] if score.ci95 else None,
-                "reason": score.reason,
-                "signature": score.signature,
-            }
-            for score in self.scores
+            {names.get(name, name): fields[name] for name in columns}
+            for fields in map(score_fields, self.scores)
         ]
         return as_frame(rows)
 

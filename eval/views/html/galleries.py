@@ -19,6 +19,7 @@ from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -142,17 +143,15 @@ def _cell(records: Sequence[Record]) -> SystemScore:
     record = records[0]
     if record.value is None:
         return SystemScore(value=None, reason=record.reason or "undefined")
-    value, chance = float(record.value), record.chance or {}
-    level, bottom, top = (_number(chance.get(key)) for key in ("level", "low", "high"))
-    low, high = record.ci95 or (None, None)
+    names = ("value", "value_low", "value_high", "chance", "chance_low", "chance_high")
+    fields = score_fields(record)
+    value, low, high, level, bottom, top = (
+        float(each) if isinstance(each := fields[name], int | float) else None for name in names
+    )
+    assert value is not None
     holds_level = low is not None and high is not None and level is not None and low <= level <= high
     is_in_band = bottom is not None and top is not None and bottom <= value <= top
     return SystemScore(value=value, low=low, high=high, chance=level, is_faint=holds_level or is_in_band)
-
-
-def _number(value: object) -> float | None:
-    """What JSON says of a chance level."""
-    return float(value) if isinstance(value, int | float) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
