@@ -63,12 +63,17 @@ def work(key: str) -> Mapping[str, Any]:
 
 def bibtex(key: str) -> str:
     """A work as BibTeX."""
-    return entry(key, work(key))
+    found = work(key)
+    fields = "".join(f"  {name} = {{{value}}},\n" for name, value in found.items() if name != "type")
+    return f"@{found['type']}{{{key},\n{fields}}}\n"
 
 
 def author_year_of(key: str) -> str:
-    """A work by its authors and year, such as `Lazaridou et al. 2017`."""
-    return _author_year(work(key))
+    """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
+    found = work(key)
+    authors = [_last_name(author) for author in str(found["author"]).split(" and ")]
+    etal = len(authors) > 2 or authors[-1] == "others"
+    return f"{f'{authors[0]} et al.' if etal else ' & '.join(authors)} {found['year']}"
 
 
 def reference(key: str) -> str:
@@ -87,15 +92,8 @@ def author_years(name: str) -> list[str]:
     return [author_year_of(key) for key in sources().get(name, ())]
 
 
-def _author_year(work: Mapping[str, Any]) -> str:
-    """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
-    authors = [_last_name(author) for author in str(work["author"]).split(" and ")]
-    said = f"{authors[0]} et al." if len(authors) > 2 or authors[-1] == "others" else " & ".join(authors)
-    return f"{said} {work['year']}"
-
-
 def _last_name(author: str) -> str:
-    """The last name of an author; what stands in braces is one name."""
+    """The last name of an author; a text in braces is one name."""
     return _plain(author) if author[0] + author[-1] == "{}" else _plain(author).split()[-1]
 
 
@@ -105,12 +103,6 @@ def _plain(text: str) -> str:
     for command, letter in LETTERS.items():
         accented = accented.replace(command, letter)
     return unicodedata.normalize("NFC", re.sub("[{}]", "", accented))
-
-
-def entry(key: str, work: Mapping[str, Any]) -> str:
-    """A work as BibTeX."""
-    fields = "".join(f"  {name} = {{{value}}},\n" for name, value in work.items() if name != "type")
-    return f"@{work['type']}{{{key},\n{fields}}}\n"
 
 
 def names_in_run(folder: Path) -> Iterator[str]:

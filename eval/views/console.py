@@ -163,7 +163,7 @@ def as_text(data: Any) -> str:
 
 
 ROWS = ("rows", "differences", "scores", "sources")
-"""Keys of the lists in the results of the commands, of which the first that has something is the frame."""
+"""Keys of the lists in the results of commands; the first that is not empty makes the frame."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -174,7 +174,7 @@ class Findings(Mapping[str, Any]):
     """The tables, notes and data."""
 
     def __getitem__(self, key: str) -> Any:
-        """What is behind a key of the JSON, such as `rows`."""
+        """The value of a key of the JSON, such as `rows`."""
         return self.report.data[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -192,7 +192,7 @@ class Findings(Mapping[str, Any]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The same in a notebook."""
+        """The tables and notes in a notebook."""
         return rendered(self.report.tables, Form.HTML, self.report.notes)
 
     def table(self, number: int = 0) -> Table:

@@ -417,7 +417,7 @@ def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
 
     Args:
         language: The language.
-        path: Where it lies, which names it.
+        path: The path of its folder or file, which names it.
     """
     metadata = language.corpus.metadata
     config = _mapping(metadata.get("config"))

@@ -1,4 +1,4 @@
-"""What was run: settings that vary, the settings that all runs share, versions and hardware."""
+"""Views of runs: their settings, versions and hardware, the titles of their measures, and failed runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +13,21 @@ from ecsuite.tables.cells import Role, number, text, value_text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
-"""What a run's metadata may say of the program and the machine, by their keys in `versions`."""
+"""Facts about program and machine in the metadata of a run, by their keys in `versions`."""
 NAMES = {"num_threads": "threads", "torch": "PyTorch", "python": "Python", "numpy": "NumPy"}
-"""How these are shown."""
+"""Names of these facts in tables."""
+ROLES: Mapping[str, Role] = {"failed": "bad", "diverged": "bad", "capped": "warning"}
+"""Roles of statuses."""
 UNKNOWN = "not recorded"
+MAX_VALUES = 12
+"""Most values of a setting that are listed."""
 SHORT_COMMIT = 12
 """Characters of a commit that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """Something that runs have, with its values."""
+    """A property of runs with its values."""
 
     name: str
     value: str
@@ -33,7 +37,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """What was run."""
+    """Settings, versions and ends of the runs of a page."""
 
     varied: tuple[Fact, ...]
     """The settings that vary, with all their values."""
@@ -53,7 +57,7 @@ class Overview:
 
 
 def overview(sources: Sequence[Source]) -> Overview:
-    """What the sources say about how they were made."""
+    """The settings, versions and ends that the sources report."""
     runs = [source for source in sources if source.is_run]
     keys = list(dict.fromkeys(key for run in runs for key in run.settings))
     known = [run for run in runs if run.config]
@@ -63,8 +67,13 @@ def overview(sources: Sequence[Source]) -> Overview:
         for key, value in common.items()
         if key not in (*keys, SEED) and all(run.config.get(key, ...) == value for run in known)
     }
+    varied = []
+    for key in keys:
+        different = list(dict.fromkeys(shown(run.settings.get(key)) for run in runs))
+        more = f", and {len(different) - MAX_VALUES} more" if len(different) > MAX_VALUES else ""
+        varied.append(Fact(name=key, value=", ".join(different[:MAX_VALUES]) + more))
     return Overview(
-        varied=tuple(_varied(key, [run.settings.get(key) for run in runs]) for key in keys),
+        varied=tuple(varied),
         facts=_facts([source for source in sources if "versions" in source.metadata] or sources[:1])
         if sources
         else (),
@@ -85,48 +94,29 @@ def shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else value_text(value)
 
 
-def _varied(key: str, values: Sequence[Any]) -> Fact:
-    different = list(dict.fromkeys(map(shown, values)))
-    most = 12
-    more = f", and {len(different) - most} more" if len(different) > most else ""
-    return Fact(name=key, value=", ".join(different[:most]) + more)
-
-
 def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
-    found = []
-    for name in FACTS:
-        values = [_version(source, name) for source in sources]
-        found.append(_fact(NAMES.get(name, name), values))
-    precisions = [
-        shown(source.config.get("training.precision", UNKNOWN)) for source in sources if source.is_run
-    ]
-    return (*found, _fact("precision", precisions)) if precisions else tuple(found)
-
-
-def _version(source: Source, name: str) -> str:
-    versions = source.metadata.get("versions")
-    if not isinstance(versions, dict) or versions.get(name) is None:
-        return UNKNOWN
-    text = printable(shown(versions[name]))
-    return text[:SHORT_COMMIT] if name == "commit" else text
-
-
-def _fact(name: str, values: Sequence[str]) -> Fact:
-    counts = Counter(values)
-    if len(counts) < 2:
-        return Fact(name=name, value=next(iter(counts), UNKNOWN))
-    text = ", ".join(f"{value} ({count})" for value, count in counts.most_common())
-    return Fact(name=name, value=text, is_mixed=True)
-
-
-ROLES: Mapping[str, Role] = {"failed": "bad", "diverged": "bad", "capped": "warning"}
-"""What a status stands for."""
+    """Versions, device and precision of the sources; of different values with their counts."""
+    values: dict[str, list[str]] = {NAMES.get(name, name): [] for name in FACTS}
+    for source in sources:
+        known = source.metadata.get("versions")
+        for name in FACTS:
+            version = known.get(name) if isinstance(known, dict) else None
+            text = UNKNOWN if version is None else printable(shown(version))
+            values[NAMES.get(name, name)].append(text[: SHORT_COMMIT if name == "commit" else None])
+    if runs := [source for source in sources if source.is_run]:
+        values["precision"] = [shown(run.config.get("training.precision", UNKNOWN)) for run in runs]
+    facts = []
+    for name, found in values.items():
+        counts = Counter(found).most_common()
+        text = ", ".join(f"{value} ({count})" for value, count in counts) if len(counts) > 1 else counts[0][0]
+        facts.append(Fact(name=name, value=text, is_mixed=len(counts) > 1))
+    return tuple(facts)
 
 
 def figure_titles(sources: Iterable[Source]) -> dict[str, str]:
     """Titles of accuracies in tables by the name of the figure: `accuracy, held-out objects`, `accuracy, seen objects`.
 
-    An accuracy of which runs hold out objects and others do not has its name alone.
+    An accuracy has its name alone if only some of the runs hold out objects.
 
     Args:
         sources: The runs of the table.

@@ -203,7 +203,14 @@ class ShortTable:
         for line in self._lines(width):
             line.truncate(width, overflow="ellipsis")
             line.rstrip()
-            yield line if _is_printable(line.plain, options.encoding) else _in_ascii(line, options.encoding)
+            try:
+                line.plain.encode(options.encoding)
+            except UnicodeEncodeError:  # as wide, in characters that a terminal has
+                plain = (
+                    line.plain.translate(_ASCII).encode(options.encoding, "replace").decode(options.encoding)
+                )
+                line = Text(plain, style=line.style, spans=line.spans)
+            yield line
 
     def _lines(self, width: int) -> list[Text]:
         lines = [*self._title(), *self._sample_lines(width), *self._table()]
@@ -236,31 +243,30 @@ class ShortTable:
             f"{number} ({corpus['num_distinct_messages']:,} distinct) of {lengths}; "
             f"{counted(corpus['num_distinct_symbols'], 'distinct symbol')}; {eos}"
         )
+        kinds = [
+            counted(number, name)
+            for number, name in ((corpus["num_attributes"], "attribute"), (corpus["num_concepts"], "concept"))
+            if number is not None
+        ]
+        meanings = (
+            f"meanings of {', '.join(kinds)}"
+            if kinds
+            else "no meanings (how to add them: docs/file_formats.md)"
+        )
+        if kinds and corpus["num_distinct_meanings"] is not None:
+            meanings += f"; {corpus['num_distinct_meanings']:,} distinct"
         speakers = []
         if (num_speakers := corpus.get("num_speakers")) is not None:
             speakers = [Text(f"scores are means over {num_speakers:,} speakers, each scored alone")]
         return [
             Text(_from_the_end(origin, WIDTH), "bold"),
             Text(messages),
-            Text(self._about_meanings()),
+            Text(meanings),
             *speakers,
         ]
 
-    def _about_meanings(self) -> str:
-        corpus = self.corpus
-        attributes, concepts = corpus["num_attributes"], corpus["num_concepts"]
-        kinds = [
-            counted(number, name)
-            for number, name in ((attributes, "attribute"), (concepts, "concept"))
-            if number is not None
-        ]
-        if not kinds:
-            return "no meanings (how to add them: docs/file_formats.md)"
-        distinct = corpus["num_distinct_meanings"]
-        return f"meanings of {', '.join(kinds)}" + ("" if distinct is None else f"; {distinct:,} distinct")
-
     def _sample_lines(self, width: int) -> list[Text]:
-        """Who speaks, where there are several, meanings, and messages; without meanings messages alone."""
+        """Speakers if there are several, meanings, and messages; without meanings messages alone."""
         widest = max((cell_len(each.meaning or "") for each in self.samples), default=0)
         messages = max((cell_len(each.message or EMPTY) for each in self.samples), default=0)
         column = min(widest, max(width // 2, width - messages - len("   → ")))
@@ -290,22 +296,17 @@ class ShortTable:
                 for score, conclusion in rows:
                     lines += _score_lines(score, conclusion)
             elif question in asked and SHOWN.get(question):
-                lines.append(
-                    Text.assemble((heading, "bold"), (f" not measured: {self._reason(question)}", "dim"))
-                )
+                pairs = zip(self.scores, self.conclusions, strict=True)
+                reason = next(score.reason for score, conclusion in pairs if conclusion.question == question)
+                lines.append(Text.assemble((heading, "bold"), (f" not measured: {reason}", "dim")))
             elif question == "transfer" and is_whole:
                 lines.append(Text.assemble((heading, "bold"), (" not asked: --metrics +xferbench", "dim")))
         return lines
 
-    def _reason(self, question: Question) -> str:
-        """Why no score of a question is defined."""
-        pairs = zip(self.scores, self.conclusions, strict=True)
-        return next(str(score.reason) for score, conclusion in pairs if conclusion.question == question)
-
     def _chosen(self) -> dict[Question, list[tuple[Score, Conclusion]]]:
         """The scores that are shown, by question: all if there is room, else the most asked that are defined.
 
-        Those that are computed only if they are named come first.
+        Scores that are computed only if they are named come first.
         """
         pairs = sorted(
             zip(self.scores, self.conclusions, strict=True),
@@ -336,20 +337,21 @@ class ShortTable:
         return chosen
 
     def _warnings(self) -> list[str]:
-        own = [(each.name, each.details["warning"]) for each in self.scores if "warning" in each.details]
-        return [*(f"{name.partition(',')[0]}: {said}" for name, said in own), *self._of_the_corpus()]
-
-    def _of_the_corpus(self) -> list[str]:
+        named = [
+            f"{score.name.partition(',')[0]}: {score.details['warning']}"
+            for score in self.scores
+            if "warning" in score.details
+        ]
         number, empty = self.corpus.get("num_messages"), self.corpus.get("num_empty", 0)
         if number is None:
-            return []
+            return named
         if empty == number:
-            return ["Every message is empty: there is nothing to measure."]
+            return [*named, "Every message is empty: there is nothing to measure."]
         few = (
             f"{counted(number, 'message')} {'is' if number == 1 else 'are'} few: intervals are wide, and real "
             "differences can be missed."
         )
-        named = [
+        named += [
             f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
             for place in self.corpus.get("naming_attributes", [])[:1]
         ]
@@ -455,20 +457,6 @@ def _from_the_end(text: str, width: int) -> str:
     return text if len(text) <= width else "…" + text[1 - width :]
 
 
-def _is_printable(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _in_ascii(line: Text, encoding: str) -> Text:
-    """The same line, as wide, in characters that a terminal has; others become question marks."""
-    plain = line.plain.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-    return Text(plain, style=line.style, spans=line.spans)
-
-
 def full_tables(
     corpus: Mapping[str, Any], scores: Sequence[Score], conclusions: Sequence[Conclusion]
 ) -> list[Table]:
@@ -479,17 +467,18 @@ def full_tables(
         scores: All scores.
         conclusions: The conclusion on each score.
     """
-    better, value, about = (SCORE_COLUMNS[name] for name in ("better", "value", "about"))
+    better, of_value, about = (SCORE_COLUMNS[name] for name in ("better", "value", "about"))
     columns = (
         Column("score", is_shown=False),
         name_column("figure", "metric"),
-        number_column(value.name, value.heading),
+        number_column(of_value.name, of_value.heading),
         Column(better.name, heading=better.heading),
         Column("interval", heading=INTERVAL_HEADING, parts=INTERVAL),
         Column(about.name, heading=about.heading, wraps=True),
     )
     rows: list[Row] = []
     for score, conclusion in zip(scores, conclusions, strict=True):
+        title, high = traits_of(score).title, traits_of(score).high
         rows.append(
             row_of(
                 score.name,
@@ -497,10 +486,16 @@ def full_tables(
                 nothing("none") if score.value is None else _number(score.value),
                 _cell(better, score_fields(score, conclusion)),
                 _bounds(score.ci95),
-                lines(_meaning(score), *([score.reason] if score.reason else [])),
+                lines(
+                    f"{title}: {score.about}" if title else score.about,
+                    *([score.reason] if score.reason else []),
+                ),
             )
         )
-        for name, value, *others in (*_high(score), *_figures(score), *_chance_level(score, conclusion)):
+        if high and score.value is not None:
+            heading = text("to be read as", shown="  to be read as")
+            rows.append(row_of(score.name, heading, None, None, None, text(high), role="dim"))
+        for name, value, *others in (*_details(score), *_chance_level(score, conclusion)):
             rows.append(row_of(score.name, text(name.strip(), shown=name), value, None, *others, role="dim"))
     notes = [
         f"{score.name}: {score.details[key]}" for score in scores for key in REMARKS if key in score.details
@@ -530,19 +525,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
     return "; ".join([*origin, sizes])
 
 
-def _meaning(score: Score) -> str:
-    """What a score means, with its name spelt out."""
-    title = traits_of(score).title
-    return f"{title}: {score.about}" if title else score.about
-
-
-def _high(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
-    """Table cells for what is a high value, if its traits say that."""
-    if (high := traits_of(score).high) and score.value is not None:
-        yield "  to be read as", nothing(), nothing(), text(high)
-
-
-def _figures(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
+def _details(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
     """Table cells for the details of a score: name, number, empty, and a word of explanation.
 
     The chance level has its own row, see `_chance_level`.
@@ -601,10 +584,10 @@ def _number(value: float | int | bool) -> Cell:
 
 
 def inventory_tables(details: Mapping[str, Any]) -> Iterator[Table]:
-    """What the details of `morphemes` have; nothing for those of other scores.
+    """The tables in the details of `morphemes`; none for other scores.
 
     Args:
-        details: Of a score.
+        details: The details of a score.
     """
     if "inventory" not in details:
         return

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 _PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
 
+_FEWEST_OBJECTS = 20
+"""Least objects of a corpus with a naming attribute; of fewer, other attributes may have as many values, too."""
+_FIRST_OBJECTS = 1000
+"""Objects of a large corpus that are compared first."""
 _PROGRESS = ("step", "num_steps", "accuracy")  # the last one where the game has one
 """Keys of the metadata about the progress of training."""
 
@@ -180,7 +184,7 @@ def score_corpus(
     """Run metrics on a corpus.
 
     Args:
-        corpus: What to score.
+        corpus: The corpus.
         names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
         options: Options of the metrics; None: the defaults.
         run: The run whose corpus it is, for metrics that ask its agents.
@@ -288,32 +292,26 @@ def training_progress(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {"training": progress, **({"accuracy_of": about} if about else {})}
 
 
-FEWEST = 20
-"""Of fewer objects, other attributes may have as many values, too."""
-LOOKED_AT = 1000
-"""Objects of a large corpus that are looked at first."""
-
-
 def naming_attributes(corpus: Corpus) -> list[int]:
     """The attributes that have as many values as there are different objects, by their numbers.
 
-    An attribute that alone tells which object it is has no value that two objects share. So nothing that is said of it
-    generalises, and scores of composition count it as one more attribute that is or is not said. None in a corpus of
-    one attribute that varies whose values recur, as such values may be kinds of objects.
+    No two objects share a value of such an attribute, as of names of files: no part of a message can stand for it, and
+    scores of composition count it as one more attribute that is or is not expressed. There is none in a corpus in which
+    a single attribute varies and its values recur, as these may be kinds of objects.
     """
     if corpus.meanings is None or not has_attributes(corpus.meanings):
         return []
     table = flat(corpus.meanings)
-    if not table.size or not _telling_apart(table[:LOOKED_AT])[0]:
-        return []  # what tells objects apart among all tells them apart among some
-    places, number = _telling_apart(table)
+    if not table.size or not _identifying(table[:_FIRST_OBJECTS])[0]:
+        return []  # an attribute that identifies objects among all does so among some
+    places, number = _identifying(table)
     num_varying = sum((column != column[0]).any() for column in table.T)
     are_kinds = num_varying < 2 and number < len(table)
-    return [] if number < FEWEST or are_kinds else places
+    return [] if number < _FEWEST_OBJECTS or are_kinds else places
 
 
-def _telling_apart(table: NDArray[Any]) -> tuple[list[int], int]:
-    """The attributes that alone tell which object it is, and how many objects there are.
+def _identifying(table: NDArray[Any]) -> tuple[list[int], int]:
+    """The attributes whose value identifies the object, and the number of objects.
 
     Args:
         table: Attribute values, (num_messages, num_attributes).

@@ -1,4 +1,4 @@
-"""One page about a language: what is said of what, what the most used messages are about, and the learning curve.
+"""A language as a figure: messages with their meanings, the most used messages, and the learning curve.
 
 All is boxes in boxes (`matplotlib.offsetbox`), which measure and place what is in them.
 """
@@ -47,7 +47,7 @@ def draw_language(
     """Draw the page.
 
     Args:
-        language: What is drawn.
+        language: The language.
         title: Names the language.
         lines: At most three lines below it, such as measures and sizes.
         run: The run folder, whose learning curve is drawn; None: there is none.
@@ -91,7 +91,7 @@ def draw_language(
 
 
 def _inner(axes: Any, outer: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    """Where axes stand in the figure so that they and their labels fill a box."""
+    """The position of axes in the figure such that they and their labels fill a box."""
     figure = axes.figure
     box = axes.get_tightbbox().transformed(figure.transFigure.inverted())
     left, bottom, width, height = outer

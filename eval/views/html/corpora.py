@@ -1,4 +1,4 @@
-"""The messages of corpora for the page's browser: what is said of what, how often, and what words mean."""
+"""The messages of corpora for the browser of the page: meanings, counts, translations of words, pictures of objects."""
 
 import base64
 import re
@@ -8,12 +8,10 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.metrics.translation_graph import translate
-from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.language import (
@@ -37,6 +35,12 @@ MAX_TABLE = 4_000_000
 """Most words times concepts that are matched for translations."""
 MAX_TEXT = 200
 """Most characters of a meaning."""
+PICTURES = 1_200_000
+"""Most characters of all pictures of a page."""
+MAX_PICTURES = 1_000
+"""Most pictures of a corpus."""
+QUALITY = 80
+"""Quality of WebP, up to 100."""
 
 
 def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict[str, Any]], list[str]]:
@@ -83,7 +87,7 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
     """One corpus: examples and its most used messages with their meanings, within so many characters.
 
     Returns:
-        JSON-ready data; and for each of its rows, the first message of the language that it is of.
+        JSON-ready data; and for each of its rows, the index of its first message.
     """
     assert source.corpus is not None
     _, lines = heading(language, source.folder or source.corpus)
@@ -141,28 +145,18 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
         "meanings": [[texts[name] for name in meanings[meaning]] for meaning in shown_meanings],
         "spelt": [spelt[meaning] for meaning in shown_meanings],
         "rows": rows,
-        "symbols": _symbols(language, set().union(*shown_messages)),
+        "symbols": {
+            str(symbol): [_short(language.name(symbol)), colour, ink_on(colour)]
+            for symbol in sorted(set().union(*shown_messages))
+            for colour in [language.colours.get(symbol, PALE)]
+        },
         "translations": _translations(language.corpus, texts),
     }
     return data, [first[pair] for pair in ordered[: len(rows)]]
 
 
-def object_data() -> dict[str, Any]:
-    """How the script draws objects whose concepts name a shape and a colour."""
-    return {"shapes": sorted(MARKERS), "colours": dict(NAMED_COLOURS)}
-
-
-def _symbols(language: LanguageView, used: set[int]) -> dict[str, list[str]]:
-    """By id, the name of a symbol, its colour, and that of the text on it."""
-    return {
-        str(symbol): [_short(language.name(symbol)), colour, ink_on(colour)]
-        for symbol in sorted(used)
-        for colour in [language.colours.get(symbol, PALE)]
-    }
-
-
 def _translations(corpus: Corpus, texts: dict[str, int]) -> dict[str, list[Any]]:
-    """By symbol, its concept in the best matching, the number of their co-occurrences, and the share of its uses."""
+    """Each symbol with its concept in the best matching, their co-occurrences, and the share of its uses."""
     if corpus.concepts is None:
         return {}
     num_words, num_concepts = (len(np.unique(each.values)) for each in (corpus.content(), corpus.concepts))
@@ -174,16 +168,13 @@ def _translations(corpus: Corpus, texts: dict[str, int]) -> dict[str, list[Any]]
     words = found.samples.word_ids[found.word].tolist()
     concepts = found.samples.phrases.ids[found.concept].tolist()
     weights = found.weights[found.word, found.concept].tolist()
+    names = corpus.concept_names
     return {
-        str(word): [_short(_name(corpus, concept)), weight, round(share, 3)]
+        str(word): [_short(names[concept] if names else str(concept)), weight, round(share, 3)]
         for word, concept, weight, (share, _) in zip(
             words, concepts, weights, found.shares().tolist(), strict=True
         )
     }
-
-
-def _name(corpus: Corpus, concept: int) -> str:
-    return corpus.concept_names[concept] if corpus.concept_names else str(concept)
 
 
 def _short(text: str) -> str:
@@ -192,16 +183,8 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
-PICTURES = 1_200_000
-"""Most characters of all pictures of a page."""
-MOST = 1_000
-"""Most pictures of a corpus that are made."""
-QUALITY = 80
-"""Of WebP, up to 100."""
-
-
 def has_pictures(source: Source) -> bool:
-    """Whether what it is about can be shown as pictures."""
+    """Whether the objects of a source can be shown as pictures."""
     return (
         source.is_run and source.folder is not None and source.config.get("world.kind") in (*LISTED, *DRAWN)
     )
@@ -219,34 +202,29 @@ def thumbnails(
     Raises:
         ConfigError: If Pillow is not installed, or the pictures can't be made.
     """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise missing_extra("pictures of objects need pillow", "images") from None
     assert source.folder is not None
-    found = corpus_pictures(source.folder, corpus, rows[:MOST])
+    found = corpus_pictures(source.folder, corpus, rows[:MAX_PICTURES])
     places: dict[tuple[str, str], int] = {}
     of_row: list[int] = []
     size = 0
-    for row in rows[:MOST]:
+    for row in rows[:MAX_PICTURES]:
         if row not in found:
             of_row.append(-1)
             continue
         pixels, about = found[row]
-        picture = (_address(pixels), about)
+        buffer = BytesIO()
+        Image.fromarray(pixels).save(buffer, format="WEBP", quality=QUALITY, method=4)
+        picture = (f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}", about)
         if picture not in places:
             size += sum(map(len, picture)) + 8
             if size > budget:
                 break
         of_row.append(places.setdefault(picture, len(places)))
     return [list(picture) for picture in places], of_row
-
-
-def _address(pixels: NDArray[np.uint8]) -> str:
-    """Pixels, (height, width, 3), as WebP in a `data:` address."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise missing_extra("pictures of objects need pillow", "images") from None
-    buffer = BytesIO()
-    Image.fromarray(pixels).save(buffer, format="WEBP", quality=QUALITY, method=4)
-    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def add_thumbnails(

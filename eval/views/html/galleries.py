@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class SystemScore:
     reason: str = ""
     """Why it is undefined."""
     is_faint: bool = False
-    """Whether it is not told from chance: its interval holds the level, or the band of chance holds it."""
+    """Whether it does not differ from chance: its interval contains the level, or the band of chance contains it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class System:
 
     name: str
     kind: str
-    """What made it: the game of a run, `grammar`, or `corpus`."""
+    """Its origin: the game of a run, `grammar`, or `corpus`."""
     problem: str
     """Why it failed, or did not end as planned; empty if it did."""
     num_messages: int | None
@@ -77,7 +77,7 @@ class Systems:
 
     rows: tuple[System, ...]
     about: tuple[ScoreAbout, ...]
-    """What is known of the scores, in the order of the cells."""
+    """Meaning, direction and signatures of the scores, in the order of the cells."""
     num_more: int
     """Scores that are not shown."""
 
@@ -97,7 +97,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
 
     Args:
         sources: Runs, corpora and files of scores.
-        places: The places of their messages in the browser, by title.
+        places: The positions of their messages in the browser, by title.
         names: Scores that were asked for; None: those that most sources have.
     """
     counts = Counter(
@@ -164,12 +164,12 @@ class GalleryItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gallery:
-    """Figures of one kind, of which one is seen at a time."""
+    """Figures of one kind, of which the page shows one at a time."""
 
     id: str
     title: str
     choice: str
-    """What tells its figures apart."""
+    """Label of the choice among its figures."""
     caption: str
     figures: tuple[GalleryItem, ...]
 
@@ -182,7 +182,7 @@ def galleries(
     Args:
         table: A row for each combination of settings.
         sources: The runs of the table.
-        about: What is known of its figures.
+        about: Meaning, direction and signatures of its scores.
         compared: Differences of its rows to a base; None: there are none.
 
     Raises:
@@ -238,12 +238,10 @@ def system_galleries(systems: Systems) -> list[Gallery]:
             if cell.value is not None
         ]
         if 3 <= len(points) <= MAX_SYSTEMS:
-            told = f"{len(points)} systems, the highest first. The table of systems has the values."
-            svg = as_svg(intervals(Panel(points=points, axis=score.name)), f"Systems: {score.name}", told)
+            summary = f"{len(points)} systems, the highest first. The table of systems has the values."
+            svg = as_svg(intervals(Panel(points=points, axis=score.name)), f"Systems: {score.name}", summary)
             figures.append(GalleryItem(name=score.name, svg=svg))
-    caption = (
-        "The highest first, with 95 % intervals over messages; grey where a score is not told from chance."
-    )
+    caption = "The highest first, with 95 % intervals over messages; grey where a score does not differ from chance."
     gallery = Gallery(
         id="of-systems", title="Systems", choice="Score", caption=caption, figures=tuple(figures)
     )
@@ -251,16 +249,18 @@ def system_galleries(systems: Systems) -> list[Gallery]:
 
 
 def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
-    """The efficiency plane of each space of meanings of which scores are, where its bound is kept here.
+    """The efficiency plane of each scored space of meanings whose bound is stored here.
 
     Raises:
         ConfigError: If matplotlib is not installed.
     """
     figures = []
     for name, of_space in planes(sources).items():
-        with suppress(ConfigError):  # its bound is not kept
-            told = f"Beside the bound: {len(of_space)} of all sources."
-            figures.append(GalleryItem(name=name, svg=as_svg(draw_plane(of_space), f"Plane: {name}", told)))
+        with suppress(ConfigError):  # its bound is not stored
+            summary = f"Beside the bound: {len(of_space)} of all sources."
+            figures.append(
+                GalleryItem(name=name, svg=as_svg(draw_plane(of_space), f"Plane: {name}", summary))
+            )
     caption = (
         "Bits that words tell of meanings, and of referents: the line is the best that any language could do."
     )
@@ -275,7 +275,13 @@ def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
     folders = [
         source.folder for source in sources if source.folder and (source.folder / "log.jsonl").is_file()
     ]
-    for measure in _measures(folders[0]) if folders and len(table.rows) <= MAX_CURVES else ():
+    measures: list[str] = []
+    if folders and len(table.rows) <= MAX_CURVES:
+        with suppress(ConfigError):  # a damaged log
+            sections = read_evaluations(folders[0])[0].sections
+            found = [name for section in ("valid", "metrics") for name in sections.get(section, ())]
+            measures = list(dict.fromkeys([*(name for name in FIRST_MEASURES if name in found), *found]))
+    for measure in measures[:MOST]:
         with suppress(ConfigError):  # runs without this measure, or with too many panels
             figure, lines = pictures.sweep_curves(sources, measure, table.keys)
             if any(len(line.x) > 1 for line in lines):
@@ -284,20 +290,9 @@ def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
 
 
 def _in_words(line: Curve) -> str:
-    """Where a line begins and ends."""
+    """The first and the last point of a line in words."""
     begin, end = (f"{line.y[place]:.3g} at step {line.x[place]:g}" for place in (0, -1))
     return f"{' '.join(each for each in (line.panel, line.name) if each)}: {begin}, {end}"
-
-
-def _measures(folder: Any) -> list[str]:
-    """The measures in the first evaluation of a run."""
-    try:
-        sections = read_evaluations(folder)[0].sections
-    except ConfigError:
-        return []
-    names = dict.fromkeys(name for section in ("valid", "metrics") for name in sections.get(section, ()))
-    first = [name for name in FIRST_MEASURES if name in names]
-    return [*first, *(name for name in names if name not in first)][:MOST]
 
 
 def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[GalleryItem]:
@@ -306,9 +301,9 @@ def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]
     for each in about[:MOST] if len(rows) > 1 else ():
         with suppress(ConfigError):  # too many panels
             if (figure := _by_settings(table, sources, each)) is not None:
-                told = f"{len(rows)} combinations of settings. The table of scores has the means."
+                summary = f"{len(rows)} combinations of settings. The table of scores has the means."
                 names = f"{each.name} by {', '.join(table.keys)}"
-                yield GalleryItem(name=each.name, svg=as_svg(figure, names, told))
+                yield GalleryItem(name=each.name, svg=as_svg(figure, names, summary))
 
 
 def _by_settings(table: Means, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
@@ -335,8 +330,8 @@ def _differences(compared: Differences) -> Iterator[GalleryItem]:
                 points.append(Point(row=setting, value=each.mean, low=low, high=high, is_faint=is_faint))
         if len(points) <= pictures.MAX_ROWS:
             panel = Panel(points=points, axis=f"{score}, difference to the base", lines={compared.base: 0})
-            told = f"{len(points)} differences to {compared.base}. The table of differences has them."
-            yield GalleryItem(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", told))
+            summary = f"{len(points)} differences to {compared.base}. The table of differences has them."
+            yield GalleryItem(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", summary))
 
 
 def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
@@ -348,6 +343,8 @@ def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
         if len(both) < 2:
             continue
         rank = float(spearman(both[:, 0], both[:, 1]))
-        told = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
-        figure = pictures.score_against_score(table, sources, across, up, told)
-        yield GalleryItem(name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", told))
+        summary = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
+        figure = pictures.score_against_score(table, sources, across, up, summary)
+        yield GalleryItem(
+            name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", summary)
+        )

@@ -1,4 +1,7 @@
-"""The page: gathers its parts, and renders the templates into one file that loads nothing."""
+"""One HTML page about runs, sweeps, searches, corpora and files of scores: a file that loads nothing.
+
+Its parts are gathered here; `templates/` has the page, its style and its script.
+"""
 
 import base64
 import hashlib
@@ -11,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.html_report.comparing import about_scores, differences
+from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import names_apart, read_sources
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
-from ecsuite.eval.views.html.corpora import corpora_data, object_data
+from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
 from ecsuite.eval.views.runs import figure_titles, overview
 from ecsuite.eval.views.score_tables import MAX_ROWS
@@ -31,11 +35,21 @@ SCRIPTS = ("elements.js", "browser.js", "page.js")
 """The script of the page, in this order."""
 MAX_LISTED = 3
 """Most names of sources in the title."""
+MAX_INVENTORIES = 12
+"""Most corpora with a table of morphemes."""
+_PART = re.compile(r"\[([^\[\]]*): ([^\[\]]*)\]")
+"""A morpheme in a message: its form and its meaning."""
+MAX_TRANSCRIPTS = 20
+"""Most runs with a transcript."""
+ROUNDS_AT_ENDS = 10
+"""Rounds of a transcript from the beginning, and from the end."""
+MAX_CHARACTERS = 120
+"""Most characters of a cell of a transcript."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
-    """What was written."""
+class WrittenPage:
+    """A page in a file."""
 
     path: Path
     """The file."""
@@ -45,10 +59,10 @@ class Written:
     num_characters: int
     """Size of the page."""
     notes: tuple[str, ...] = ()
-    """What could not be shown, or not all of it."""
+    """Notes on content that is missing, or not complete."""
 
     def __str__(self) -> str:
-        """A line that says what is in the page."""
+        """A line about the content of the page."""
         runs = f"{self.num_runs} run{'' if self.num_runs == 1 else 's'}"
         corpora = f"{self.num_corpora} corp{'us' if self.num_corpora == 1 else 'ora'}"
         return f"{runs} and the messages of {corpora} in {self.path} ({self.num_characters / 1e6:.1f} MB)"
@@ -78,7 +92,7 @@ def write_report(
     base: str | None = None,
     title: str | None = None,
     reading: Reading | None = None,
-) -> Written:
+) -> WrittenPage:
     """Write a page about runs, sweeps, searches, corpora and files of scores.
 
     Args:
@@ -95,6 +109,8 @@ def write_report(
     """
     check_out(out)
     places = [Path(path) for path in paths]
+    names = [path.resolve().name for path in places]
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     copies: list[str] = []
     sources = names_apart(read_sources(places, copies.append))
     if not any(source.is_run or source.records or source.corpus for source in sources):
@@ -113,11 +129,15 @@ def write_report(
     rows = None
     if others:
         rows = systems(sources, {corpus["title"]: place for place, corpus in enumerate(corpora)}, metrics)
+    # As JSON in a script element, in which no character begins a tag or a comment.
+    objects = {"shapes": sorted(MARKERS), "colours": dict(NAMED_COLOURS)}  # which the script can draw
+    content = {"corpora": corpora, "objects": objects}
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = (
         _environment()
         .get_template("page.html")
         .render(
-            title=title or _title(places),
+            title=title or ", ".join(names[:MAX_LISTED]) + more,
             version=__version__,
             overview=overview(sources),
             table=table,
@@ -138,31 +158,20 @@ def write_report(
             notes=notes,
             works=bibliography(_cited(sources)),
             first_path=str(places[0]) if places else "PATH",
-            data=_as_json(
-                {
-                    "corpora": corpora,
-                    "objects": object_data(),
-                }
-            ),
+            data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
             **_assets(),
         )
     )
     prepare_output_file(out)
     write_atomically(out, text.encode(errors="backslashreplace"))  # names of files may be no text
     size = len(text)
-    return Written(
+    return WrittenPage(
         path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=size, notes=tuple(notes)
     )
 
 
-def _title(paths: Sequence[Path]) -> str:
-    names = [path.resolve().name for path in paths]
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(names[:MAX_LISTED]) + more
-
-
 def _cited(sources: Sequence[Source]) -> Iterable[str]:
-    """What the sources rest on, by name."""
+    """Names of the games, parts, metrics and so on of the sources, for their references."""
     for source in sources:
         if source.folder is not None and source.folder.is_dir() and (source.is_run or source.metadata):
             yield from names_in_run(source.folder)
@@ -185,63 +194,51 @@ def _environment() -> Any:
 def _assets() -> dict[str, str]:
     """Script and style, with the hashes by which the page allows these and nothing else."""
     templates = resources.files(PACKAGE) / "templates"
-    style = (templates / "page.css").read_text("utf-8")
-    script = "\n".join((templates / name).read_text("utf-8") for name in SCRIPTS)
-    return {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _as_json(data: Any) -> str:
-    """JSON that can stand in a script element: no character begins a tag or a comment."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-MAX_SOURCES = 12
-"""Most languages of a page."""
-_PART = re.compile(r"\[([^\[\]]*): ([^\[\]]*)\]")
-"""A morpheme in a message: its form, and what it means."""
+    assets = {
+        "style": (templates / "page.css").read_text("utf-8"),
+        "script": "\n".join((templates / name).read_text("utf-8") for name in SCRIPTS),
+    }
+    digests = {
+        name: base64.b64encode(hashlib.sha256(text.encode()).digest()) for name, text in assets.items()
+    }
+    return assets | {f"{name}_hash": f"sha256-{digest.decode()}" for name, digest in digests.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MorphemeTable:
-    """What `morphemes` found in a corpus."""
+    """The morphemes of a corpus, as the metric `morphemes` found them."""
 
     title: str
-    """Of the corpus."""
+    """The corpus."""
     value: float
-    """Share of what is meant that a morpheme says."""
+    """Share of the meaning that morphemes express."""
     rows: Sequence[Mapping[str, Any]]
     """The first morphemes, by weight: `form`, `meaning`, `weight`, `num_messages`."""
     num_more: int
     """Further ones."""
     messages: Sequence[tuple[Sequence[tuple[str, str | None]], str]]
-    """Messages as forms with what they mean, or None; and what each message is about."""
+    """Messages as forms with their meanings, or None; and the meaning of each message."""
 
 
 def inventories(sources: Sequence[Source]) -> tuple[list[MorphemeTable], int]:
-    """The inventories of the sources that were scored with `morphemes`, and how many were left out."""
+    """The morphemes of the sources that were scored with `morphemes`, and how many sources were left out."""
     found = [
-        _inventory(source.title, float(record.value), record.details)
+        (source.title, float(record.value), record.details)
         for source in sources
         for record in source.records_of("morphemes")
         if record.value is not None and "inventory" in record.details
     ]
-    return found[:MAX_SOURCES], max(0, len(found) - MAX_SOURCES)
-
-
-def _inventory(title: str, value: float, details: Mapping[str, Any]) -> MorphemeTable:
-    rows = details["inventory"]
-    return MorphemeTable(
-        title=title,
-        value=value,
-        rows=rows[:MAX_ROWS],
-        num_more=max(0, len(rows) - MAX_ROWS),
-        messages=[(_parts(each["message"]), each["meaning"]) for each in details.get("segmented", ())],
-    )
+    tables = [
+        MorphemeTable(
+            title=title,
+            value=value,
+            rows=details["inventory"][:MAX_ROWS],
+            num_more=max(0, len(details["inventory"]) - MAX_ROWS),
+            messages=[(_parts(each["message"]), each["meaning"]) for each in details.get("segmented", ())],
+        )
+        for title, value, details in found[:MAX_INVENTORIES]
+    ]
+    return tables, max(0, len(found) - MAX_INVENTORIES)
 
 
 def _parts(message: str) -> list[tuple[str, str | None]]:
@@ -255,14 +252,6 @@ def _parts(message: str) -> list[tuple[str, str | None]]:
     return [part for part in parts if part[0]]
 
 
-MOST_RUNS = 20
-"""Most runs with a transcript."""
-EACH = 10
-"""Rounds at the beginning, and at the end."""
-MOST_CHARACTERS = 120
-"""Most characters of a cell."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transcript:
     """Some rounds of a run."""
@@ -270,9 +259,9 @@ class Transcript:
     title: str
     """The run."""
     num_rounds: int
-    """Of all its rounds."""
+    """Number of all its rounds."""
     rows: tuple[tuple[str, ...], ...]
-    """Round, speaker, listener, what it was about, what was said, the answer, and whether it was understood."""
+    """Round, speaker, listener, meaning, message, answer, and whether it was understood."""
 
 
 def transcripts(sources: Sequence[Source]) -> list[Transcript]:
@@ -280,10 +269,12 @@ def transcripts(sources: Sequence[Source]) -> list[Transcript]:
     found: list[Transcript] = []
     for source in sources:
         file = None if source.folder is None else source.folder / ROUNDS
-        if file is None or not file.is_file() or len(found) == MOST_RUNS:
+        if file is None or not file.is_file() or len(found) == MAX_TRANSCRIPTS:
             continue
         lines = file.read_bytes().splitlines()
-        chosen = lines if len(lines) <= 2 * EACH else [*lines[:EACH], *lines[-EACH:]]
+        chosen = (
+            lines if len(lines) <= 2 * ROUNDS_AT_ENDS else [*lines[:ROUNDS_AT_ENDS], *lines[-ROUNDS_AT_ENDS:]]
+        )
         try:
             rows = tuple(_row(json.loads(line)) for line in chosen)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -301,4 +292,4 @@ def _row(played: dict[str, Any]) -> tuple[str, ...]:
         f"{played['round']} {played['phase']}".strip(), f"{played['speaker']} ({played['participant_kind']})",
         listener, meaning, played["said"], played["answer"], outcome,
     )  # fmt: skip
-    return tuple(printable(str(cell))[:MOST_CHARACTERS] for cell in cells)
+    return tuple(printable(str(cell))[:MAX_CHARACTERS] for cell in cells)
