@@ -19,7 +19,7 @@ from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.results.sources import Record
-from ecsuite.eval.statistics.chance import Basis
+from ecsuite.eval.statistics.chance import Basis, Chance
 from ecsuite.eval.views.language import EMPTY, Example
 from ecsuite.games.directions import measure_title
 from ecsuite.runtime.printable import counted
@@ -27,7 +27,6 @@ from ecsuite.tables.cells import (
     INTERVAL,
     Cell,
     Role,
-    Value,
     count,
     decimals,
     interval,
@@ -113,36 +112,33 @@ INTERVAL_HEADING = "95 %"
 """Heading of the interval of a value in a column of its own."""
 
 
-def score_fields(score: Score | Record, conclusion: Conclusion | None = None) -> dict[str, Value]:
+def score_fields(score: Score | Record, conclusion: Conclusion | None = None) -> dict[str, Any]:
     """The fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
 
     Args:
         score: The score, as computed or as read from a file.
         conclusion: The conclusion on it, if there is one.
     """
-    chance, bounds = score.chance, score.ci95 or (None, None)
-    level = low = high = None
-    if score.value is not None and chance is not None:
-        of_file = isinstance(chance, Mapping)
-        level, low, high = (
-            chance.get(name) if of_file else getattr(chance, name) for name in ("level", "low", "high")
-        )
-    return {
+    chance, (value_low, value_high) = score.chance, score.ci95 or (None, None)
+    fields = {
         "score": score.score if isinstance(score, Record) else score.name,
-        "better": conclusion and conclusion.direction,
         "value": score.value,
-        "value_low": bounds[0],
-        "value_high": bounds[1],
-        "chance": level,
-        "chance_low": low,
-        "chance_high": high,
-        "p": conclusion and conclusion.p_holm,
-        "conclusion": conclusion and conclusion.word,
-        "question": conclusion and conclusion.question,
+        "value_low": value_low,
+        "value_high": value_high,
+        **dict.fromkeys(("chance", "chance_low", "chance_high")),
+        **dict.fromkeys(("better", "p", "conclusion", "question")),
         "reason": score.reason,
         "about": score.about,
         "signature": score.signature,
     }
+    if isinstance(chance, Mapping) and score.value is not None:
+        fields |= {"chance": chance.get("level"), **{f"chance_{end}": chance.get(end) for end in INTERVAL}}
+    elif isinstance(chance, Chance) and score.value is not None:
+        fields |= {"chance": chance.level, "chance_low": chance.low, "chance_high": chance.high}
+    if conclusion is not None:
+        fields |= {"better": conclusion.direction, "p": conclusion.p_holm}
+        fields |= {"conclusion": conclusion.word, "question": conclusion.question}
+    return fields
 
 
 def score_table(scores: Sequence[Score], conclusions: Sequence[Conclusion]) -> Table:

@@ -150,12 +150,14 @@ class Scorecard(Mapping[str, Score]):
             form: Text is the short page; other forms have the table of scores.
             is_full: Whether every score is printed with its details and signature.
         """
-        tables = self.full_tables() if is_full else [self.table()]
-        report = Report(tables=tables, notes=(), data=self.to_json())
-        if as_json or is_full or form is not Form.TEXT:
-            report.publish(out=out, picture=None, as_json=as_json, form=form)
-            return
-        report.write(out)
+        is_short = form is Form.TEXT and not as_json and not is_full
+        if out is not None or not is_short:
+            tables = self.full_tables() if is_full else [self.table()]
+            report = Report(tables=tables, notes=(), data=self.to_json())
+            if not is_short:
+                report.publish(out=out, picture=None, as_json=as_json, form=form)
+                return
+            report.write(out)
         Console(force_jupyter=False).print(self.short_table())
 
     def table(self) -> Table:
@@ -205,7 +207,7 @@ def score_corpus(
             metrics[name] = _asking(name, metric, run)
     with kept_while_scored(corpus):
         samples = examples_of(corpus)
-        described = _described(corpus, num_labels(message_labels(corpus)))
+        described = describe(corpus, num_labels(message_labels(corpus)))
         by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
         scores = tuple(score for found in by_metric for score in found)
     return Scorecard(corpus=described, scores=scores, samples=samples)
@@ -236,13 +238,15 @@ def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
     return lambda _, options: metric(run, options)  # type: ignore[arg-type]
 
 
-def describe(corpus: Corpus) -> dict[str, Any]:
-    """Description of a corpus: its provenance if known, its sizes without EOS, and EOS."""
-    return _described(corpus, num_distinct_rows(narrow_content(corpus)))
+def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
+    """Description of a corpus: its provenance if known, its sizes without EOS, and EOS.
 
-
-def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
-    """`describe` with the number of different messages, which takes time in a large corpus."""
+    Args:
+        corpus: The corpus.
+        num_distinct: The number of different messages, if it is known; to count them takes time in a large corpus.
+    """
+    if num_distinct is None:
+        num_distinct = num_distinct_rows(narrow_content(corpus))
     num_meanings = _num_distinct_meanings(corpus)  # before `content`, as both take much memory
     content = narrow_content(corpus)
     lengths = content.lengths
