@@ -7,7 +7,7 @@ import yaml
 
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.sweeps.means_table import means_table
+from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
 from ecsuite.hub.address import Address
 from ecsuite.hub.contents import Contents, messages_in

@@ -108,13 +108,12 @@ FLOORS = [
     "eval.results",
     "eval.views",
     "eval.reports",
-    "eval.views.figures",
+    "eval.views.comparison eval.views.figures",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.views.html eval.icy.fast eval.icy "
-    "eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme "
-    "eval.verification eval.methods people",
+    "eval.sweeps eval.collections eval.views.html eval.icy.fast eval.icy eval.xferbench "
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
     "eval.claims",
     "hub testing",
     "commands",

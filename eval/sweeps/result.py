@@ -13,8 +13,8 @@ from ecsuite.eval.results.reading import sweep_sources
 from ecsuite.eval.results.sources import SWEEP, Source, run_frame
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, unpack
-from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.study import Study
+from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.scorecard import describe
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import sealed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecsuite.eval.sweeps.grids import Settings
-from ecsuite.eval.sweeps.means_table import setting_heading
 from ecsuite.eval.sweeps.study import Base
+from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

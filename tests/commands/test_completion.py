@@ -11,7 +11,7 @@ from ecsuite.commands.table import KINDS as WRITTEN_KINDS
 from ecsuite.commands.translate import SETTINGS
 from ecsuite.eval.sweeps.drawing import KINDS
 from ecsuite.eval.translation.presets import PRESETS
-from ecsuite.eval.xferbench.registry import SOURCES
+from ecsuite.eval.xferbench.presets import SOURCES
 
 LINES = {
     "ecsuite sco": ["score"],

@@ -11,7 +11,6 @@ import numpy as np
 from ecsuite.eval.figures.canvas import as_svg
 from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.html_report.comparing import Differences, ScoreAbout, about_scores
 from ecsuite.eval.metrics import place_of
 from ecsuite.eval.reports.efficiency_plane import draw_plane, planes
 from ecsuite.eval.results.logs import read_evaluations
@@ -19,6 +18,7 @@ from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.views.html.comparing import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.runtime.errors import ConfigError
 

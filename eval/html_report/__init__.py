@@ -1,1 +1,0 @@
-"""Comparison of settings on the HTML page."""
