@@ -656,6 +656,7 @@ def _scored(
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
     from ecsuite.eval.results.files import read_scores, sources_of
     from ecsuite.eval.results.reading import read_sources, run_source
+    from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
