@@ -74,7 +74,7 @@ def correlations(
         from ecsuite.eval.collections.correlation_report import report as collection_report
         from ecsuite.eval.collections.correlations import correlate as correlate_metrics
         from ecsuite.eval.collections.score_table import read_table
-        from ecsuite.eval.figures.canvas import check_picture
+        from ecsuite.eval.views.figures.canvas import check_picture
 
         if plot is not None:
             check_picture(plot)

@@ -94,7 +94,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     from ecsuite.eval.collections.report import FILES
     from ecsuite.eval.collections.study import load_study
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.run_metrics import load_run_if_needed
 
     unread = {
         "--part": options.part,
@@ -109,7 +109,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     benchmark = Collections(
         read=CorpusOptions().read,
         options=Options(seed=study.seed),
-        runs=[asked_run(member.path, study.metrics, trust_code=False) for member in study.members],
+        runs=[load_run_if_needed(member.path, study.metrics, trust_code=False) for member in study.members],
         folder=folder,
     )
     options.show(benchmark, study, out=folder / FILES[0], retries=options.retry_failed)

@@ -14,7 +14,7 @@ from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.corpus import Corpus
 from ecsuite.eval.claims.claim import shipped_claims
-from ecsuite.eval.icy.protocols import PROTOCOLS
+from ecsuite.eval.icy.protocol import PROTOCOLS
 from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION

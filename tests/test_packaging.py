@@ -102,18 +102,19 @@ FLOORS = [
     "parts corpus",
     "agents formats eval.statistics jobs language_models",
     "spaces grammars games.worlds games",
-    "eval.learning eval.efficiency",
-    "eval.figures",
+    "eval.counts",
+    "eval.models",
     "eval.metrics",
     "eval.results",
+    "eval.views.figures.canvas",
+    "eval.views.language",
+    "eval.views.figures",
     "eval.views",
-    "eval.reports",
-    "eval.views.comparison eval.views.figures",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.views.html eval.icy.fast eval.icy eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views.methods people",
     "eval.claims",
     "hub testing",
     "commands",
@@ -185,7 +186,7 @@ def test_no_module_imports_itself_through_others():
 def test_importing_the_command_line_imports_nothing_heavy():
     script = (
         "import sys, ecsuite.cli; "
-        "print(*sorted({'torch', 'transformers', 'datasets', 'ecsuite.eval.icy.published'} & set(sys.modules)))"
+        "print(*sorted({'torch', 'transformers', 'datasets', 'ecsuite.eval.icy.protocol'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -202,7 +203,10 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed.add(ROOT / "eval" / "claims" / "verdicts.json")
+    needed |= {
+        ROOT / "eval" / "claims" / "verdicts.json",
+        ROOT / "eval" / "views" / "methods" / "methods.txt",
+    }
     needed |= {
         file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
     }

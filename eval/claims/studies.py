@@ -20,8 +20,7 @@ from ecsuite.eval.concept_games.jobs import plan as plan_cbm
 from ecsuite.eval.concept_games.study import Study as CbmStudy
 from ecsuite.eval.concept_games.study import load_study as load_cbm
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.resolved import BASIS, resolve
-from ecsuite.eval.icy.resolved import Study as IcyStudy
+from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, METADATA

@@ -1,7 +1,7 @@
 """A collection as a benchmark: a sweep whose corpora are given, so that they are only scored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,8 +80,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         """Score what is not kept; metrics that train models, ask agents or are the user's own one after the other."""
         jobs = self._jobs(study)
         results = runner.run([job for of_member in jobs.values() for job in of_member.values()])
-        own = replace(self, options=replace(self.options, runner=runner))
-        return own._cards(study, jobs, results)
+        return self._cards(study, jobs, results, runner)
 
     def collect(self, study: CollectionStudy, results: Mapping[Job, Result]) -> list[ScoredMember]:
         """A scorecard for each corpus, with the scores in the order of the metrics.
@@ -92,7 +91,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         return self._cards(study, self._jobs(study), results)
 
     def _cards(
-        self, study: CollectionStudy, jobs: Mapping[Member, Mapping[str, Job]], results: Mapping[Job, Result]
+        self,
+        study: CollectionStudy,
+        jobs: Mapping[Member, Mapping[str, Job]],
+        results: Mapping[Job, Result],
+        runner: Runner | None = None,
     ) -> list[ScoredMember]:
         scored = []
         for index, member in enumerate(study.members):
@@ -105,7 +108,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                     raise DivergedError(f"{member.name}: {name}: {error}") from None
             run = self._run(index)
             for name in (name for name in study.metrics if name not in found):
-                found[name] = list(score_corpus(corpus, [name], self.options, run=run).scores)
+                found[name] = list(score_corpus(corpus, [name], self.options, run=run, runner=runner).scores)
             card = Scorecard(
                 corpus=describe(corpus),
                 scores=tuple(score for name in study.metrics for score in found[name]),

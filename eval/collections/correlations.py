@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.collections.score_table import SIZES, ScoreTable
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.rank_correlation import (
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.correlation import (
     FEWEST,
     NUM_PERMUTATIONS,
     NUM_RESAMPLES,
@@ -22,6 +21,7 @@ from ecsuite.eval.statistics.rank_correlation import (
     relation,
     stability,
 )
+from ecsuite.eval.statistics.estimates import holm
 from ecsuite.runtime.errors import ConfigError
 
 GIVEN = ("num_messages", "num_distinct_meanings")

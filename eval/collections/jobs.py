@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.members import Member
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.metrics import traits_of_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.sweeps.jobs import Metric
+from ecsuite.eval.sweeps.jobs import MetricInput
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.jobs.job import Context, Job, Location, job_function
@@ -73,7 +73,7 @@ def score_file(
     file: Location,
     content: Content,
     selection: Selection,
-    metric: Metric,
+    metric: MetricInput,
     seed: int,
     name: "Label",
     context: Context,
@@ -124,7 +124,7 @@ def is_job(metric: str, *, is_of_run: bool = False) -> bool:
     """
     if foreign_kinds(metric):
         return False
-    traits = traits_of_metric(metric)
+    traits = find_metric(metric).shared
     return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
 
 
@@ -152,7 +152,7 @@ def plan_member(
             file=place,
             content=content,
             selection=selection,
-            metric=Metric(name=metric),
+            metric=MetricInput(name=metric),
             seed=seed,
             name=Label(key=member.name),
         )

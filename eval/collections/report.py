@@ -7,8 +7,8 @@ from textwrap import wrap
 from typing import Any
 
 from ecsuite.eval.collections.scoring import ScoredMember
-from ecsuite.eval.metrics import place_of, traits_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import count, number, text
@@ -90,7 +90,7 @@ def table_of(scored: Sequence[ScoredMember]) -> Table:
 def score_names(scored: Sequence[ScoredMember]) -> list[str]:
     """The names of all scores, in the order of tables."""
     found = dict.fromkeys(name for each in scored for name in each.card)
-    return sorted(found, key=place_of)
+    return sorted(found, key=table_order)
 
 
 def _sizes(each: ScoredMember) -> dict[str, Any]:

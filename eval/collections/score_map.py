@@ -8,11 +8,11 @@ import numpy as np
 
 from ecsuite.eval.collections.score_table import SIZES
 from ecsuite.eval.collections.scoring import ScoredMember
-from ecsuite.eval.figures.canvas import ARROWS, label, save
-from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import average_ranks
+from ecsuite.eval.views.figures.canvas import ARROWS, label, save
+from ecsuite.eval.views.figures.heat_map import heat_map
 
 MOST_WITH_NUMBERS = 40
 """Most corpora whose scores are also written as numbers."""

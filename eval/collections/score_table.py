@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.eval.metrics import place_of
+from ecsuite.eval.metrics import table_order
 from ecsuite.eval.results.files import is_number
 from ecsuite.eval.results.reading import each_corpus_once, read_sources
 from ecsuite.eval.results.samples import OF_A_SOURCE
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.runtime.errors import ConfigError, look_up
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")
@@ -124,7 +124,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         raise ConfigError(
             f"correlations need at least {FEWEST} corpora that are not of one game, got {len(sources)}"
         )
-    metrics = sorted(signatures, key=place_of)
+    metrics = sorted(signatures, key=table_order)
     sizes = dict.fromkeys(name for source in sources for name in source.values if name not in signatures)
     return ScoreTable(
         sources=tuple(sources),

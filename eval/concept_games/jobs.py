@@ -5,9 +5,8 @@ from typing import Any
 from ecsuite.eval.concept_games.published_topsim import topsim_published
 from ecsuite.eval.concept_games.study import Study
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.ami import ami
-from ecsuite.eval.metrics.cbm import cbm
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.associations import ami
+from ecsuite.eval.metrics.cbm import cbm, sensitivity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
 from ecsuite.formats import read_corpus

@@ -4,10 +4,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
+from ecsuite.eval.counts.counting import concept_sets
 from ecsuite.eval.metrics.score import Score, unscored
+from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
-from ecsuite.eval.statistics.counting import concept_sets
 
 
 def topsim_published(corpus: Corpus) -> Score:

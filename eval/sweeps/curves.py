@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import COLOURS
-from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.results.logs import read_log
+from ecsuite.eval.views.figures.canvas import COLOURS
+from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.runtime.errors import ConfigError
 
 MAX_POINTS = 200

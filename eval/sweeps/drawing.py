@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.eval.figures.canvas import prepare_picture, save
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.views.figures.canvas import prepare_picture, save
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError
 

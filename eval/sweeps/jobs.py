@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite.eval.metrics import traits_of_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps.study import Study, Variant
@@ -71,7 +71,7 @@ def train_game(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Metric:
+class MetricInput:
     """A metric as the input of a job: known by its name, its version, and the content of a user's files."""
 
     name: str
@@ -80,7 +80,7 @@ class Metric:
     @property
     def asks_agents(self) -> bool:
         """Whether it asks the agents of a run."""
-        traits = traits_of_metric(self.name)
+        traits = find_metric(self.name).shared
         return traits.needs_agents or traits.asks_agents
 
     def job_key(self) -> Any:
@@ -95,7 +95,7 @@ class Metric:
                 "draws": resampling.VERSION,
                 **({"data": data} if data else {}),
             }
-        version = traits_of_metric(self.name).version
+        version = find_metric(self.name).shared.version
         own = {
             each: own_code.checksum(own_code.source_of(each)) for each in own_code.foreign_kinds(self.name)
         }
@@ -139,13 +139,13 @@ def _downloaded_texts(metric: str) -> dict[str, str]:
     return {"texts": fingerprint(texts_of(own))} if reads_downloaded else {}
 
 
-def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
+def _label_of_score(*, metric: MetricInput, game: str, **_: Any) -> str:
     return f"{metric.name} of {game}"
 
 
 @job_function(version=VERSION, work=lambda **_: 500.0, label=_label_of_score, resources=needs_of)
 def score_run(
-    *, run: Result, game: str, metric: Metric, device: str = "cpu", context: Context
+    *, run: Result, game: str, metric: MetricInput, device: str = "cpu", context: Context
 ) -> list[dict[str, Any]]:
     """Compute one metric of a run: of its corpus, or of its agents.
 
@@ -205,9 +205,9 @@ class PlannedRun:
     """Scores it, by metric."""
 
 
-def _device_of(metric: Metric, study: Study) -> dict[str, str]:
+def _device_of(metric: MetricInput, study: Study) -> dict[str, str]:
     """The device of a metric that trains a model, as an input of its job."""
-    return {"device": study.device.type} if traits_of_metric(metric.name).trains else {}
+    return {"device": study.device.type} if find_metric(metric.name).shared.trains else {}
 
 
 def plan(study: Study, folder: Path) -> list[PlannedRun]:
@@ -219,7 +219,7 @@ def plan_run(study: Study, variant: Variant, seed: int, folder: Path) -> Planned
     """A run with its jobs; its folder is in `runs/` of the folder of the sweep."""
     game = Game.of(variant.experiment, seed, study.device)
     location = Location(path=(folder / "runs").resolve())
-    metrics = {name: Metric(name=name) for name in study.metrics}
+    metrics = {name: MetricInput(name=name) for name in study.metrics}
     # Where no metric asks agents, results keep the keys that they had before weights could be kept.
     weights = {"keeps_weights": True} if any(each.asks_agents for each in metrics.values()) else {}
     training = Job(train_game, game=game, folder=location, device=study.device.type, **weights)

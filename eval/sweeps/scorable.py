@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, traits_of_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.run_identity import with_data
@@ -40,7 +40,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     experiments = list(experiments)
     for experiment in experiments:
         if experiment.play != SIGNALLING:
-            of_agents = [name for name in metrics if traits_of_metric(name).needs_agents]
+            of_agents = [name for name in metrics if find_metric(name).shared.needs_agents]
             if of_agents:
                 raise ConfigError(
                     f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
@@ -59,13 +59,13 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
             f"{source}: score: generalisation is about objects that were held out of training: set "
             "world.held_out=0.3 or so"
         )
-    tried = [name for name in metrics if not traits_of_metric(name).is_asked_for]
+    tried = [name for name in metrics if not find_metric(name).shared.is_asked_for]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
     for experiment in kinds.values() if tried else ():
         about_objects, about_attributes = made_up(experiment)
         for name in tried:
-            scores = load_metric(name)(about_objects, Options())
-            if _has_no_value(scores) and not _has_no_value(load_metric(name)(about_attributes, Options())):
+            scores = find_metric(name)(about_objects, Options())
+            if _has_no_value(scores) and not _has_no_value(find_metric(name)(about_attributes, Options())):
                 game = f"{experiment.name} (world {experiment.world.kind})"
                 raise ConfigError(f"{source}: score: {name} has no value for {game}: {scores[0].reason}")
 

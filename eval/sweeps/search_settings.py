@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from ecsuite.eval.metrics import METRIC_OF, load_metric
+from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.sweeps.grids import Range, Settings, Values, at, read_values
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.games.sections import METRICS, Experiment
@@ -90,7 +90,7 @@ class SearchSettings:
         if self.is_measure or self.objective in names:
             return tuple(metrics)
         try:
-            load_metric(self.objective)
+            find_metric(self.objective)
         except ConfigError:
             if self.objective in METRIC_OF:
                 return tuple(metrics)  # of a metric with several scores, which `score` names

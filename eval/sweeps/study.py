@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from ecsuite.eval.metrics import load_metric, require_files
+from ecsuite.eval.metrics import find_metric, require_files
 from ecsuite.eval.studies.files import SWEEP, Source
 from ecsuite.eval.sweeps.grids import Settings, at, combinations, mapping
 from ecsuite.eval.sweeps.scorable import require_scorable
@@ -214,7 +214,7 @@ def metrics_of(names: Any, source: str) -> tuple[str, ...]:
     trust(listed)
     for name in listed:
         try:
-            load_metric(name)
+            find_metric(name)
             require_files(name)
         except ConfigError as error:
             raise ConfigError(f"{source}: score: {error}") from None

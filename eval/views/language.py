@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.figures.canvas import COLOURS, ink_on
+from ecsuite.eval.counts.counting import flat, message_labels, narrow_content, num_distinct_rows
 from ecsuite.eval.results.logs import first_measure, read_log
-from ecsuite.eval.statistics.counting import Ints, flat, narrow_content, num_distinct_rows
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.contingency import Ints
+from ecsuite.eval.views.figures.canvas import COLOURS, ink_on
 from ecsuite.games.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text

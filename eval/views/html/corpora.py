@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.figures.canvas import ink_on
-from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.metrics.cbm import translate
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import ink_on
 from ecsuite.eval.views.language import (
     MOST_SYMBOLS,
     NUM_EXAMPLES,

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import as_svg
-from ecsuite.eval.figures.curves import Curve
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.metrics import place_of
-from ecsuite.eval.reports.efficiency_plane import draw_plane, planes
+from ecsuite.eval.metrics import table_order
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.views.figures.canvas import as_svg
+from ecsuite.eval.views.figures.curves import Curve
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.views.html.comparing import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.runtime.errors import ConfigError
@@ -107,7 +107,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
         if not record.is_measure and record.value is not None
     )
     common = [name for name, _ in counts.most_common(MOST_SCORES)]
-    chosen = [name for name in names if name in counts] if names else sorted(common, key=place_of)
+    chosen = [name for name in names if name in counts] if names else sorted(common, key=table_order)
     about = about_scores(sources, chosen)
     return Systems(
         rows=tuple(

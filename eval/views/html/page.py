@@ -13,12 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import names_apart, read_sources
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
+from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.views.html.comparing import about_scores, differences
 from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems

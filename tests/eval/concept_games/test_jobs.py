@@ -11,7 +11,7 @@ from ecsuite.eval.concept_games.benchmark import ConceptGames
 from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games import training_jobs
@@ -35,7 +35,7 @@ def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, 
             corpus = read_corpus(tmp_path / "runs" / run["folder"].rpartition("/")[2])
             assert len(corpus.messages) == 150
             for name in ("cbm", "ami", "topsim"):
-                score = load_metric(name)(corpus, Options())[0]
+                score = find_metric(name)(corpus, Options())[0]
                 assert (run["values"][name], run["signatures"][name]) == (score.value, score.signature)
             training = corpus.metadata["training"]
             assert run["values"]["accuracy"] == training["accuracy"] > 0

@@ -1,0 +1,262 @@
+"""Figures: their content, no overlapping labels, and the same bytes for the same input."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from figure_texts import assert_readable, texts
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.cbm import sensitivity
+from ecsuite.eval.views.figures import corpora, curves
+from ecsuite.eval.views.figures.corpora import draw_heatmap, draw_score, draw_sensitivity, draw_translation
+from ecsuite.eval.views.figures.curves import draw_learning_curves
+from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.ragged import Ragged
+
+
+def corpus_of(messages, concepts, **more):
+    return Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts), **more)
+
+
+def noisy_corpus(num_words, num_concepts, num_rows=800, share=0.5, **more):
+    """Phrases of two concepts; a share of the words name one of them, the others are noise."""
+    rng = np.random.default_rng(0)
+    concepts = rng.random((num_rows, num_concepts)).argsort(axis=1)[:, :2]
+    noise = rng.integers(0, num_words, concepts.shape)
+    names = tuple(f"attribute{concept // 10}={concept % 10}" for concept in range(num_concepts))
+    messages = np.where(rng.random(concepts.shape) < share, concepts % num_words, noise)
+    return corpus_of(messages, concepts, concept_names=names, **more)
+
+
+CORPORA = {
+    "perfect": corpus_of([[i % 17 + 1] for i in range(200)], [[i % 17] for i in range(200)]),
+    "narrow": noisy_corpus(8, 20),
+    "quantized": noisy_corpus(24, 20),
+    "wide": noisy_corpus(80, 20, num_rows=900, share=0.1),
+    "many concepts": noisy_corpus(150, 90, num_rows=3_000),
+    "one of each": corpus_of([[1]], [[0]]),
+}
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that would have been written."""
+    caught = []
+    for module in (corpora, curves):
+        monkeypatch.setattr(module, "save", lambda figure, *paths: caught.append(figure))
+    return caught
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+@pytest.mark.parametrize("name", CORPORA)
+def test_labels_do_not_overlap(figures, draw, name):
+    draw(CORPORA[name], max_words=24)
+    assert_readable(figures[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+def test_odd_names_stay_on_their_line(figures, draw):
+    names = ("$a_b$", "word " * 20, "two\nlines", "", "數")
+    rng = np.random.default_rng(0)
+    messages, concepts = rng.integers(0, 5, (90, 2)), rng.integers(0, 5, (90, 1))
+    draw(corpus_of(messages, concepts, symbol_names=names, concept_names=names))
+    assert_readable(figures[0])
+    shown, _ = texts(figures[0])
+    for name in ("$a_b$", "word word word word word wo…", "two\\nlines", "(empty)", "?"):
+        assert shown.count(name) == 2
+
+
+def test_translation_shows_pairs_and_unmatched(figures):
+    """Word 7 is concept `a`, three times of four; word 9 is a paraphrase; `c` has no word."""
+    corpus = corpus_of(
+        [[7], [7], [7], [7], [8], [8], [9]],
+        [[0], [0], [0], [2], [1], [1], [0]],
+        concept_names=("a", "b", "c"),
+    )
+    draw_translation(corpus)
+    shown, boxes = texts(figures[0])
+    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
+    assert middle["7"] == pytest.approx(middle["a"], abs=3) and middle["b"] < middle["a"]
+    assert middle["9"] == pytest.approx(middle["c"], abs=3) and middle["c"] < middle["b"]
+    assert "corpus: concept best matching 0.714\n3 words, 3 concepts, 2 pairs, 7 samples" in shown
+    assert [text for text in shown if "%" in text] == ["75%", "75%", "100%", "100%"]
+    widths = [line.get_linewidth() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
+    assert sorted(widths)[-2:] == pytest.approx([0.8 + 3.4 * 2 / 3, 4.2])
+    assert sorted(widths)[:-2] == [0.5, 0.5]  # 7 to c, and 9 to a
+
+
+@pytest.mark.slow
+def test_words_without_a_pair_stand_by_their_frequency(figures):
+    """All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once."""
+    said = [3] * 5 + [1] * 2 + [2] * 4 + [4]
+    draw_translation(corpus_of([[word] for word in said], [[0]] * len(said), concept_names=("a",)))
+    shown, boxes = texts(figures[0])
+    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
+    assert sorted("1234", key=lambda word: -middle[word]) == ["3", "2", "1", "4"]
+
+
+@pytest.mark.slow
+def test_rare_words_are_counted_not_drawn(figures, no_layout):
+    draw_translation(CORPORA["narrow"], max_words=3)
+    draw_heatmap(CORPORA["narrow"], max_words=3)
+    for figure in figures:  # pairs are always there
+        assert len(figure.axes[0].get_yticklabels()) == 8 and "more words" not in figure.get_suptitle()
+    draw_heatmap(CORPORA["wide"], max_words=10)
+    num_words = len(CORPORA["wide"].reindexed()[1])
+    assert f"\n… and {num_words - 20:,} more words" in figures[2].get_suptitle()
+
+
+@pytest.mark.slow
+def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
+    monkeypatch.setattr(corpora, "MAX_ROWS", 10)
+    draw_translation(CORPORA["quantized"])
+    draw_heatmap(CORPORA["quantized"])
+    for figure in figures:
+        assert_readable(figure)
+        assert "… and 10 more concepts" in figure.get_suptitle()
+    assert "… and 14 more words\n" in figures[1].get_suptitle()
+
+
+def test_heatmap_has_the_pairs_on_its_diagonal(figures, no_layout):
+    draw_heatmap(CORPORA["quantized"])
+    shares = figures[0].axes[0].collections[0].get_array()
+    diagonal = shares.diagonal()
+    assert shares.shape == (24, 20) and 20 < diagonal.min() and shares.max() <= 100
+    assert (diagonal > 3 * shares[:20].mean(axis=1)).all()
+
+
+def test_empty_messages(tmp_path, no_layout):
+    corpus = corpus_of([[], []], [[0], [1]])
+    assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
+    with pytest.raises(CorpusError, match="every message is empty: there are no words"):
+        draw_heatmap(corpus, tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+def test_no_concepts(draw, tmp_path):
+    message = "the corpus has no concepts to match words with"
+    with pytest.raises(CorpusError, match=message):
+        draw(Corpus(messages=Ragged.from_rows([[1]])), tmp_path / "a.png")
+
+
+def write_run(folder, accuracies, chance=0.25):
+    folder.mkdir(parents=True)
+    lines = [
+        {"step": 10 * step, "train": {"accuracy": accuracy}, "valid": {"accuracy": accuracy / 2}}
+        for step, accuracy in enumerate(accuracies, 1)
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "metadata.json").write_text(json.dumps({"chance": {"accuracy": chance}}))
+    return folder
+
+
+@pytest.mark.slow
+def test_curves(figures, tmp_path):
+    runs = [write_run(tmp_path / name, [0.2, 0.6, 0.9]) for name in ("one", "two")]
+    with open(runs[1] / "log.jsonl", "a") as file:
+        file.write('{"step": 37, "train": {}, "valid": {}, "stopped": "diverged"}\n')
+        file.write('{"step": 40, "tr')  # the run is writing
+    draw_learning_curves(runs)
+    draw_learning_curves(runs[:1])
+    for figure in figures:
+        assert_readable(figure)
+    lines = [line for line in figures[0].axes[0].lines if len(line.get_xdata()) == 3]
+    assert [line.get_ydata().tolist() for line in lines] == [[0.1, 0.3, 0.45], [0.2, 0.6, 0.9]] * 2
+    assert lines[0].get_xdata().tolist() == [10, 20, 30]
+    assert texts(figures[0])[0][-5:] == ["one", "two", "validation", "training", "chance 0.25"]
+    assert texts(figures[1])[0][-3:] == ["validation", "training", "chance 0.25"]
+
+
+def test_curves_of_folders_of_one_name(figures, tmp_path, no_layout):
+    runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
+    (runs[0] / "metadata.json").unlink()
+    (runs[1] / "metadata.json").write_text("{}")
+    draw_learning_curves(runs)
+    assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "validation", "training"]
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (None, r"expected a run folder with a log\.jsonl"),
+        ("", "expected a run folder with|no evaluation yet"),
+        (
+            '{"step": 1, "train": {}, "valid": {}}\n',
+            "unknown measure 'accuracy'",
+        ),
+        ("[]\n", r"log.jsonl:1: expected an evaluation"),
+        ("{\n", r"log.jsonl:1: expected an evaluation"),
+        ("[" * 100_000 + "\n", r"log.jsonl:1: expected an evaluation"),
+        ("\udcff\n", r"log.jsonl:1: expected an evaluation"),
+    ],
+)
+def test_logs_that_can_not_be_drawn(tmp_path, log, message):
+    if log is not None:
+        (tmp_path / "log.jsonl").write_text(log, errors="surrogateescape")
+    with pytest.raises(ConfigError, match=message):
+        draw_learning_curves([tmp_path], tmp_path / "a.png")
+    assert not (tmp_path / "a.png").exists()
+
+
+@pytest.mark.slow
+def test_sensitivity(figures):
+    noisy = sensitivity(CORPORA["narrow"])
+    draw_sensitivity({"": noisy})
+    draw_sensitivity({"perfect": sensitivity(CORPORA["perfect"]), "a longer name than that": noisy})
+    gap = noisy | {"accumulated": [None, *noisy["accumulated"][1:]], "accumulated_sd": None}
+    draw_sensitivity({"gap": gap})
+    for figure in figures:
+        assert_readable(figure)
+    solid, dashed = figures[0].axes[0].lines
+    assert solid.get_ydata().tolist() == noisy["accumulated"]
+    assert dashed.get_ydata().tolist() == noisy["segmented"]
+    assert f"100 samples each (SD {noisy['segmented_sd']:.3f})" in texts(figures[0])[0]
+    assert np.isnan(figures[2].axes[0].lines[0].get_ydata()[0])
+
+
+def test_all_pictures_of_a_run(tmp_path, no_layout):
+    run = write_run(tmp_path / "run", [0.5, 0.7])
+    corpus = noisy_corpus(8, 10, num_rows=250, metadata={"source_path": str(run / "corpus.jsonl")})
+    written = draw_score(corpus, tmp_path / "new" / "plots")
+    names = ["translation", "heatmap", "sensitivity", "accuracy"]
+    assert [path.name for path in written] == [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
+    for path in written:
+        data = path.read_bytes()
+        assert data.startswith(b"<?xml" if path.suffix == ".svg" else b"\x89PNG\r\n")
+    again = draw_score(corpus, tmp_path / "again", ["svg"])
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[::2]]
+    svg = written[0].read_text()
+    assert "<!-- attribute0=9 -->" in svg and not re.search(r"<dc:date>", svg)
+
+
+def test_from_the_folder_of_a_run_without_concepts(tmp_path):
+    run = write_run(tmp_path / "run", [0.5, 0.7])
+    corpus = Corpus(messages=Ragged.from_rows([[1]]), metadata={"source_path": str(run)})
+    assert draw_score(corpus, tmp_path, formats=["png"]) == [tmp_path / "accuracy.png"]
+
+
+def test_nothing_to_draw(tmp_path):
+    """No folder is created either."""
+    assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path / "plots") == []
+    assert not (tmp_path / "plots").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.jpg", "a"])
+def test_other_kinds_of_files(tmp_path, name, no_layout):
+    message = f"{name}: expected the name of a picture, ending in .svg or .png"
+    with pytest.raises(ConfigError, match=message):
+        draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install -e '\.\[plots\]'"):
+        draw_score(CORPORA["perfect"], tmp_path / "plots")
+    assert not (tmp_path / "plots").exists()

@@ -1,0 +1,252 @@
+"""The methods section says what the files of runs say, with the works that it cites, and nothing else."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+import ecsuite as ec
+from ecsuite.files.checksums import sealed
+from ecsuite.runtime.errors import ConfigError
+
+CHANCE = (
+    "The chance level of accuracy, that of the best of several strategies that read no message (by position, frequency "
+    "and similarity), is 0.25."
+)
+GAME = (
+    "Agents were trained on the game game with ecsuite (The ecsuite authors 2026). The world is attributes (objects "
+    "with attribute values, drawn at random; one target per round): number of attributes 2, number of values 4. The "
+    "task is discrimination (identify the sender's object among candidates): number of distractors 3, sender input "
+    "targets. The channel is gumbel (Gumbel-softmax) (Jang et al. 2017; Maddison et al. 2017): vocab size 5, max len "
+    "3, length variable, temperature 1.0, temperature decay 1.0, temperature min 0.1."
+)
+TRAINING = (
+    r"Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): lr 0.001. The schedule of "
+    "the learning rate is constant (the same learning rate at every step). Training lasts at most 2 epochs of 512 "
+    "rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and nothing stops "
+    "training before its end."
+)
+RUNS = (
+    "It was trained once, with seed 1, which determines all random draws. Training ended after all epochs, at "
+    "step 16."
+)
+SCORES = (
+    "Languages were scored by the following metrics. topsim (topographic similarity) (Brighton & Kirby 2006; "
+    "Lazaridou et al. 2018): similar meanings have similar messages; 1 if both distances rank all pairs of messages "
+    "alike (dist lev/mean, mdist hamming, eos strip, pairs all, version 4)."
+)
+
+
+def test_the_known_text_of_a_known_run(ecsuite, small_files):
+    code, out, err = ecsuite("methods", "finished", "--metrics", "topsim")
+    assert (code, err) == (0, "")
+    paragraphs = out.split("\n\n")
+    assert [paragraphs[place] for place in (0, 2, 3, 5)] == [GAME, TRAINING, RUNS, SCORES]
+    assert CHANCE in paragraphs[4]
+    assert paragraphs[6].startswith("Results were computed with ecsuite ") and "EPYC" not in out
+    assert (
+        paragraphs[7] == "**References**" and "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
+    )
+    assert "The machine: " in ecsuite("methods", "finished", "--hardware")[1]
+
+
+def test_the_keys_of_latex_are_those_of_its_bibtex(ecsuite, small_files, tmp_path):
+    code, out, err = ecsuite("methods", "finished", "--as", "latex", "--bib", "a.bib")
+    assert (code, err) == (0, "")
+    keys = {key for keys in re.findall(r"\\cite{([^}]*)}", out) for key in keys.split(",")}
+    assert keys == set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text())) and "kingma2015" in keys
+    assert r"~\cite{jang2017,maddison2017}" in out and r"past end blank" in out
+
+
+def test_works_are_those_of_cite(ecsuite, small_files, tmp_path):
+    ecsuite("methods", "finished", "--bib", "a.bib")
+    cited = ecsuite("cite", "finished")[1]
+    of_run = set(re.findall(r"@\w+{(\w+),", cited)) - {"boldt2024xferbench"}
+    assert of_run <= set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text()))
+
+
+def a_sweep(folder, runs):
+    """The file of a sweep of these runs, whose folders are not there."""
+    data = {"format": 1, "name": "study", "metrics": [], "runs": runs}
+    (folder / "sweep.json").write_text(json.dumps(sealed(data)))
+
+
+def a_run(seed, kind, failure=None, stopped="epochs"):
+    training = (
+        {}
+        if failure
+        else {"stopped": stopped, "step": 8, "measures": {"accuracy": 0.5}, "extra_evaluations": {}}
+    )
+    return {
+        "settings": {"channel.kind": kind}, "seed": seed, "folder": f"runs/{kind}-{seed}", "training": training,
+        "scores": [], "failure": failure,
+    }  # fmt: skip
+
+
+def test_failed_seeds_are_named(tmp_path):
+    kinds = [("gumbel", None), ("reinforce", "the loss is not finite at step 3")]
+    a_sweep(
+        tmp_path,
+        [
+            *(a_run(seed, kind, why) for kind, why in kinds for seed in (1, 2)),
+            a_run(3, "soft", None, "minutes"),
+        ],
+    )
+    text = str(ec.methods(tmp_path))
+    assert "What varies is channel.kind (gumbel, reinforce or soft): 3 combinations, 5 runs in all." in text
+    assert (
+        "Of 5 runs, 2 ended as set. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
+        in text
+    )
+    assert "The run with seed 3, channel.kind soft was stopped early: ended at the time limit." in text
+
+
+def test_steps_are_in_the_order_of_the_rounds_that_they_come_of(tmp_path):
+    quick = {"training.num_epochs": 1, "training.batch_size": 32}
+    runs = [
+        ec.train(
+            "disc_tiny",
+            out=tmp_path / str(number),
+            overrides={**quick, "training.num_examples": number, "channel.max_len": longest},
+            progress=lambda *_: None,
+            note=lambda _: None,
+        )
+        for number, longest in ((128, 1), (64, 2))
+    ]
+    assert "1 epoch of 128 or 64 rounds, in batches of 32, that is 4 or 2 steps" in str(ec.methods(*runs))
+
+
+def test_hostile_names_are_text(small_files, tmp_path):
+    file = tmp_path / "finished" / "config.yaml"
+    text = file.read_text().rpartition("# sha256")[0]
+    file.write_text(text.replace("name: game", r"name: '\input{/etc/passwd}$x_1$ <b>[a](b)</b> `c` 50%'"))
+    found = ec.methods(tmp_path / "finished")
+    assert r"\textbackslash{}input\{/etc/passwd\}\$x\_1\$ \textless{}b\textgreater{}" in found.text("latex")
+    assert r"\\input{/etc/passwd}\$x_1\$ \<b\>\[a\](b)\</b\> \`c\` 50%" in found.text()
+    file.write_text(text.replace("kind: gumbel", "kind: ./mine.py:Mine"))
+    assert "The channel is ./mine.py:Mine (a part of our own):" in str(ec.methods(tmp_path / "finished"))
+
+
+def test_a_grammar_says_how_it_was_made(small_files):
+    text = str(ec.methods("perm"))
+    assert text.startswith("The corpus perm has ") and "of the artificial language perm (perm: " in text
+    assert "number of attributes 2, number of values 3, word length 2" in text and "(Perkins 2021)" in text
+
+
+def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_path):
+    runs = [{"seed": 1, "reached": True}, {"seed": 2, "reached": False}]
+    study = {
+        "protocol": "exact", "role": "sender", "models": ["husendz:dgsend"], "receivers": [], "grammars": ["rot"],
+        "target": 0.8, "cap_ratio": 20.0, "hidden_size": 128, "supervised": "soft", "num_values": 10,
+    }  # fmt: skip
+    rows = [{"model": "husendz:dgsend", "seeds": [1, 2], "cells": [{"grammar": "rot", "runs": runs}]}]
+    (tmp_path / "icy.json").write_text(json.dumps({"format": 1, "study": study, "rows": rows}))
+    text = str(ec.methods(tmp_path / "icy.json"))
+    assert "The models, as senders, are husendz:dgsend (Perkins 2021; Dagan et al. 2020)." in text
+    assert "Settings: target 0.8, cap ratio 20.0, hidden size 128, number of values 10." in text
+    assert (
+        "The target was not reached within the largest number of updates by husendz:dgsend on rot (seed 2)."
+        in text
+    )
+
+
+def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
+    with open("finished/metadata.json") as file:
+        config = json.load(file)["config"]
+    run = {"seed": 1, "chance": {"accuracy": 0.25}}
+    row = {"name": "thing_qt", "config": config, "runs": [run], "failures": {"2": "it diverged"}}
+    study = {"name": "cbm_table1", "about": "", "published": "table1", "seeds": [1, 2]}
+    (tmp_path / "cbm.json").write_text(
+        json.dumps({"format": 1, "study": study, "rows": [row], "findings": []})
+    )
+    text = str(ec.methods(tmp_path / "cbm.json"))
+    assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
+    assert "All means exclude the runs that failed: thing_qt with seed 2: it diverged." in text
+    assert CHANCE in text
+
+
+def test_a_society_tells_who_meets_whom(tmp_path):
+    society = {
+        "senders": 2,
+        "receivers": 3,
+        "agents": None,
+        "shares": "nothing",
+        "meets": {"kind": "ring"},
+        "voting": True,
+    }
+    (tmp_path / "config.yaml").write_text(json.dumps({"name": "game", "society": society}))
+    (tmp_path / "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
+    assert ec.methods(tmp_path).to_json()["paragraphs"]["agents"] == (
+        "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Options of the "
+        "society: shares nothing, voting."
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("pdflatex") is None, reason="LaTeX is not installed")
+def test_the_text_compiles_and_all_works_are_found(small_files, tmp_path):
+    """A check by the programs of authors: pdflatex and bibtex; looked at in November 2026."""
+    found = ec.methods("finished", hardware=True)
+    (tmp_path / "methods.tex").write_text(found.text("latex"))
+    (tmp_path / "works.bib").write_text(found.bibtex())
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\begin{document}\input{methods}"
+        r"\bibliographystyle{plain}\bibliography{works}\end{document}"
+    )
+    for program in ("pdflatex", "bibtex", "pdflatex", "pdflatex"):
+        options = ["-interaction=nonstopmode", "-halt-on-error"] if program == "pdflatex" else []
+        subprocess.run([program, *options, "paper"], cwd=tmp_path, check=True, capture_output=True)
+    assert "undefined" not in (tmp_path / "paper.log").read_text(errors="replace")
+    assert (tmp_path / "paper.bbl").read_text().count("bibitem{") == found.bibtex().count("@")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (("nothing",), "nothing: no such file or folder of results\n"),
+        (("finished", "--metrics", "topsin"), "unknown score 'topsin'; did you mean 'topsim'?"),
+        (("finished", "--as", "csv"), "unknown form 'csv'; choices: text, markdown, latex\n"),
+    ],
+)
+def test_what_is_not_there_is_refused(ecsuite, small_files, line, message):
+    code, out, err = ecsuite("methods", *line)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
+
+
+def test_a_source_is_a_run_or_a_path():
+    with pytest.raises(ConfigError, match="sources: expected runs or paths"):
+        ec.methods(3)
+
+
+def test_a_run_that_has_not_ended_is_told(small_files):
+    for name in ("corpus.jsonl", "metadata.json", "scores.json"):
+        Path("finished", name).unlink()
+    text = str(ec.methods("finished"))
+    assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. The means over" in text
+    assert "ended unended" not in text
+
+
+def test_kinds_of_symbols_are_not_said_of_messages(tmp_path, ecsuite, monkeypatch):
+    """A corpus may have more kinds of symbols than messages."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.jsonl").write_text("[1, 2]\n[3, 4]\n[5]\n")
+    assert ecsuite("score", "few.jsonl", "--metrics", "has", "--out", "few.json")[0] == 0
+    assert (
+        "The corpus few has 3 messages of 5 symbols in all, of 5 kinds." in ecsuite("methods", "few.json")[1]
+    )
+
+
+def test_games_that_are_played_are_not_said_to_be_trained(small_files):
+    Path("naming").mkdir()
+    play = "{kind: naming, window: 30, participant: {kind: collapsing}}"
+    Path("naming", "config.yaml").write_text(f"name: naming\nplay: {play}\ntraining: {{seed: 4}}\n")
+    Path("naming", "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
+    told = ec.methods("finished", "naming")
+    text = str(told)
+    assert "were trained on the game game with" in text and "Agents played the game naming" in text
+    assert "It was played once, with seed 4" in text and "It was trained once, with seed 1" in text
+    one, other = told.to_json()["paragraphs"]["game"].split("\n\n")
+    assert "trained on the game game" in one and "played the game naming" in other
