@@ -9,7 +9,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Plot, given_options
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import publish

@@ -45,9 +45,9 @@ def verify(
     if accept:
         _accept(sources)
         return
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.results.verification.recompute import VerifyOptions
     from ecsuite.eval.results.verification.verify import plan, verify_all
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.jobs.graph import Runner
     from ecsuite.parts.own_code import trust
     from ecsuite.parts.registry import split_names

@@ -106,14 +106,16 @@ FLOORS = [
     "eval.models",
     "eval.metrics",
     "eval.results",
-    "eval.reports.samples eval.reports.languages",
+    "eval.views.figures.canvas",
+    "eval.views.language",
     "eval.views.figures",
-    "eval.reports",
+    "eval.views",
     "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views people",
+    "eval.sweeps eval.collections eval.views.html eval.icy.fast eval.icy eval.xferbench "
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification "
+    "eval.views.methods people",
     "eval.experiments.claims eval.experiments",
     "hub testing",
     "commands",
@@ -207,7 +209,7 @@ def test_shipped_data_are_in_the_package():
         ROOT / "eval" / "views" / "methods" / "methods.txt",
     }
     needed |= {
-        file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
+        file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
     }
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
     needed |= set((ROOT / "language_models" / "prompts").iterdir())

@@ -11,14 +11,13 @@ from ecsuite.eval.collections.report import FILES, report, table_of
 from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
-from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.samples import samples_of
-from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.language import examples_of
+from ecsuite.eval.views.scorecard import Scorecard, describe, score_corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
 from ecsuite.jobs.graph import Runner
@@ -113,7 +112,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             card = Scorecard(
                 corpus=describe(corpus),
                 scores=tuple(score for name in study.metrics for score in found[name]),
-                samples=samples_of(corpus, message_labels(corpus)),
+                samples=examples_of(corpus),
             )
             scored.append(ScoredMember(member=member, card=card))
         return scored

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.collections.correlations import CUT, Correlations, Pair
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.correlation import Explained, Relation
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_text

@@ -14,8 +14,8 @@ from ecsuite.eval.collections.members import Member
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.jobs import MetricInput
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.jobs.job import Context, Job, Location, job_function
 from ecsuite.parts.own_code import foreign_kinds

@@ -9,8 +9,8 @@ from typing import Any
 from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import count, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

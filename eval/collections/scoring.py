@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.members import Member
-from ecsuite.eval.reports.scorecard import Scorecard
+from ecsuite.eval.views.scorecard import Scorecard
 
 Read = Callable[[Path], Corpus]
 """Reads the messages of a path that are scored."""

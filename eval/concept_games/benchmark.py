@@ -7,10 +7,10 @@ from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.concept_games.study import Study
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.training_time import measured_seconds
+from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import require_results
 from ecsuite.jobs.job import Job, Result
 

@@ -7,7 +7,7 @@ from ecsuite.eval.concept_games.findings import check_findings
 from ecsuite.eval.concept_games.published import MISPRINTS
 from ecsuite.eval.concept_games.result import MeasuredRow, sensitivity_curves
 from ecsuite.eval.concept_games.study import Study
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.tables.cells import Cell, estimate, nothing, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

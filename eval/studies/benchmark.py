@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 

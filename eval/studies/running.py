@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ecsuite.eval.reports.console import Reporter
 from ecsuite.eval.results.files import require_no_other
+from ecsuite.eval.views.console import Reporter
 from ecsuite.files.atomic_files import remove_abandoned
 from ecsuite.jobs.engines import Place
 from ecsuite.jobs.graph import Runner

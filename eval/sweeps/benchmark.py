@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.results.sources import CONFIG, STORE, SWEEP, Source
 from ecsuite.eval.studies.benchmark import Benchmark
@@ -16,6 +15,7 @@ from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.search_report import search_lines, trials_table
 from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
+from ecsuite.eval.views.console import Report
 from ecsuite.games.run_identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result

@@ -11,9 +11,9 @@ from safetensors.numpy import load_file, save
 
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps.study import Study, Variant
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.runs import load_run
 from ecsuite.games.training_jobs import Game, train_in_job

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.results.files import save_scores
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import sweep_sources
@@ -16,6 +15,7 @@ from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, unpack
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.scorecard import describe
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import sealed
 from ecsuite.files.format_numbers import with_format

@@ -21,9 +21,9 @@ from ecsuite.eval.experiments.claims.verdict import (
     judge,
     published_cell,
 )
-from ecsuite.eval.reports.citations import reference
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.estimates import seeds_text
+from ecsuite.eval.views.citations import reference
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value

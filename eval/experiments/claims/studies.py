@@ -25,7 +25,6 @@ from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import CAPPED, METADATA, Source
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
@@ -33,6 +32,7 @@ from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.grids import mapping
 from ecsuite.eval.sweeps.study import Study as SweepStudy
 from ecsuite.eval.sweeps.study import load_study as load_sweep
+from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.graph import Runner

@@ -29,7 +29,6 @@ from ecsuite.eval.experiments.claims.arms import (
     seeds_of,
 )
 from ecsuite.eval.experiments.claims.claim import Claim, Criterion, Statistic, load_claim, shipped_claims
-from ecsuite.eval.reports.citations import author_year_of
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import (
     Difference,
@@ -38,6 +37,7 @@ from ecsuite.eval.statistics.differences import (
     unpaired_difference,
 )
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD
+from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import Cell, interval, nothing, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import is_number
+from ecsuite.eval.views.console import Report
 from ecsuite.runtime.errors import shown
 from ecsuite.tables.cells import UNDEFINED, Cell, Role, count, nothing, text
 from ecsuite.tables.forms import Form, rendered

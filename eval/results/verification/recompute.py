@@ -17,7 +17,6 @@ from ecsuite.eval.metrics.conclusions import conclusion, p_value
 from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import SENDER
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import XFERBENCH, is_number
 from ecsuite.eval.results.sources import Record
 from ecsuite.eval.results.verification.outcome import (
@@ -30,6 +29,7 @@ from ecsuite.eval.results.verification.outcome import (
     compare_values,
     differing_paths,
 )
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.checkpoints import newest_step, weights_in
 from ecsuite.games.experiment import ignore

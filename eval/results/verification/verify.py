@@ -12,8 +12,6 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.scorecard import describe, score_corpus
 from ecsuite.eval.results.files import Messages, is_number, sizes_of
 from ecsuite.eval.results.reading import SEED, names_apart, run_source, sources_at
 from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Record, Source
@@ -45,6 +43,8 @@ from ecsuite.eval.results.verification.recompute import (
     metric_of,
     platform_of,
 )
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.scorecard import describe, score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_folder import METRICS
 from ecsuite.games.run_log import CLOCK, LOG

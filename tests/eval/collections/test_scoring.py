@@ -14,7 +14,7 @@ from ecsuite.eval.collections.report import report, table_of
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context
