@@ -19,12 +19,12 @@ from ecsuite.runtime.errors import ConfigError, look_up, shown
 from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
+    from ecsuite.eval.experiments.result import Sweep
     from ecsuite.eval.methods.methods import Methods
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.sources import Source
-    from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.eval.verification.result import Verification
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
@@ -231,7 +231,8 @@ def compare(
     from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
-    from ecsuite.eval.results.comparison import compare as compare_one, compare_scores
+    from ecsuite.eval.results.comparison import compare as compare_one
+    from ecsuite.eval.results.comparison import compare_scores
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.samples import results_of
@@ -292,11 +293,11 @@ def icy(
         ConfigError: If a setting is not valid, or not read by the protocol.
         KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
     """
+    from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.icy.benchmark import Icy
     from ecsuite.eval.icy.resolved import resolve
     from ecsuite.eval.icy.study import FIRST_SEED, load_study
     from ecsuite.eval.reports.findings import Findings
-    from ecsuite.eval.studies.running import run
     from ecsuite.jobs.engines import Place
     from ecsuite.runtime.devices import choose_device
 
@@ -361,9 +362,9 @@ def sweep(
         ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
         DivergedError: If no run ended.
     """
-    from ecsuite.eval.studies.running import run
-    from ecsuite.eval.sweeps.benchmark import Sweeps
-    from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.eval.experiments.benchmark import run
+    from ecsuite.eval.experiments.study import load_study
+    from ecsuite.eval.experiments.sweep import Sweeps
     from ecsuite.jobs.engines import place_of
 
     _require("study", study, (str, Path, Mapping), "a YAML file or its content")

@@ -27,10 +27,9 @@ def cbm(
     options: StudyOptions,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
-    from ecsuite.eval.concept_games.benchmark import ConceptGames
-    from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
+    from ecsuite.eval.experiments.cbm import FIRST_SEED, ConceptGames, load_table
 
-    asked = load_study(
+    asked = load_table(
         study,
         seeds=read_seeds(seeds, FIRST_SEED),
         rows=row or (),

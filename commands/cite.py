@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.eval.experiments.grids import FOLDER, shipped_studies
 from ecsuite.eval.reports.citations import bibliography, names_in_run, names_in_study, sources
-from ecsuite.eval.studies.files import FOLDER, shipped_studies
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import look_up
 from ecsuite.runtime.printable import note

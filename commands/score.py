@@ -192,10 +192,8 @@ def _score_collection(
 ) -> None:
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
-    from ecsuite.eval.collections.benchmark import Collections
-    from ecsuite.eval.collections.members import members_of
-    from ecsuite.eval.collections.report import report
-    from ecsuite.eval.collections.study import CollectionStudy
+    from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
+    from ecsuite.eval.experiments.corpora import members_of
     from ecsuite.eval.reports import seed_means
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
@@ -217,7 +215,7 @@ def _score_collection(
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
     sources = sources_of(options.out or Path("scores.json"), content)
-    found = report(found_scores)
+    found = collection_report(found_scores)
     if is_one_game(sources):
         of_seeds = seed_means.report(sources)
         found = replace(of_seeds, data={**found.data, **of_seeds.data})

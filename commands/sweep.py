@@ -64,9 +64,9 @@ def sweep(
     options: SweepOptions,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
-    from ecsuite.eval.studies.files import SWEEP
-    from ecsuite.eval.sweeps.benchmark import Sweeps
-    from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study
+    from ecsuite.eval.experiments.grids import SWEEP
+    from ecsuite.eval.experiments.study import COLLECTION_KEY, load_study
+    from ecsuite.eval.experiments.sweep import Sweeps
 
     part = None if options.part is None else read_part(options.part)
     tree, _ = SWEEP.read(study)
@@ -90,9 +90,7 @@ def sweep(
 def _score_corpora(source: str, options: SweepOptions) -> None:
     """Score the corpora of a study of a collection, or plan this; no game is trained."""
     from ecsuite.commands.corpus_options import CorpusOptions
-    from ecsuite.eval.collections.benchmark import Collections
-    from ecsuite.eval.collections.report import FILES
-    from ecsuite.eval.collections.study import load_study
+    from ecsuite.eval.experiments.collection import FILES, Collections, load_collection
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics.asked_run import asked_run
 
@@ -104,7 +102,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     for option, is_given in unread.items():
         if is_given:
             raise ConfigError(f"{option}: not read by {source}, which trains no games")
-    study = load_study(source)
+    study = load_collection(source)
     folder = options.out or Path("runs") / study.name
     benchmark = Collections(
         read=CorpusOptions().read,

@@ -66,10 +66,10 @@ def table(
     form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
+    from ecsuite.eval.experiments.overview import means_table, noise_notes
     from ecsuite.eval.reports import failed_runs
     from ecsuite.eval.results.means import means_of
     from ecsuite.eval.results.reading import read_runs
-    from ecsuite.eval.sweeps.means_table import means_table, noise_notes
 
     drawn = kind or ("curves" if over is None else "over")
     if plot is None:
@@ -102,7 +102,7 @@ def table(
     )
     told = None
     if plot is not None:
-        from ecsuite.eval.sweeps.drawing import draw
+        from ecsuite.eval.experiments.overview import draw
 
         told = draw(sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings)
     if as_json:

@@ -107,11 +107,10 @@ FLOORS = [
     "eval.metrics",
     "eval.results",
     "eval.reports",
-    "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
+    "eval.experiments eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
     "eval.claims",
     "hub testing",
     "commands",

@@ -11,9 +11,9 @@ from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.report import report_of
 from ecsuite.eval.claims.studies import Asked
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.devices import choose_device, hardware

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from ecsuite.eval.claims.criterion import Criterion, read_criterion
 from ecsuite.eval.claims.sections import read_section
-from ecsuite.eval.studies.files import CBM, ICY, SWEEP
-from ecsuite.eval.sweeps.grids import at
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, at
 from ecsuite.parts.config import Natural, Seed, checked, read_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, look_up, shown
 

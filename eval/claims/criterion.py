@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from ecsuite.eval.claims.sections import read_section
-from ecsuite.eval.sweeps.grids import at, mapping
+from ecsuite.eval.experiments.grids import at, mapping
 from ecsuite.parts.config import Weight, refuse_unread
 from ecsuite.runtime.errors import ConfigError, shown
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from ecsuite.eval.sweeps.grids import at, mapping
+from ecsuite.eval.experiments.grids import at, mapping
 from ecsuite.parts.config import checked
 from ecsuite.runtime.errors import ConfigError, unknown_name
 

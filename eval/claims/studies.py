@@ -11,26 +11,23 @@ from typing import Any
 from ecsuite.eval.claims.arms import arm_name
 from ecsuite.eval.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim, small_seeds
 from ecsuite.eval.claims.runs import CORPUS, Run, has_settings
-from ecsuite.eval.collections.benchmark import Collections
-from ecsuite.eval.collections.members import Member
-from ecsuite.eval.collections.study import CollectionStudy
-from ecsuite.eval.collections.study import load_study as load_collection
-from ecsuite.eval.concept_games.benchmark import ConceptGames
-from ecsuite.eval.concept_games.jobs import plan as plan_cbm
-from ecsuite.eval.concept_games.study import Study as CbmStudy
-from ecsuite.eval.concept_games.study import load_study as load_cbm
+from ecsuite.eval.experiments.benchmark import Benchmark
+from ecsuite.eval.experiments.cbm import ConceptGames
+from ecsuite.eval.experiments.cbm import TableStudy as CbmStudy
+from ecsuite.eval.experiments.cbm import load_table as load_cbm
+from ecsuite.eval.experiments.cbm import plan as plan_cbm
+from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
+from ecsuite.eval.experiments.corpora import Member
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
+from ecsuite.eval.experiments.study import SweepStudy
+from ecsuite.eval.experiments.study import load_study as load_sweep
+from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.resolved import BASIS, resolve
 from ecsuite.eval.icy.resolved import Study as IcyStudy
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, METADATA
-from ecsuite.eval.studies.benchmark import Benchmark
-from ecsuite.eval.studies.files import CBM, ICY, SWEEP
-from ecsuite.eval.sweeps.benchmark import Sweeps
-from ecsuite.eval.sweeps.grids import mapping
-from ecsuite.eval.sweeps.study import Study as SweepStudy
-from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.formats import read_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.job import Job, Result

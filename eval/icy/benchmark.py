@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.icy.announcement import announce, expected_seconds
 from ecsuite.eval.icy.corpus_generation import write_corpora
 from ecsuite.eval.icy.jobs import learn_grammar, plan, plan_corpora
@@ -10,7 +11,6 @@ from ecsuite.eval.icy.resolved import Study
 from ecsuite.eval.icy.result import MEASUREMENTS, IcyResult
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import ConfigError

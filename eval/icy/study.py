@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from ecsuite.eval.experiments.grids import ICY, StudySource
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import ACQUISITION
-from ecsuite.eval.studies.files import ICY, Source
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
 from ecsuite.parts.config import build, checked, refuse_unread, unread
@@ -158,7 +158,7 @@ class StudyConfig:
 
 
 def load_study(
-    study: Source, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
+    study: StudySource, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
 ) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.result import TranslationResult
 from ecsuite.eval.translation.scoring import BeamScore

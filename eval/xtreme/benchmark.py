@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.report import report
 from ecsuite.eval.xtreme.result import TransferResult, collect

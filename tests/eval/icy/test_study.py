@@ -4,11 +4,11 @@ from dataclasses import fields
 
 import pytest
 
+from ecsuite.eval.experiments.grids import ICY
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.icy.study import READS, StudyConfig, load_study
-from ecsuite.eval.studies.files import ICY
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 

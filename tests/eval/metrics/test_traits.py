@@ -7,10 +7,10 @@ import pytest
 
 import ecsuite
 from ecsuite.corpus import Corpus
+from ecsuite.eval.experiments.study import metrics_of
 from ecsuite.eval.metrics import METRIC_OF, METRICS, load_metric, metric_names, traits_of, traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Traits, metric, traits_in
-from ecsuite.eval.sweeps.study import metrics_of
 from ecsuite.testing.metrics import language
 
 

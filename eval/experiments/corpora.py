@@ -1,0 +1,147 @@
+"""Corpora of a collection: names, systems, metadata, and which of their messages are scored."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.reports.scorecard import Scorecard
+from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
+from ecsuite.formats.corpora import Reading
+from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError
+
+CORPUS = "corpus.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """A corpus of a collection."""
+
+    path: Path
+    """Of the corpus."""
+    name: str
+    """What tables call it."""
+    system: str | None = None
+    """The system that made it, in the layout of ELCC."""
+    game: str | None = None
+    """The name of the game, of a run."""
+    seed: int | None = None
+    """The seed of the run."""
+    settings: str | None = None
+    """A hash of all other settings of the run: runs with equal ones differ only in their seeds."""
+
+    def metadata(self) -> dict[str, Any]:
+        """What the files of the collection say of the corpus and of its system; empty for others."""
+        if self.system is None:
+            return {}
+        folder = _folder(self.path)
+        files = {"variant": folder / "metadata.json", "system": folder.parent.parent / "system.json"}
+        return {key: read_json(file) for key, file in files.items() if file.is_file()}
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known beside the scores, JSON-ready."""
+        return {
+            "name": self.name,
+            "system": self.system,
+            "game": self.game,
+            "seed": self.seed,
+            "settings": self.settings,
+            "metadata": self.metadata(),
+        }
+
+
+def members_of(paths: Sequence[Path]) -> list[Member]:
+    """The corpora at paths with names that differ.
+
+    Raises:
+        ConfigError: If a corpus is given twice, or a `metadata.json` cannot be read.
+    """
+    places = [
+        _folder(path).resolve() if path.name == CORPUS or path.is_dir() else path.resolve() for path in paths
+    ]
+    for place, number in Counter(places).items():
+        if number > 1:
+            raise ConfigError(f"{place}: given {number} times")
+    found = [_member(path) for path in paths]
+    taken = Counter(member.name for member in found)
+    return [
+        replace(member, name=_longer_name(place, places)) if taken[member.name] > 1 else member
+        for member, place in zip(found, places, strict=True)
+    ]
+
+
+def _member(path: Path) -> Member:
+    folder = _folder(path)
+    if _is_in_folder(path) and folder.resolve().parent.name == "data":
+        folder = folder.resolve()
+        system = folder.parent.parent.name
+        return Member(path=path, name=f"{system}/{folder.name}", system=system)
+    run = run_seed_and_group(folder) if _is_in_folder(path) else None
+    name = source_name(str(folder.resolve() / CORPUS if path.is_dir() else path.resolve()))
+    if run is None:
+        return Member(path=path, name=name)
+    game, seed, settings = run
+    return Member(path=path, name=name, game=game, seed=seed, settings=group_digest(settings))
+
+
+def _is_in_folder(path: Path) -> bool:
+    """Whether the corpus has a folder of its own."""
+    return path.is_dir() or path.name == CORPUS
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _longer_name(place: Path, others: Sequence[Path]) -> str:
+    """The name of a place with as many folders before it as make it unique."""
+    for length in range(2, len(place.parts)):
+        name = place.parts[-length:]
+        if sum(other.parts[-length:] == name for other in others) == 1:
+            return "/".join(name)
+    return str(place)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """How the files of corpora are read, and which of their messages are scored."""
+
+    reading: Reading = field(default_factory=Reading)
+    """How they are read."""
+    where: str | None = None
+    """`COLUMN=VALUE`: only messages with this value; None: all."""
+
+    def of(self, corpus: Corpus) -> Corpus:
+        """Those messages of a corpus.
+
+        Raises:
+            ConfigError: If `where` is not written so.
+            CorpusError: If there is no such column, or no such message.
+        """
+        if self.where is None:
+            return corpus
+        column, equals, value = self.where.partition("=")
+        if not equals:
+            raise ConfigError(f"--where {self.where}: expected COLUMN=VALUE, such as split=held_out")
+        return corpus.where(column, value)
+
+
+Read = Callable[[Path], Corpus]
+"""Reads the messages of a path that are scored."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredMember:
+    """A corpus of a collection with its scores."""
+
+    member: Member
+    """The corpus."""
+    card: Scorecard
+    """Its scores."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The scorecard with what is known of the corpus, JSON-ready."""
+        return self.card.to_json() | {"member": self.member.to_json()}

@@ -1,0 +1,194 @@
+"""Tables over settings: means and intervals by hand, all forms, and records of sweeps and of run folders."""
+
+import csv
+import io
+import json
+
+import pytest
+from compared_sources import run
+
+from ecsuite.eval.experiments.overview import means_table, noise_notes
+from ecsuite.eval.results.means import best_of, means_of
+from ecsuite.eval.results.reading import read_runs
+from ecsuite.files.checksums import sealed_text
+from ecsuite.runtime.errors import ConfigError, DamagedError
+
+
+def record(kind, size, seed, topsim, **more):
+    settings = {"channel.kind": kind, "channel.vocab_size": size}
+    return run(
+        name=f"{kind}-{size}-{seed}", settings=settings, seed=seed, measures={"accuracy": 0.5, "loss": 1.0},
+        scores={"topsim": topsim}, **more,
+    )  # fmt: skip
+
+
+RECORDS = [
+    record("gumbel", 5, 1, 0.1), record("gumbel", 5, 2, 0.3), record("gumbel", 20, 1, 0.5),
+    record("reinforce", 5, 1, None), record("reinforce", 5, 2, None, failure="the loss is inf"),
+]  # fmt: skip
+
+
+def test_means_have_students_intervals():
+    table = means_of(RECORDS)
+    assert table.keys == ("channel.kind", "channel.vocab_size") and table.figures == ("accuracy", "topsim")
+    assert [row.settings for row in table.rows] == [("gumbel", 5), ("gumbel", 20), ("reinforce", 5)]
+    cell = table.rows[0].cells[1]
+    # 12.706 is the 97.5 % point of Student's t with one degree of freedom; the standard error is 0.1.
+    assert cell.mean == pytest.approx(0.2) and cell.half_width == pytest.approx(1.2706, abs=1e-4)
+    assert table.rows[1].cells[1].half_width is None is table.rows[2].cells[1].mean
+    assert (table.rows[2].num_runs, table.rows[2].num_failed) == (1, 1)
+
+
+def test_rows_are_means_over_all_settings_that_are_not_named():
+    table = means_of(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
+    assert [row.settings for row in table.rows] == [("gumbel",), ("reinforce",)]
+    assert table.rows[0].cells[0].mean == pytest.approx(0.3) and table.rows[0].cells[0].num_values == 3
+    assert means_of(RECORDS, by=[]).rows[0].num_runs == 4
+
+
+def test_forms():
+    table = means_table(means_of(RECORDS))
+    assert table.markdown().splitlines()[:3] == [
+        "| channel.kind | channel.vocab_size | runs | accuracy | topsim |",
+        "| --- | --- | ---: | ---: | ---: |",
+        "| gumbel | 5 | 2 | 0.500 ± 0.000 | 0.200 ± 1.271 |",
+    ]
+    latex = table.latex().splitlines()
+    assert latex[1] == r"\begin{tabular}{llrrr}" and latex[-1] == r"\end{tabular}"
+    assert r"channel.vocab\_size" in latex[3] and r"0.200 $\pm$ 1.271 \\" in latex[5]
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
+    assert (
+        float(rows[0]["topsim_low"]) == pytest.approx(0.2 - 1.2706, abs=1e-4) and rows[0]["topsim_n"] == "2"
+    )
+    assert rows[1]["topsim_low"] == "" and rows[2]["topsim"] == "" and rows[2]["runs_failed"] == "1"
+    assert "1 (1 failed)" in str(table)
+    assert json.loads(json.dumps(means_of(RECORDS).to_json()))["rows"][2]["num_failed"] == 1
+
+
+def test_the_best_rows_are_those_that_no_test_tells_apart():
+    near, far, one = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11], [0.5]
+    assert best_of([near, [0.79, 0.84, 0.8], far, one, []], "higher") == [True, True, False, False, False]
+    assert best_of([near, far, [0.11, 0.11]], "lower") == [False, True, True]
+    assert best_of([near, far], None) == [False, False] == best_of([near, []], "higher")
+    assert best_of([[1.0, 1.0], [1.0]], "higher") == [False, False]
+    table = means_of(
+        [
+            record(kind, 5, seed, value)
+            for kind, values in (("a", near), ("b", far))
+            for seed, value in enumerate(values)
+        ]
+    )
+    assert [row.cells[1].is_best for row in table.rows] == [True, False]
+    shown = means_table(table)
+    assert "**0.810 ± 0.025**" in shown.markdown() and r"\textbf{0.810 $\pm$ 0.025}" in shown.latex()
+    assert "*" not in str(shown)
+
+
+def test_equal_values_of_one_row_do_not_tell_it_apart_from_one_with_a_spread():
+    """Of rows at their ceiling one is often without a spread; the others may still be as good."""
+    assert best_of([[1.0] * 5, [1.0, 1.0, 0.98, 1.0, 0.99], [0.2, 0.21, 0.19]], "higher") == [
+        True,
+        True,
+        False,
+    ]
+    assert best_of([[0.1, 0.1, 0.1], [0.3, 0.3, 0.3]], "higher") == [
+        False,
+        True,
+    ]  # with a rounding error
+    assert best_of([[0.85], [0.8, 0.9, 0.7, 0.84], [0.1, 0.11, 0.1]], "higher") == [True, True, False]
+
+
+def test_a_mean_of_some_of_the_runs_says_of_how_many():
+    table = means_table(
+        means_of([record("a", 5, seed, value) for seed, value in enumerate((0.1, 0.3, None))])
+    )
+    assert "0.200 ± 1.271 (n = 2)" in str(table) and "n: runs in which the figure is defined" in table.latex()
+    assert "0.500 ± 0.000 (n" not in str(table) and "(n =" not in table.csv()
+    assert "n:" not in str(means_table(means_of(RECORDS[:3])))
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
+        means_of(RECORDS, by=["channel.kid"])
+    with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
+        means_of(RECORDS, figures=["topsym"])
+
+
+def test_run_folders_of_any_origin(tmp_path):
+    for name, size, seed in (("a", 20, 1), ("b", 5, 1), ("c", 5, 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        config = f"name: mine\nchannel: {{kind: gumbel, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+        (folder / "config.yaml").write_text(config)
+        training = {"step": 3, "stopped": "epochs", "accuracy": 0.25}
+        (folder / "metadata.json").write_text(json.dumps({"training": training}))
+    records = read_runs([tmp_path])
+    assert [(dict(each.settings), each.seed) for each in records] == [
+        ({"channel.vocab_size": 5}, 1), ({"channel.vocab_size": 5}, 2), ({"channel.vocab_size": 20}, 1),
+    ]  # fmt: skip
+    assert records[0].measures == {"accuracy": 0.25} and records[0].stopped == "epochs"
+    assert [row.num_runs for row in means_of(records).rows] == [2, 1]
+
+
+def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
+    def records(num_others):
+        return [
+            run(
+                name=name, seed=1, measures={"accuracy": 0.5}, scores={},
+                settings={"name": name, "channel.max_len": size, "channel.vocab_size": size + vocab}
+                | {f"world.other{number}": size for number in range(num_others)},
+            )
+            for name, size, vocab in (("a", 2, 0), ("a", 2, 1), ("b", 3, 0))
+        ]  # fmt: skip
+
+    assert len(means_of(records(1)).keys) == 4
+    table = means_of(records(2))
+    assert table.keys == ("name", "channel.vocab_size") and len(table.rows) == 3
+
+
+def test_an_edited_config_is_not_used(tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_bytes(sealed_text(b"name: mine\n").replace(b"mine", b"ours"))
+    with pytest.raises(DamagedError, match="damaged or edited"):
+        read_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("sweep.json", "{", "sweep.json"),
+        ("sweep.json", '{"format": 1, "runs": [{"seed": "x"}]}', "not the file of a sweep"),
+        ("sweep.json", "[]", "not the file of a sweep"),
+        ("config.yaml", "a: [", "not YAML"),
+        ("config.yaml", "- 1", "can't be read as a run folder"),
+        ("other.txt", "", "no run, corpus or scores in it"),
+    ],
+)
+def test_damaged_files_are_one_line(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_runs([tmp_path])
+    with pytest.raises(ConfigError, match="no such file or folder"):
+        read_runs([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"),
+    [
+        (({"channel.noise.kind": "deletion", "evaluation.noise": False},), "without the noise"),
+        (({"channel.noise.kind": "deletion", "evaluation.noise": True},), "with the noise"),
+        (
+            (
+                {"channel.noise.kind": "deletion", "evaluation.noise": True},
+                {"channel.noise": "erasure", "evaluation.noise": False},
+            ),
+            "of some runs with the noise",
+        ),
+        (({"channel.noise": None},), None),
+    ],
+)
+def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
+    sources = [run("a", settings, 1, {"accuracy": 0.5}, {"topsim": 0.1}) for settings in noise]
+    lines = noise_notes(sources, ["accuracy", "topsim"])
+    assert lines == [] if expected is None else lines[0].startswith(f"accuracy: {expected}")
+    assert noise_notes(sources, ["topsim"]) == []
