@@ -201,7 +201,9 @@ def _score_collection(
 
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
-    benchmark = Collections(read=scored.read, selection=scored.selection, options=of_metrics)
+    benchmark = Collections(
+        read=scored.read, selection=scored.selection, options=of_metrics, kept=options.cache, note=note
+    )
     if options.plan:
         options.print_plan(benchmark.plan(study))
         return

@@ -13,6 +13,7 @@ from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import MORE, OutFolder
 from ecsuite.commands.study_options import RunOptions
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from ecsuite.jobs.engines import Place
@@ -109,6 +110,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
         options=Options(seed=study.seed),
         runs=[asked_run(member.path, study.metrics, trust_code=False) for member in study.members],
         folder=folder,
+        note=note,
     )
     options.show(benchmark, study, out=folder / FILES[0], retries=options.retry_failed)
 

@@ -328,7 +328,7 @@ def _collection(
     related = checked(tree.pop("related", ""), str, "related")
     study = load_collection(tree)
     return AskedCollection(
-        benchmark=Collections(read=read_corpus), study=study, folder=place, related=related
+        benchmark=Collections(read=read_corpus, kept=place), study=study, folder=place, related=related
     )
 
 

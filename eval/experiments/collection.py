@@ -1,8 +1,10 @@
 """A collection of corpora: its study, its benchmark, and its scores as a table and as a picture."""
 
+import json
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from glob import glob
 from pathlib import Path
 from textwrap import wrap
@@ -11,30 +13,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.experiments.corpora import Member, Read, ScoredMember, Selection, members_of
+from ecsuite.eval.experiments.corpora import (
+    FACTS,
+    Content,
+    FileFacts,
+    Member,
+    Read,
+    ScoredMember,
+    Selection,
+    files_of,
+    members_of,
+)
 from ecsuite.eval.experiments.correlations import SIZES
 from ecsuite.eval.experiments.grids import SWEEP, StudySource, at
-from ecsuite.eval.experiments.jobs import is_job, plan_member
+from ecsuite.eval.experiments.jobs import in_order_of, scoring_jobs
 from ecsuite.eval.experiments.study import COLLECTION_KEY, metrics_of
 from ecsuite.eval.figures.canvas import ARROWS, label, save
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics import place_of, traits_of, traits_of_metric
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.samples import samples_of
+from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.eval.statistics.message_labels import message_labels
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job, Result
+from ecsuite.jobs.job import Job, Location, Result, canonical
 from ecsuite.parts.config import Seed, build
+from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError, DivergedError, shown
 from ecsuite.tables.cells import count, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -297,29 +311,58 @@ def _most_defined(scored: Sequence[ScoredMember], names: Sequence[str]) -> list[
     return [name for name in names if name in chosen]
 
 
+def is_job(metric: str, *, is_of_run: bool = False) -> bool:
+    """Whether a metric is computed by jobs: it trains nothing, asks no agents, and is none of the user's.
+
+    Args:
+        metric: Its name.
+        is_of_run: Whether there are agents that it may ask.
+    """
+    if foreign_kinds(metric):
+        return False
+    traits = traits_of_metric(metric)
+    return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedCorpus:
+    """A corpus with the jobs that score it."""
+
+    member: Member
+    """The corpus."""
+    facts: Mapping[str, Any]
+    """Its digest, description, samples and the notes of its reader, as far as its files are those that were read."""
+    jobs: Mapping[str, Job]
+    """Jobs by the names of their metrics."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
-    """Corpora by metrics; what is kept is not computed again."""
+    """Corpora by metrics; stored scores are not computed again, and corpora that have them are not read again."""
 
     read: Read
     """Reads the messages of a path that are scored."""
     selection: Selection = field(default_factory=Selection)
-    """What `read` does, which is a part of the keys of jobs."""
+    """Selection that `read` makes, an input of jobs."""
     options: Options = field(default_factory=Options)
-    """Of XferBench, and of the metrics that are no jobs of their own."""
+    """Options of XferBench, and of the metrics that are no jobs of their own."""
     runs: Sequence["Run | None"] = ()
-    """By corpus, its run, for metrics that ask the agents; none if no metric does."""
+    """Run of each corpus, for metrics that ask the agents; none if no metric does."""
     folder: Path | None = None
-    """Of the kept results and of `FILES`; None: the command's."""
+    """Folder of the stored results and of `FILES`; None: the command's."""
+    kept: Path | None = None
+    """Folder of stored results; None: in that of the collection."""
+    note: Callable[[str], None] = lambda _: None
+    """Shows what a reader noted of a corpus that is not read again."""
 
     @property
     def store(self) -> Path | None:
         """In the folder of the study, if it has one."""
-        return None if self.folder is None else self.folder / STORE
+        return self.kept if self.kept is not None or self.folder is None else self.folder / STORE
 
     def plan(self, study: CollectionStudy) -> list[Job]:
-        """A job for each corpus and metric, and those of XferBench."""
-        jobs = [job for of_member in self._jobs(study).values() for job in of_member.values()]
+        """The jobs of each corpus, and those of XferBench."""
+        jobs = [job for corpus in self.planned(study) for job in corpus.jobs.values()]
         for name in (name for name in study.metrics if name.partition(",")[0] == "xferbench"):
             from ecsuite.eval.xferbench.metric import jobs_of, own_options
 
@@ -328,29 +371,60 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                 jobs += jobs_of(self.read(member.path), self.options, own)
         return jobs
 
-    def _jobs(self, study: CollectionStudy) -> dict[Member, dict[str, Job]]:
-        """The jobs of each corpus by metric; one corpus at a time is in memory."""
-        return {
-            member: plan_member(
-                member,
-                self.read(member.path),
-                [name for name in study.metrics if is_job(name, is_of_run=self._run(index) is not None)],
-                seed=study.seed,
+    def planned(self, study: CollectionStudy, *, saves_facts: bool = False) -> list[PlannedCorpus]:
+        """The corpora with their jobs; one corpus at a time is in memory.
+
+        Args:
+            study: The study.
+            saves_facts: Whether facts about the corpora are stored, so that they are not read again.
+        """
+        facts = FileFacts((self.store or Path(os.devnull)) / FACTS)
+        corpora = []
+        for index, member in enumerate(study.members):
+            known = self._facts_of(member, facts)
+            metrics = [name for name in study.metrics if is_job(name, is_of_run=self._run(index) is not None)]
+            jobs = scoring_jobs(
+                metrics,
+                member.name,
+                file=Location(path=member.path.resolve()),
+                content=Content(digest=known["digest"], num_symbols=known["num_symbols"]),
                 selection=self.selection,
+                seed=study.seed,
             )
-            for index, member in enumerate(study.members)
-        }
+            corpora.append(PlannedCorpus(member=member, facts=known, jobs=jobs))
+        if saves_facts and self.store is not None:
+            facts.save()
+        return corpora
+
+    def _facts_of(self, member: Member, facts: FileFacts) -> dict[str, Any]:
+        key = json.dumps([str(member.path), str(member.path.resolve()), canonical(self.selection)])
+        files = files_of(member.path, self.selection.reading.meanings)
+        known: dict[str, Any] | None = facts.get(key, files)
+        if known is not None:
+            for line in known["notes"]:
+                self.note(f"note: {line}")
+            return known
+        corpus = self.read(member.path)
+        with kept_while_scored(corpus):
+            known = {
+                **canonical(asdict(Content.of(corpus))),
+                "corpus": describe(corpus),
+                "samples": [sample.to_json() for sample in samples_of(corpus, message_labels(corpus))],
+                "notes": list(corpus.metadata.get("notes", ())),
+            }
+        facts.put(key, files, known)
+        return known
 
     def _run(self, index: int) -> "Run | None":
         """The run of a corpus, if its agents are asked."""
         return self.runs[index] if self.runs else None
 
     def measure(self, study: CollectionStudy, runner: Runner) -> list[ScoredMember]:
-        """Score what is not kept; metrics that train models, ask agents or are the user's own one after the other."""
-        jobs = self._jobs(study)
-        results = runner.run([job for of_member in jobs.values() for job in of_member.values()])
+        """Score what is not stored; metrics that train models, ask agents or are the user's own sequentially."""
+        corpora = self.planned(study, saves_facts=True)
+        results = runner.run([job for corpus in corpora for job in corpus.jobs.values()])
         own = replace(self, options=replace(self.options, runner=runner))
-        return own._cards(study, jobs, results)
+        return own._scored(study, corpora, results)
 
     def collect(self, study: CollectionStudy, results: Mapping[Job, Result]) -> list[ScoredMember]:
         """A scorecard for each corpus, with the scores in the order of the metrics.
@@ -358,29 +432,30 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         Raises:
             DivergedError: If a metric fails.
         """
-        return self._cards(study, self._jobs(study), results)
+        return self._scored(study, self.planned(study), results)
 
-    def _cards(
-        self, study: CollectionStudy, jobs: Mapping[Member, Mapping[str, Job]], results: Mapping[Job, Result]
+    def _scored(
+        self, study: CollectionStudy, corpora: Sequence[PlannedCorpus], results: Mapping[Job, Result]
     ) -> list[ScoredMember]:
         scored = []
-        for index, member in enumerate(study.members):
-            corpus = self.read(member.path)
-            found: dict[str, list[Score]] = {}
-            for name, job in jobs[member].items():
+        for index, each in enumerate(corpora):
+            scores: list[Score] = []
+            for names, job in each.jobs.items():
                 try:
-                    found[name] = [Score.of_json(each) for each in results[job].checked()]
+                    scores += [Score.of_json(score) for score in results[job].checked()["scores"]]
                 except DivergedError as error:
-                    raise DivergedError(f"{member.name}: {name}: {error}") from None
+                    raise DivergedError(f"{each.member.name}: {names}: {error}") from None
             run = self._run(index)
-            for name in (name for name in study.metrics if name not in found):
-                found[name] = list(score_corpus(corpus, [name], self.options, run=run).scores)
+            if others := [name for name in study.metrics if not is_job(name, is_of_run=run is not None)]:
+                corpus = self.read(each.member.path)
+                for name in others:
+                    scores += score_corpus(corpus, [name], self.options, run=run).scores
             card = Scorecard(
-                corpus=describe(corpus),
-                scores=tuple(score for name in study.metrics for score in found[name]),
-                samples=samples_of(corpus, message_labels(corpus)),
+                corpus=dict(each.facts["corpus"]),
+                scores=tuple(in_order_of(study.metrics, scores, lambda score: score.name)),
+                samples=tuple(Sample(**sample) for sample in each.facts["samples"]),
             )
-            scored.append(ScoredMember(member=member, card=card))
+            scored.append(ScoredMember(member=each.member, card=card))
         return scored
 
     def record(self, study: CollectionStudy, finding: list[ScoredMember]) -> list[Source]:
@@ -391,5 +466,5 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
     def report(self, study: CollectionStudy, finding: list[ScoredMember]) -> Report:
         """A row a corpus; all scores are in `FILES` of the folder, if there is one, which are written."""
         if self.folder is not None:
-            write_atomically(self.folder / FILES[1], table_of(finding).csv().encode())
+            write_if_changed(self.folder / FILES[1], table_of(finding).csv().encode())
         return collection_report(finding, folder=self.folder)

@@ -1,19 +1,30 @@
 """Corpora of a collection: names, systems, metadata, and which of their messages are scored."""
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.scorecard import Scorecard
 from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES
+from ecsuite.files.atomic_files import write_if_changed
+from ecsuite.files.checksums import require_unchanged, sealed
+from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
 from ecsuite.formats.strict_json import read_json
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
-CORPUS = "corpus.jsonl"
+FACTS = "files.json"
+"""File of a folder of stored results with facts about run folders and corpora, see `FileFacts`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +49,7 @@ class Member:
         if self.system is None:
             return {}
         folder = _folder(self.path)
-        files = {"variant": folder / "metadata.json", "system": folder.parent.parent / "system.json"}
+        files = {"variant": folder / METADATA, "system": folder.parent.parent / "system.json"}
         return {key: read_json(file) for key, file in files.items() if file.is_file()}
 
     def to_json(self) -> dict[str, Any]:
@@ -145,3 +156,90 @@ class ScoredMember:
     def to_json(self) -> dict[str, Any]:
         """The scorecard with what is known of the corpus, JSON-ready."""
         return self.card.to_json() | {"member": self.member.to_json()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """What a corpus holds."""
+
+    digest: str
+    """Hash of everything that a metric may read."""
+    num_symbols: int
+    """Symbols of all messages."""
+
+    def job_key(self) -> str:
+        """The hash."""
+        return self.digest
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> "Content":
+        """The content of a corpus that was read."""
+        digest = hashlib.sha256()
+        known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
+        known += [corpus.attribute_names, corpus.why_no_meanings]
+        digest.update(json.dumps(known).encode())
+        rows = [corpus.messages, *([] if corpus.concepts is None else [corpus.concepts])]
+        arrays = [array for row in rows for array in (row.offsets, row.values)]
+        arrays += [corpus.columns[name] for name in sorted(corpus.columns)]
+        arrays += [] if corpus.meanings is None else [corpus.meanings]
+        for array in arrays:
+            digest.update(_bytes(array))
+        return cls(digest=digest.hexdigest(), num_symbols=len(corpus.messages.values))
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    """Shape, type and values of an array."""
+    array = np.asarray(array)
+    values = json.dumps(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+    return f"{array.dtype.kind}{array.dtype.itemsize}{array.shape}".encode() + values
+
+
+def files_of(path: Path, meanings: str | None = None) -> list[Path]:
+    """The files that reading a corpus may read.
+
+    Args:
+        path: A folder, its `corpus.jsonl`, or another file.
+        meanings: A second file, see `Reading`.
+    """
+    further = [] if meanings is None else [Path(meanings)]
+    if not _is_in_folder(path):
+        siblings = [path.with_name(name) for name in (METADATA, "meanings.jsonl")]
+        return [path, *further, *(file for file in siblings if file.is_file())]
+    files = [file for file in _folder(path).rglob("*") if file.is_file()]
+    return [*sorted(file for file in files if file.name != SCORES and file.name[0] != "."), *further]
+
+
+class FileFacts:
+    """Facts that were computed from files, valid while the files have the sizes and modification times of then.
+
+    Args:
+        file: Where the facts are stored; a file that is damaged or missing counts as empty.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.entries = file, dict[str, Any]()
+        with suppress(OSError, ValueError, KeyError, TypeError, DamagedError, FormatError):
+            content = json.loads(file.read_bytes())
+            require_unchanged(content, file)
+            self.entries = dict(without_format("kept result", content, file)["entries"])
+
+    def get(self, key: str, files: Iterable[Path]) -> Any:
+        """The fact of a key; None where there is none, or one of its files has changed."""
+        entry = self.entries.get(key)
+        return None if entry is None or entry["files"] != _states(files) else entry["fact"]
+
+    def put(self, key: str, files: Iterable[Path], fact: Any) -> None:
+        """Set the fact of a key, JSON-ready."""
+        self.entries[key] = {"files": _states(files), "fact": fact}
+
+    def save(self) -> None:
+        """Write the facts."""
+        data = sealed(with_format("kept result", {"entries": self.entries}))
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_if_changed(self.file, json.dumps(data, allow_nan=False).encode() + b"\n")
+
+
+def _states(files: Iterable[Path]) -> list[list[Any]]:
+    """Name, size and modification time of each file."""
+    found = [(file.name, file.stat()) for file in files if file.is_file()]
+    return [[name, state.st_size, state.st_mtime_ns] for name, state in found]

@@ -1,23 +1,21 @@
 """Jobs of experiments: each run is trained once, and each corpus is scored once."""
 
 import hashlib
-import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments.corpora import Member, Selection
+from ecsuite.eval.experiments.corpora import Content, Selection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
-from ecsuite.eval.metrics import traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.results.sources import SCORES
 from ecsuite.eval.statistics import resampling
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
@@ -25,19 +23,25 @@ from ecsuite.games.runs import load_run
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
-from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 
+T = TypeVar("T")
 VERSION = 2
-"""Increased whenever the same inputs would give another result."""
+"""Version of training jobs; increased whenever the same inputs would give another result."""
+SCORING_VERSION = 3
+"""Version of scoring jobs."""
+WORK = 500.0
+"""Expected cost of a metric of a run, in examples of a training."""
+SYMBOLS_OF_WORK = 1000
+"""Symbols of a corpus that cost about as much as the part of a metric that does not depend on the size."""
 GPU_SHARE = 0.25
 """Share of a GPU that a training run uses: agents are small."""
-SCORES = "scores.json"
-"""The file of a run folder with its scores."""
 PRUNED = "pruned"
 """Why the training of a run of a search ended that was worse than earlier ones."""
 KEPT = (".jsonl", ".json", ".yaml")
 """Endings of the files of a run folder that every kept result holds."""
+SOURCE_PATH = "source_path"
+"""Key of the description of a corpus with its path, which no result may depend on."""
 WEIGHTS = ".safetensors"
 """The ending of checkpoints."""
 
@@ -91,6 +95,15 @@ class Metric:
         """Whether it asks the agents of a run."""
         traits = traits_of_metric(self.name)
         return traits.needs_agents or traits.asks_agents
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it has a job of its own: it takes long, asks agents, or is the user's; all others share a job."""
+        return (
+            bool(own_code.foreign_kinds(self.name))
+            or self.asks_agents
+            or traits_of_metric(self.name).is_asked_for
+        )
 
     def job_key(self) -> Any:
         """What can change its scores."""
@@ -148,33 +161,116 @@ def _downloaded_texts(metric: str) -> dict[str, str]:
     return {"texts": fingerprint(texts_of(own))} if reads_downloaded else {}
 
 
-def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
-    return f"{metric.name} of {game}"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Label:
+    """A name for people; it cannot change a result."""
+
+    key: str
+    """The name."""
+
+    def job_key(self) -> None:
+        """Nothing."""
 
 
-@job_function(version=VERSION, work=lambda **_: 500.0, label=_label_of_score, resources=needs_of)
-def score_run(
-    *, run: Result, game: str, metric: Metric, device: str = "cpu", context: Context
-) -> list[dict[str, Any]]:
-    """Compute one metric of a run: of its corpus, or of its agents.
+@job_function(
+    version=SCORING_VERSION,
+    work=lambda *, metrics, content=None, **_: (
+        len(metrics) * (WORK if content is None else 1 + content.num_symbols / SYMBOLS_OF_WORK)
+    ),
+    label=lambda *, metrics, name, **_: f"{', '.join(each.name for each in metrics)} of {name.key}",
+    resources=needs_of,
+)
+def score_messages(
+    *,
+    metrics: list[Metric],
+    name: Label,
+    run: Result | None = None,
+    file: Location | None = None,
+    content: Content | None = None,
+    selection: Selection | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    context: Context,
+) -> dict[str, Any]:
+    """Compute metrics of a run or of the file of a corpus.
 
     Args:
-        run: The result of `train_game`.
-        game: The name of the run, for progress.
-        metric: Which metric.
-        device: Where a metric that trains a model does so: cpu, cuda or mps.
+        metrics: Which metrics.
+        name: Name of the run or the corpus, for progress.
+        run: The result of `train_game`; None: `file` is scored.
+        file: Path of a corpus.
+        content: Its content when the job was planned.
+        selection: How the file is read, and which messages are scored.
+        seed: Seed of random draws.
+        device: Device on which models are trained: cpu, cuda or mps.
         context: See `Context`.
 
     Returns:
-        Its scores, see `Score.to_json`.
+        `corpus`, see `describe`, without its path; and `scores`, see `Score.to_json`.
+
+    Raises:
+        ConfigError: If the corpus has changed since the job was planned.
     """
-    assert run.arrays is not None
-    with tempfile.TemporaryDirectory() as folder:
-        unpack(run.arrays, Path(folder))
-        of_agents = load_run(folder) if metric.asks_agents else None
-        corpus = read_corpus(Path(folder))
-        scores = score_corpus(corpus, [metric.name], Options(device=device), run=of_agents).scores
-    return [score.to_json(is_kept=True) for score in scores]
+    options, names = Options(seed=seed, device=device), [metric.name for metric in metrics]
+    if run is None:
+        assert file is not None and content is not None and selection is not None
+        corpus = selection.of(read_as(file.path, selection.reading))
+        if Content.of(corpus).digest != content.digest:
+            raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
+        card = score_corpus(corpus, names, options)
+    else:
+        assert run.arrays is not None
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(run.arrays, Path(folder))
+            asked = load_run(folder) if any(metric.asks_agents for metric in metrics) else None
+            card = score_corpus(read_corpus(Path(folder)), names, options, run=asked)
+    return {
+        "corpus": {key: value for key, value in card.corpus.items() if key != SOURCE_PATH},
+        "scores": [score.to_json(is_kept=True) for score in card.scores],
+    }
+
+
+def scoring_jobs(
+    metrics: Sequence[str], name: str, *, device: str | None = None, **inputs: Any
+) -> dict[str, Job]:
+    """Jobs that score a run or a corpus, by the metrics of each.
+
+    Args:
+        metrics: Names of metrics.
+        name: Name of the run or the corpus.
+        device: Device of metrics that train models; None: there are none.
+        **inputs: Further inputs of `score_messages`.
+    """
+    groups: dict[str, list[Metric]] = {}
+    for each in map(lambda metric: Metric(name=metric), metrics):
+        groups.setdefault(each.name if each.is_alone else "", []).append(each)
+    jobs = {}
+    for group in groups.values():
+        trains = traits_of_metric(group[0].name).trains
+        more = {"device": device} if trains and device is not None else {}
+        names = ", ".join(metric.name for metric in group)
+        jobs[names] = Job(score_messages, metrics=group, name=Label(key=name), **inputs, **more)
+    return jobs
+
+
+def in_order_of(metrics: Sequence[str], scores: Iterable[T], name_of: Callable[[T], str]) -> list[T]:
+    """Scores in the order of the metrics that were asked for.
+
+    Args:
+        metrics: Names of metrics.
+        scores: The scores, those of each metric in their order.
+        name_of: Gives the name of a score.
+    """
+    places: dict[str, int] = {}
+    for place, metric in enumerate(metrics):
+        places.setdefault(metric.partition(",")[0].rpartition(":")[2], place)
+
+    def place_of(score: T) -> int:
+        name = name_of(score)
+        known = METRIC_OF.get(name) or METRIC_OF.get(name.partition(",")[0]) or name.partition(",")[0]
+        return places.get(known, len(places))
+
+    return sorted(scores, key=place_of)
 
 
 def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:
@@ -210,175 +306,37 @@ class PlannedRun:
     """The run folder."""
     training: Job
     """Trains it."""
-    scores: dict[str, Job]
-    """Scores it, by metric."""
+    scores: Mapping[str, Job]
+    """Jobs that score it, by the names of their metrics."""
+    further: Job | None = None
+    """Computes further figures of the tables of a paper; None: there are none."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All its jobs."""
+        return (self.training, *self.scores.values(), *(() if self.further is None else (self.further,)))
 
 
-def _device_of(metric: Metric, study: SweepStudy) -> dict[str, str]:
-    """The device of a metric that trains a model, as an input of its job."""
-    return {"device": study.device.type} if traits_of_metric(metric.name).trains else {}
+def plan(study: SweepStudy, runs: Path) -> list[PlannedRun]:
+    """The runs of a sweep with their jobs.
+
+    Args:
+        study: The study.
+        runs: Parent of the run folders.
+    """
+    return [plan_run(study, variant, seed, runs) for variant in study.variants for seed in study.seeds]
 
 
-def plan(study: SweepStudy, folder: Path) -> list[PlannedRun]:
-    """The runs of a sweep with their jobs."""
-    return [plan_run(study, variant, seed, folder) for variant in study.variants for seed in study.seeds]
-
-
-def plan_run(study: SweepStudy, variant: Variant, seed: int, folder: Path) -> PlannedRun:
-    """A run with its jobs; its folder is in `runs/` of the folder of the sweep."""
-    game = Game.of(variant.experiment, seed, study.device)
-    location = Location(path=(folder / "runs").resolve())
-    metrics = {name: Metric(name=name) for name in study.metrics}
-    # Where no metric asks agents, results keep the keys that they had before weights could be kept.
-    weights = {"keeps_weights": True} if any(each.asks_agents for each in metrics.values()) else {}
-    training = Job(train_game, game=game, folder=location, device=study.device.type, **weights)
-    scores = {
-        name: Job(score_run, run=training, game=game.folder_name, metric=metric, **_device_of(metric, study))
-        for name, metric in metrics.items()
-    }
+def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> PlannedRun:
+    """A run with its jobs, and its folder in `runs`."""
+    game, device = Game.of(variant.experiment, seed, study.device), study.device.type
+    # Where no metric asks agents, results hold no weights, which take much room.
+    weights = {"keeps_weights": True} if any(Metric(name=each).asks_agents for each in study.metrics) else {}
+    training = Job(train_game, game=game, folder=Location(path=runs.resolve()), device=device, **weights)
     return PlannedRun(
         variant=variant,
         seed=seed,
-        folder=folder / "runs" / game.folder_name,
+        folder=runs / game.folder_name,
         training=training,
-        scores=scores,
+        scores=scoring_jobs(study.metrics, game.folder_name, device=device, run=training),
     )
-
-
-VERSION = 1
-"""Increased whenever the same inputs would give another result."""
-SYMBOLS_OF_WORK = 1000
-"""Symbols that cost about as much as what every metric does for any corpus."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
-    """What a corpus holds."""
-
-    digest: str
-    """Hash of everything that a metric may read."""
-    num_symbols: int
-    """Symbols of all messages."""
-
-    def job_key(self) -> str:
-        """The hash."""
-        return self.digest
-
-    @classmethod
-    def of(cls, corpus: Corpus) -> "Content":
-        """The content of a corpus that was read."""
-        digest = hashlib.sha256()
-        known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
-        known += [corpus.attribute_names, corpus.why_no_meanings]
-        digest.update(json.dumps(known).encode())
-        rows = [corpus.messages, *([] if corpus.concepts is None else [corpus.concepts])]
-        arrays = [array for row in rows for array in (row.offsets, row.values)]
-        arrays += [corpus.columns[name] for name in sorted(corpus.columns)]
-        arrays += [] if corpus.meanings is None else [corpus.meanings]
-        for array in arrays:
-            digest.update(_bytes(array))
-        return cls(digest=digest.hexdigest(), num_symbols=len(corpus.messages.values))
-
-
-def _bytes(array: NDArray[Any]) -> bytes:
-    """Shape, type and values of an array."""
-    array = np.asarray(array)
-    values = json.dumps(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
-    return f"{array.dtype.kind}{array.dtype.itemsize}{array.shape}".encode() + values
-
-
-@job_function(
-    version=VERSION,
-    work=lambda *, content, **_: 1 + content.num_symbols / SYMBOLS_OF_WORK,
-    label=lambda *, metric, name, **_: f"{metric.name} of {name.key}",
-)
-def score_file(
-    *,
-    file: Location,
-    content: Content,
-    selection: Selection,
-    metric: Metric,
-    seed: int,
-    name: "Label",
-    context: Context,
-) -> list[dict[str, Any]]:
-    """Compute one metric of a corpus.
-
-    Args:
-        file: Where the corpus is.
-        content: What it held when the job was planned.
-        selection: How its file is read, and which messages are scored.
-        metric: Which metric.
-        seed: Of its random draws.
-        name: Of the corpus, for progress.
-        context: See `Context`.
-
-    Returns:
-        Its scores, as in the JSON of `ecsuite score`.
-
-    Raises:
-        ConfigError: If the corpus has changed since.
-    """
-    corpus = selection.of(read_as(file.path, selection.reading))
-    if Content.of(corpus).digest != content.digest:
-        raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
-    return [
-        score.to_json(is_kept=True)
-        for score in score_corpus(corpus, [metric.name], Options(seed=seed)).scores
-    ]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Label:
-    """A name for people; it cannot change a result."""
-
-    key: str
-    """The name."""
-
-    def job_key(self) -> None:
-        """Nothing."""
-
-
-def is_job(metric: str, *, is_of_run: bool = False) -> bool:
-    """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's.
-
-    Args:
-        metric: Its name.
-        is_of_run: Whether there are agents that it may ask.
-    """
-    if foreign_kinds(metric):
-        return False
-    traits = traits_of_metric(metric)
-    return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
-
-
-def plan_member(
-    member: Member,
-    corpus: Corpus,
-    metrics: Sequence[str],
-    *,
-    seed: int,
-    selection: Selection,
-) -> dict[str, Job]:
-    """The jobs of a corpus, by metric.
-
-    Args:
-        member: The corpus.
-        corpus: The messages that are scored.
-        metrics: Names of metrics that are jobs.
-        seed: Of random draws.
-        selection: How its file is read, and which messages those are.
-    """
-    content, place = Content.of(corpus), Location(path=member.path.resolve())
-    return {
-        metric: Job(
-            score_file,
-            file=place,
-            content=content,
-            selection=selection,
-            metric=Metric(name=metric),
-            seed=seed,
-            name=Label(key=member.name),
-        )
-        for metric in metrics
-    }

@@ -1,35 +1,36 @@
 """Results of a sweep, and its progress while it runs."""
 
+import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Self
 
+from ecsuite.eval.experiments.corpora import FACTS, FileFacts, files_of
 from ecsuite.eval.experiments.grids import Settings
-from ecsuite.eval.experiments.jobs import PRUNED, SCORES, PlannedRun, unpack
+from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
 from ecsuite.eval.experiments.overview import means_table
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.results.files import save_scores
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import sweep_sources
-from ecsuite.eval.results.sources import SWEEP, Source, run_frame
-from ecsuite.files.atomic_files import remove_abandoned, write_atomically
-from ecsuite.files.checksums import sealed
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP, Source, run_frame
+from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
+from ecsuite.files.checksums import changed, sealed
 from ecsuite.files.format_numbers import with_format
-from ecsuite.formats import read_corpus
+from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
-from ecsuite.jobs.job import Result as JobResult
 from ecsuite.parts.error_messages import path_text
 from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import Table
 
 NO_TRIES: Mapping[Job, Job] = {}
-"""Where no run may be pruned."""
+"""No run may be pruned."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +49,10 @@ class SweptRun:
     """Its scores, as in the JSON of `ecsuite score`."""
     failure: str | None = None
     """Why the training or a score failed; None if nothing did."""
+    further: Any = None
+    """Result of `PlannedRun.further`."""
+    seconds: float = 0.0
+    """Time that its jobs took."""
 
     def to_json(self) -> dict[str, Any]:
         """The run as JSON-ready data."""
@@ -71,6 +76,8 @@ class Sweep(Sequence[SweptRun]):
     """The runs."""
     metrics: tuple[str, ...] = ()
     """The metrics that were asked for."""
+    fixed: Settings = field(default_factory=dict)
+    """Settings of all runs, the key `set` of the study."""
     search: Mapping[str, Any] | None = None
     """Of a search: objective, direction, trials, the best one, and the importance of settings; JSON-ready."""
 
@@ -123,29 +130,36 @@ class Sweep(Sequence[SweptRun]):
 def collect(
     study: SweepStudy,
     planned: Sequence[PlannedRun],
-    results: Mapping[Job, JobResult],
+    results: Mapping[Job, Result],
     runner: Runner,
     tries: Mapping[Job, Job] = NO_TRIES,
 ) -> Sweep:
     """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints.
 
     Args:
-        study: What was asked.
+        study: The study.
         planned: Its runs.
         results: The results of their jobs.
-        runner: Reads arrays of kept results.
+        runner: Reads arrays of stored results.
         tries: For a training without a result, the job that was pruned instead.
     """
+    facts = FileFacts((runner.folder or Path(os.devnull)) / FACTS)
     runs = []
     for run in planned:
         is_whole = run.training in results
         training = results[run.training if is_whole else tries[run.training]]
         scored = {name: results[job] for name, job in run.scores.items() if job in results}
+        further = None if run.further is None else results.get(run.further)
         failures = [f"{name}: {found.failure}" for name, found in scored.items() if found.failure]
-        failure = training.failure or "; ".join(failures) or None
-        scores = [score for found in scored.values() for score in found.value or ()]
+        failures += [further.failure] if further is not None and further.failure else []
+        known = [found.value for found in scored.values() if found.value is not None]
+        scores = in_order_of(
+            study.metrics,
+            (score for value in known for score in value["scores"]),
+            lambda score: score["name"],
+        )
         if is_whole and training.failure is None:
-            _complete(run, training, scores, runner)
+            _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
         runs.append(
             SweptRun(
                 settings=run.variant.settings,
@@ -153,21 +167,42 @@ def collect(
                 folder=run.folder,
                 training=training.value or {},
                 scores=tuple(scores),
-                failure=failure,
+                failure=training.failure or "; ".join(failures) or None,
+                further=further.value if further is not None else None,
+                seconds=sum(results[job].seconds for job in run.jobs if job in results),
             )
         )
-    return Sweep(name=study.name, runs=tuple(runs), metrics=study.metrics)
+    if runner.folder is not None and facts.entries:
+        facts.save()
+    return Sweep(name=study.name, runs=tuple(runs), metrics=study.metrics, fixed=study.base.set)
 
 
-def _complete(run: PlannedRun, training: JobResult, scores: list[dict[str, Any]], runner: Runner) -> None:
-    """Write what the run folder lacks, and the scores."""
-    if not (run.folder / "corpus.jsonl").exists():
+def _complete(
+    run: PlannedRun,
+    training: Result,
+    corpus: Mapping[str, Any] | None,
+    scores: Sequence[Mapping[str, Any]],
+    runner: Runner,
+    facts: FileFacts,
+) -> None:
+    """Write the files that the run folder lacks, and its scores; a folder as it was left is not read again."""
+    if not (run.folder / CORPUS).exists():
         kept = runner.run([run.training], needs_arrays=True)[run.training]
         assert kept.arrays is not None
         unpack(kept.arrays, run.folder)
-    if scores:
-        data = {"corpus": describe(read_corpus(run.folder)), "scores": scores}
-        save_scores(run.folder / SCORES, with_format("scores", data))
+    if corpus is None:
+        return
+    file, jobs = run.folder / SCORES, [job.digest for job in run.scores.values()]
+    if facts.get(run.folder.name, [*files_of(run.folder), file]) == jobs:
+        return
+    metadata = read_json(run.folder / METADATA)
+    for name, digest in metadata.get("sha256", {}).items():
+        content = run.folder / name
+        if not content.is_file() or hashlib.sha256(content.read_bytes()).hexdigest() != digest:
+            raise changed(content)
+    described = {SOURCE_PATH: path_text(run.folder / CORPUS), **corpus}
+    save_scores(file, with_format("scores", {"corpus": described, "scores": scores}))
+    facts.put(run.folder.name, [*files_of(run.folder), file], jobs)
 
 
 def save_sweep(folder: Path, sweep: Sweep) -> None:
@@ -176,7 +211,7 @@ def save_sweep(folder: Path, sweep: Sweep) -> None:
         sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
     )
     remove_abandoned(folder, SWEEP)
-    write_atomically(folder / SWEEP, text.encode() + b"\n")
+    write_if_changed(folder / SWEEP, text.encode() + b"\n")
 
 
 MOST_RUNNING = 6
@@ -210,7 +245,7 @@ class FollowedRun:
         return cls(
             name=f"{settings}, seed {run.seed}",
             training=training or run.training,
-            scores=tuple(run.scores.values()),
+            scores=run.jobs[1:],
         )
 
     @property

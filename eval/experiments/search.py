@@ -196,16 +196,16 @@ class Search:
 
     Args:
         study: A study with a search.
-        folder: The folder of the sweep.
+        runs: Parent of the run folders.
         store: The kept results of its jobs.
 
     Raises:
         ConfigError: If Optuna is not installed.
     """
 
-    def __init__(self, study: SweepStudy, folder: Path, store: Store) -> None:
+    def __init__(self, study: SweepStudy, runs: Path, store: Store) -> None:
         assert study.search is not None
-        self.study, self.settings, self.folder, self.store = study, study.search, folder, store
+        self.study, self.settings, self.runs, self.store = study, study.search, runs, store
         self.optuna = optuna_module()
         samplers, seed = self.optuna.samplers, self.settings.header.seed
         with warnings.catch_warnings():
@@ -267,7 +267,7 @@ class Search:
 
     def jobs_of(self, trial: Trial) -> list[Job]:
         """The jobs of a trial that is not pruned."""
-        return [job for run in trial.runs for job in (run.training, *run.scores.values())]
+        return [job for run in trial.runs for job in run.jobs]
 
     def to_json(self) -> dict[str, Any]:
         """The search as JSON-ready data."""
@@ -314,7 +314,7 @@ class Search:
         except ConfigError as error:
             trial.state, trial.reason = "failed", str(error)
             return []
-        trial.runs = tuple(plan_run(self.study, variant, seed, self.folder) for seed in self.study.seeds)
+        trial.runs = tuple(plan_run(self.study, variant, seed, self.runs) for seed in self.study.seeds)
         if earlier is not None:
             trial.same_as = earlier
             return []
@@ -391,7 +391,7 @@ class Search:
         if self.settings.is_measure:
             value = results[run.training].value["measures"].get(name)
         else:
-            scores = [score for job in run.scores.values() for score in results[job].value]
+            scores = [score for job in run.scores.values() for score in results[job].value["scores"]]
             value = next((score["value"] for score in scores if score["name"] == name), None)
         return None if value is None else float(value)
 

@@ -125,16 +125,21 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         """The folder of kept results."""
         return self.kept or self.folder / STORE
 
+    @property
+    def runs_folder(self) -> Path:
+        """Parent of the run folders."""
+        return self.folder / "runs"
+
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, those of a part if one is asked for; of a search there are none yet."""
-        runs = plan(study, self.folder)
+        runs = plan(study, self.runs_folder)
         return runs if self.part is None else runs[self.part[0] - 1 :: self.part[1]]
 
     def plan(self, study: SweepStudy) -> list[Job]:
         """The training and the scores of each run; of a search, as far as the kept results tell."""
         if study.search is not None:
             return self._search(study).known_jobs()
-        return [job for run in self.runs(study) for job in (run.training, *run.scores.values())]
+        return [job for run in self.runs(study) for job in run.jobs]
 
     def notes_on_plan(self, study: SweepStudy) -> list[str]:
         """How often models are asked in all runs; of a search, how many of its trials are in the plan."""
@@ -148,7 +153,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         ]
 
     def _search(self, study: SweepStudy) -> Search:
-        return Search(study, self.folder, Store(self.store))
+        return Search(study, self.runs_folder, Store(self.store))
 
     def seconds_of(self, study: SweepStudy, jobs: Sequence[Job]) -> float | None:
         """From a few training runs that are begun and given up."""
@@ -200,7 +205,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     def _measure_search(self, study: SweepStudy, runner: Runner) -> Sweep:
         """Try settings until there are as many trials as asked for."""
         assert runner.folder is not None
-        search = Search(study, self.folder, Store(runner.folder, runner.note))
+        search = Search(study, self.runs_folder, Store(runner.folder, runner.note))
         runner = replace(runner, describe=ProgressText(search.followed_runs).text)
         results = runner.run([], more=search.more)
         ended = [trial for trial in search.trials if trial.same_as is None]
@@ -230,7 +235,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
             elif run.training["stopped"] == "minutes":
                 name = run.folder.name
                 lines.append(f"not complete, and not in the means: {name} was ended by training.max_minutes")
-        runs = self.folder / "runs"
+        runs = self.runs_folder
         if self.part is not None:
             number, parts = self.part
             place = [] if self.folder == Path("runs") / study.name else ["--out", str(self.folder)]

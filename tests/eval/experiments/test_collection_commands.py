@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ecsuite.eval.experiments import jobs
+from ecsuite.formats import reading
+
 
 @pytest.fixture
 def paths(collection):
@@ -27,7 +30,7 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
     assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("score", *paths, "--plan")
     number = out.splitlines()[-1].split()[0]
-    assert f"{number} jobs: {number} found in runs/xferbench, 0 to compute" in out
+    assert number == "7" and f"{number} jobs: {number} found in runs/xferbench, 0 to compute" in out
     assert (Path(paths[0]).parent / "scores.json").is_file()
     code, out, err = ecsuite(
         "compare", "correlations", "scores.json", "--plot", "map.svg", "--out", "found.json"
@@ -42,6 +45,25 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
     )
     assert code == 0, err
     assert len(json.loads(out)["sources"]) == 7 and json.loads(out)["given"] == []
+
+
+def test_a_finished_collection_reads_no_corpus_and_writes_no_file(ecsuite, paths, tmp_path, monkeypatch):
+    for name in paths:
+        folder = Path(name).parent
+        with (folder / "metadata.json").open("w") as file:
+            file.write("{}")
+    options = ("--on", "here", "--metrics", "elcc,has,topsim", "--out", "scores.json")
+    first = ecsuite("score", *paths, *options)
+
+    def states():
+        return {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()}
+
+    before = states()
+    assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == len(paths) + 1
+    monkeypatch.setattr(reading, "read_as", None)
+    monkeypatch.setattr(jobs, "read_as", None)
+    assert ecsuite("score", *paths, *options)[:2] == first[:2]
+    assert states() == before
 
 
 @pytest.mark.parametrize(

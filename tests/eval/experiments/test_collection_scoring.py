@@ -2,17 +2,26 @@
 
 import csv
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report, table_of
-from ecsuite.eval.experiments.corpora import Selection, members_of
-from ecsuite.eval.experiments.jobs import Content, is_job, plan_member, score_file
+from ecsuite.eval.experiments import jobs as jobs_module
+from ecsuite.eval.experiments.collection import (
+    Collections,
+    CollectionStudy,
+    collection_report,
+    is_job,
+    table_of,
+)
+from ecsuite.eval.experiments.corpora import Content, members_of
+from ecsuite.eval.experiments.jobs import score_messages
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.formats import read_corpus
+from ecsuite.formats.reading import read_as
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context
 from ecsuite.runtime.errors import ConfigError
@@ -61,7 +70,7 @@ def test_scores_are_those_of_one_corpus_and_are_kept(collection, tmp_path):
         assert [score.to_json() for score in each.card.scores] == [score.to_json() for score in alone.scores]
         assert each.card.corpus == alone.corpus
     times = {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")}
-    assert len(times) >= len(collection) * len(METRICS)
+    assert len(times) == len(collection)
     again = scores_of(collection, runner)
     assert [each.to_json() for each in again] == [each.to_json() for each in scored]
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")} == times
@@ -117,35 +126,75 @@ def test_what_a_metric_may_read_is_in_the_key(change):
     assert Content.of(replace(CORPUS, metadata={"source_path": "x"})).digest == Content.of(CORPUS).digest
 
 
+def job_of(member, metric, seed=0):
+    study = CollectionStudy(name="small", members=(member,), metrics=(metric,), seed=seed)
+    [job] = Collections(read=read_corpus).plan(study)
+    return job
+
+
 def test_the_key_does_not_depend_on_the_place(collection, tmp_path):
     [member] = members_of(collection[:1])
     copy = tmp_path / "copy" / "corpus.jsonl"
     copy.parent.mkdir()
     copy.write_bytes(collection[0].read_bytes())
-    corpus = read_corpus(copy)
-    first, second = (
-        plan_member(each, corpus, ["has"], seed=0, selection=Selection())["has"]
-        for each in (member, members_of([copy])[0])
-    )
+    first, second = (job_of(each, "has") for each in (member, members_of([copy])[0]))
     assert first == second
-    assert first != plan_member(member, corpus, ["has"], seed=1, selection=Selection())["has"]
+    assert first != job_of(member, "has", seed=1)
 
 
 def test_a_corpus_that_changes_meanwhile_is_not_scored(collection, tmp_path):
     [member] = members_of(collection[:1])
-    job = plan_member(member, read_corpus(collection[0]), ["has"], seed=0, selection=Selection())["has"]
+    job = job_of(member, "has")
     collection[0].write_text("[1]\n[2]\n")
     with pytest.raises(ConfigError, match="changed while it was to be scored"):
-        score_file(**job.inputs, context=Context(scratch=tmp_path))
+        score_messages(**job.inputs, context=Context(scratch=tmp_path))
 
 
 def test_a_tiny_case_of_the_job(collection, tmp_path):
     """A changed value needs another version of the job."""
     [member] = members_of(collection[:1])
-    job = plan_member(member, read_corpus(collection[0]), ["elcc"], seed=0, selection=Selection())["elcc"]
-    scores = score_file(**job.inputs, context=Context(scratch=tmp_path))
+    job = job_of(member, "elcc")
+    scores = score_messages(**job.inputs, context=Context(scratch=tmp_path))["scores"]
     values = {score["name"]: score["value"] for score in scores}
-    assert (score_file.version, values["Token Count"], values["2-gram Entropy"]) == (1, 60, 2.5)
+    assert (score_messages.version, values["Token Count"], values["2-gram Entropy"]) == (3, 60, 2.5)
+
+
+def test_one_job_scores_all_metrics_of_a_corpus_and_reads_it_once(collection, tmp_path, monkeypatch):
+    study = CollectionStudy(
+        name="small", members=tuple(members_of(collection[:2])), metrics=("elcc", "has", "zla"), seed=0
+    )
+    reads = []
+    read = lambda path: reads.append(path) or read_corpus(path)  # noqa: E731
+    benchmark = Collections(read=read, kept=tmp_path / "kept")
+    jobs = benchmark.plan(study)
+    assert [[metric.name for metric in job.inputs["metrics"]] for job in jobs] == [["elcc", "has", "zla"]] * 2
+    reads.clear()
+    in_jobs = []
+    monkeypatch.setattr(jobs_module, "read_as", lambda *given: in_jobs.append(given) or read_as(*given))
+    first = benchmark.measure(study, Runner(folder=tmp_path / "kept"))
+    assert len(reads) == len(in_jobs) == 2
+    monkeypatch.setattr(jobs_module, "read_as", None)
+    again = Collections(read=None, kept=tmp_path / "kept").measure(study, Runner(folder=tmp_path / "kept"))
+    assert [each.to_json() for each in again] == [each.to_json() for each in first]
+
+
+@pytest.mark.parametrize("change", ["content", "metadata", "touched"])
+def test_a_corpus_whose_files_changed_is_read_again(collection, tmp_path, change):
+    study = CollectionStudy(
+        name="small", members=tuple(members_of(collection[:1])), metrics=("elcc",), seed=0
+    )
+    Collections(read=read_corpus, kept=tmp_path / "kept").measure(study, Runner(folder=tmp_path / "kept"))
+    if change == "content":
+        collection[0].write_text(collection[0].read_text() + "[1, 2, 0]\n")
+    elif change == "metadata":
+        (collection[0].parent / "metadata.json").write_text('{"variant": "another"}')
+    else:
+        os.utime(collection[0], ns=(1, 1))
+    reads = []
+    read = lambda path: reads.append(path) or read_corpus(path)  # noqa: E731
+    [scored] = Collections(read=read, kept=tmp_path / "kept").measure(study, Runner(folder=tmp_path / "kept"))
+    assert reads == collection[:1]
+    assert scored.card["Line Count"].value == (21 if change == "content" else 20)
 
 
 def test_metrics_that_train_or_ask_agents_are_no_jobs():

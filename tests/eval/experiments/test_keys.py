@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.eval.experiments import jobs
-from ecsuite.eval.experiments.jobs import Metric, plan_run
+from ecsuite.eval.experiments.jobs import Label, Metric, plan_run
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.statistics import resampling
@@ -76,8 +76,10 @@ def test_models_of_scores_are_trained_where_the_sweep_computes(tmp_path, monkeyp
     monkeypatch.setattr(jobs, "read_corpus", lambda _: None)
     monkeypatch.setattr(
         jobs, "score_corpus",
-        lambda corpus, names, options, run: asked.append(options.device) or SimpleNamespace(scores=[]),
+        lambda corpus, names, options, run: asked.append(options.device) or SimpleNamespace(scores=[], corpus={}),
     )  # fmt: skip
     run = SimpleNamespace(arrays=tmp_path)
-    jobs.score_run(run=run, game="", metric=Metric(name="xferbench"), device="cuda", context=None)
+    jobs.score_messages(
+        run=run, name=Label(key=""), metrics=[Metric(name="xferbench")], device="cuda", context=None
+    )
     assert asked == ["cuda"]

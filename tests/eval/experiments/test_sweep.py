@@ -16,6 +16,7 @@ from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.results.reading import read_runs
 from ecsuite.eval.results.sources import STORE
 from ecsuite.files.checksums import sealed_text
+from ecsuite.formats import reading
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -61,7 +62,7 @@ def test_only_what_is_new_is_computed(swept, small, monkeypatch):
     told = []
     more = swept(small, note=told.append)  # another metric: the trainings are kept
     assert [run.training for run in more] == [run.training for run in first]
-    assert told and "8 of 12 results found" in told[0]
+    assert told and "4 of 8 results found" in told[0]
     assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
 
 
@@ -98,6 +99,39 @@ def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, small
     swept(small)
     after = {file.name: file.read_bytes() for file in run.folder.iterdir()}
     assert after.keys() == before.keys() and after["corpus.jsonl"] == before["corpus.jsonl"]
+
+
+def states(folder):
+    """Content and modification time of all files but locks."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+def test_a_finished_sweep_reads_no_corpus_and_writes_no_file(ecsuite, small, monkeypatch):
+    tree = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": "topsim,elcc"}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    first = ecsuite("sweep", "study.yaml", "--on", "here")
+    before = states(Path("runs/study"))
+    assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == 2
+    for name in ("read_corpus", "read_as", "unpack", "score_corpus"):
+        monkeypatch.setattr(jobs, name, None)
+    monkeypatch.setattr(reading, "read_as", None)
+    assert ecsuite("sweep", "study.yaml", "--on", "here")[:2] == first[:2]
+    assert states(Path("runs/study")) == before
+    # A copy, whose files have other times, is checked by their content, and only noted down anew.
+    copy = Path(shutil.copytree("runs/study", "runs/copy", copy_function=shutil.copyfile))
+    assert ecsuite("sweep", "study.yaml", "--on", "here", "--out", "runs/copy")[0] == 0
+    found = {file.relative_to(copy): content for file, (content, _) in states(copy).items()}
+    changed = {name for name, content in found.items() if content != before[Path("runs/study") / name][0]}
+    assert {name.name for name in changed} == {
+        "files.json",
+        "scores.json",
+        "sweep.json",
+    }  # they name the folder
+    corpus = next(Path("runs/study/runs").glob("*/corpus.jsonl"))
+    corpus.write_text(corpus.read_text()[:-5] + "\n")
+    code, _, err = ecsuite("sweep", "study.yaml", "--on", "here")
+    assert code == 3 and "corpus.jsonl: damaged or edited since it was written" in err
 
 
 @pytest.mark.slow
