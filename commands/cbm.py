@@ -27,7 +27,8 @@ def cbm(
     options: StudyOptions,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
-    from ecsuite.eval.experiments.cbm import FIRST_SEED, ConceptGames, load_table
+    from ecsuite.eval.experiments.cbm import CbmTables, load_table
+    from ecsuite.eval.experiments.study import FIRST_SEED
 
     asked = load_table(
         study,
@@ -35,6 +36,5 @@ def cbm(
         rows=row or (),
         assignments=assign or (),
         device=options.device,
-        folder=options.cache,
     )
-    options.publish(ConceptGames(), asked, plot=plot)
+    options.publish(CbmTables(folder=options.cache), asked, plot=plot)

@@ -12,10 +12,8 @@ from ecsuite.eval.claims.arms import arm_name
 from ecsuite.eval.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim, small_seeds
 from ecsuite.eval.claims.runs import CORPUS, Run, has_settings
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.experiments.cbm import ConceptGames
-from ecsuite.eval.experiments.cbm import TableStudy as CbmStudy
+from ecsuite.eval.experiments.cbm import CbmTables, rows_of
 from ecsuite.eval.experiments.cbm import load_table as load_cbm
-from ecsuite.eval.experiments.cbm import plan as plan_cbm
 from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
 from ecsuite.eval.experiments.corpora import Member
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
@@ -142,24 +140,23 @@ class AskedIcy(Asked):
 class AskedCbm(Asked):
     """The games of CBM."""
 
-    study: CbmStudy
+    study: SweepStudy
 
     def cells(self) -> list[dict[str, Any]]:
         """The rows."""
-        return [{"row": row.name} for row in self.study.rows]
+        return [dict(variant.settings) for variant in self.study.variants]
 
     def runs(self, finding: Any, results: Results) -> Iterator[Run]:
         """A run for each row and seed."""
-        jobs = plan_cbm(self.study)
-        for row in finding:
-            settings = {"row": row.row.name}
+        for row in rows_of(self.study, finding):
+            settings = {"row": row.name}
             for run in row.runs:
                 yield Run(
                     settings=settings,
                     seed=run["seed"],
                     values=dict(run["values"]),
                     status="capped" if run["stopped"] in CAPPED else "done",
-                    seconds=results[jobs[row.row.name, run["seed"]]].seconds,
+                    seconds=run["seconds"],
                 )
             for seed, failure in row.failures.items():
                 yield Run(settings=settings, seed=seed, values={}, status="failed", failure=failure)
@@ -317,8 +314,8 @@ def _cbm(
 ) -> Asked:
     settings = [f"{key}={json.dumps(value)}" for key, value in _changed_settings(changes).items()]
     tree = {**CBM.read(content)[0], "name": name, **{key: changes[key] for key in changes if key != "set"}}
-    study = load_cbm(tree, seeds=seeds, assignments=settings, device=device, folder=place)
-    return AskedCbm(benchmark=ConceptGames(), study=study, folder=place)
+    study = load_cbm(tree, seeds=seeds, assignments=settings, device=device)
+    return AskedCbm(benchmark=CbmTables(folder=place), study=study, folder=place)
 
 
 def _collection(

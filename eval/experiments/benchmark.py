@@ -85,9 +85,6 @@ class Benchmark(ABC, Generic[Study, Finding]):
         return self.collect(study, results)
 
 
-Finding = TypeVar("Finding")
-
-
 def run(
     measure: Callable[[Runner], Finding],
     *,

@@ -1,5 +1,6 @@
 """Experiments of the CBM paper (Carmeli et al. 2024): its tables, its findings, and the measures that only it has."""
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
@@ -8,35 +9,28 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.experiments.grids import CBM
-from ecsuite.eval.experiments.study import require_scorable
-from ecsuite.eval.experiments.sweep import measured_seconds
+from ecsuite.eval.experiments.grids import CBM, StudySource
+from ecsuite.eval.experiments.jobs import WORK, Label, PlannedRun, unpack
+from ecsuite.eval.experiments.result import Sweep, SweptRun
+from ecsuite.eval.experiments.study import SweepStudy, metrics_of, read_study, require_scorable
+from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.ami import ami
-from ecsuite.eval.metrics.cbm import cbm
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
-from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.topsim import topsim
+from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.corpus_plots import draw_sensitivity
 from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import SIGNALLING, Experiment
-from ecsuite.games.training_jobs import Game, train_in_job
-from ecsuite.jobs.graph import require_results
-from ecsuite.jobs.job import Context, Job, Location, Result, job_function
-from ecsuite.parts.config import build, packaged_yaml
-from ecsuite.runtime.devices import choose_device
-from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
+from ecsuite.jobs.job import Context, Job, Result, job_function
+from ecsuite.parts.config import packaged_yaml
+from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.cells import Cell, estimate, nothing, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -65,138 +59,57 @@ PUBLISHED: Mapping[str, Mapping[str, Figures]] = {
 """Figures by table and row. The rows of Table 3 include those of Table 4."""
 
 
-FIRST_SEED = 1
-"""First seed if only the number of seeds is given."""
-FOLDER = Path("runs/cbm")
-"""Where runs and kept results are, unless another folder is given."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TableKeys:
-    """The keys of a study's YAML file except `rows`."""
-
-    name: str
-    about: str = ""
-    """One-line description."""
-    published: str | None = None
-    """Table of the paper to compare with: table1, or table3 (Tables 3 and 4). Rows are joined by name."""
-    seeds: tuple[int, ...] = (1, 2, 3)
-    """Seeds of weights, examples and noise."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RowKeys:
-    """The keys of a row in a YAML file."""
-
-    name: str = ""
-    base: str = ""
-    """Name of a shipped game, or a YAML file."""
-    set: Any = field(default_factory=dict)
-    """Changes of settings of the base, by `section.key`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TableRow:
-    """One game to train."""
-
-    name: str
-    experiment: Experiment
-    """RowSettings of the game; the seed is replaced by each seed of the study."""
-    published: Figures
-    """The paper's figures; empty if it has no such row."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TableStudy:
-    """The games to train, with their seeds."""
-
-    header: TableKeys
-    rows: tuple[TableRow, ...]
-    device: torch.device
-    """Where the games are trained."""
-    folder: Path
-    """Parent of the run folders."""
+METRICS = ("cbm", "topsim", "ami")
+"""Metrics of every corpus."""
+SEEDS = (1, 2, 3)
+"""Seeds of a table that names none."""
 
 
 def load_table(
-    study: str | Path | Mapping[str, Any],
+    study: StudySource,
     *,
     seeds: tuple[int, ...] | None = None,
     rows: Iterable[str] = (),
     assignments: Iterable[str] = (),
     device: str = "cpu",
-    folder: Path = FOLDER,
-) -> TableStudy:
-    """Read a shipped study (`paper/cbm_table1`, or `cbm_table1`), a YAML file or its content, and change it.
+) -> SweepStudy:
+    """Read a shipped table (`paper/cbm_table1`, or `cbm_table1`), a YAML file or its content, and change it.
 
     Args:
-        study: The study.
-        seeds: Replace the seeds of the study; None keeps them.
+        study: A sweep with the key `rows`.
+        seeds: Replace the seeds of the study; None keeps them, by default 1, 2 and 3.
         rows: Names of the rows to keep; all if empty.
         assignments: `section.key=value` for every game, applied after the settings of the study.
         device: auto, cpu, cuda or mps.
-        folder: Parent of the run folders.
 
     Raises:
         ConfigError: If there is no such study, a key, a value or a row's name is wrong, or a game has no concepts.
     """
-    tree, source = CBM.read(study)
-    entries = tree.pop("rows", None)
-    header: TableKeys = build(TableKeys, tree, source)
-    header = header if seeds is None else replace(header, seeds=seeds)
-    if not header.seeds or len(set(header.seeds)) < len(header.seeds):
+    content, source = CBM.read(study)
+    tree = {"seeds": list(SEEDS), "score": [], **content, **({} if seeds is None else {"seeds": list(seeds)})}
+    if isinstance(tree["seeds"], list) and (
+        not tree["seeds"] or len(set(tree["seeds"])) < len(tree["seeds"])
+    ):
         raise ConfigError(f"{source}: seeds: expected different numbers, at least one")
-    if not isinstance(entries, list) or not entries:
+    if not isinstance(tree.get("rows"), list) or not tree["rows"]:
         raise ConfigError(f"{source}: rows: expected a list of games, each with a name and a base")
     given = list(assignments)
     for assignment in given:
         if assignment.startswith("training.seed="):
             raise ConfigError(f"--set {assignment}: a study has several seeds; use --seeds")
-    published_rows = {} if header.published is None else look_up("table", header.published, PUBLISHED)
-    wanted = list(rows)
-    read = [
-        _read_row(entry, f"{source}: rows[{place}]", wanted, given, published_rows)
-        for place, entry in enumerate(entries)
-    ]
-    names = [row.name for row in read]
-    for each in names:
-        if names.count(each) > 1:
-            raise ConfigError(f"{source}: rows: expected unique names, found {each} twice")
-    for each in wanted:
-        if each not in names:
-            raise unknown_name("row", each, names)
-    chosen = tuple(row for row in read if not wanted or row.name in wanted)
-    for row in chosen:
-        if row.experiment.play != SIGNALLING:
+    tree["score"] = list(dict.fromkeys((*METRICS, *metrics_of(tree["score"], source))))
+    table = read_study(tree, source, device=device, rows=list(rows), assignments=given, tries_metrics=False)
+    if table.published is not None:
+        look_up("table", table.published, PUBLISHED)
+    for variant in table.variants:
+        place = f"{source}: {variant.settings['row']}"
+        if variant.experiment.play != SIGNALLING:
             raise ConfigError(
-                f"{source}: {row.name}: expected a game of a sender and a receiver, whose messages are matched with "
-                f"concepts, got play {row.experiment.play.kind}"
+                f"{place}: expected a game of a sender and a receiver, whose messages are matched with concepts, got "
+                f"play {variant.experiment.play.kind}"
             )
-        require_scorable([row.experiment], ["cbm"], f"{source}: {row.name}")
-    return TableStudy(header=header, rows=chosen, device=choose_device(device), folder=folder)
-
-
-def _read_row(
-    entry: Any, place: str, wanted: list[str], assignments: list[str], published_rows: Mapping[str, Figures]
-) -> TableRow:
-    """Read a row of the file, and apply the user's settings if it is wanted: others may not have them."""
-    if not isinstance(entry, dict):
-        raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
-    header: RowKeys = build(RowKeys, entry, place)
-    if not header.name or not header.base or not header.name.replace("_", "").replace("-", "").isalnum():
-        raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
-    if not isinstance(header.set, dict):
-        raise ConfigError(
-            f"{place}: set: expected keys such as channel.max_len with values, got {shown(header.set)}"
-        )
-    is_wanted = not wanted or header.name in wanted
-    try:
-        experiment = load_experiment(header.base, assignments if is_wanted else [], changes=header.set)
-    except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from None
-    # Without the description of the base, which may not hold for the settings of the row.
-    experiment = replace(experiment, name=header.name, about="")
-    return TableRow(name=header.name, experiment=experiment, published=published_rows.get(header.name, {}))
+        require_scorable([variant.experiment], ["cbm"], place)
+    return table
 
 
 def topsim_published(corpus: Corpus) -> Score:
@@ -224,8 +137,8 @@ def topsim_published(corpus: Corpus) -> Score:
     return score(value=float(spearmanr(message_distances, phrase_distances).statistic))
 
 
-VERSION = 3
-"""Increased whenever the same inputs would give another result."""
+VERSION = 4
+"""Version of the job of `published_measures`; increased whenever the same inputs would give another result."""
 COUNTS = {
     "unique_messages": "unique_messages",
     "unique_words": "unique_words",
@@ -242,76 +155,39 @@ COUNTS = {
 
 
 @job_function(
-    version=[VERSION, *(traits_of(name).version for name in ("cbm", "topsim", "ami"))],
-    work=lambda *, game, **_: game.work,
-    label=lambda *, game, **_: f"{game.name}, seed {game.seed}",
+    version=[VERSION, traits_of("cbm").version],
+    work=lambda **_: WORK,
+    label=lambda *, name, **_: f"published measures of {name.key}",
 )
-def play_and_score(*, game: Game, folder: Location, device: str, context: Context) -> dict[str, Any]:
-    """Train a game, and score its corpus.
+def published_measures(*, run: Result, name: Label, context: Context) -> dict[str, Any]:
+    """Compute the measures of the paper that are no metrics.
 
     Args:
-        game: The experiment, with its seed.
-        folder: Parent of the run folder; a run that was stopped there goes on.
-        device: cpu, cuda or mps.
+        run: The result of `train_game`.
+        name: The name of the run, for progress.
         context: See `Context`.
 
     Returns:
-        `seed`, `stopped` (the reason), `step`, `values` by measure (None if not defined), `chance`, `signatures` by
-        metric, `extra_evaluations`, and the curves of `sensitivity`.
-
-    Raises:
-        DivergedError: If the loss is not finite.
-        Stopped: If the training was asked to stop.
+        `topsim_published`, see `Score.to_json`, and the curves of `sensitivity`.
     """
-    run_folder = folder.path / game.folder_name
-    result = train_in_job(game, run_folder, device, context)
-    corpus = read_corpus(run_folder)
-    scores = {
-        "cbm": cbm(corpus, Options())[0],
-        "topsim": topsim(corpus, Options())[0],
-        "topsim_published": topsim_published(corpus),
-        "ami": ami(corpus, Options())[0],
-    }
-    details = scores["cbm"].details
-    values: dict[str, Any] = {key: value for key, value in result.measures.items() if key != "length"}
-    values |= {key: score.value for key, score in scores.items()}
-    values |= {key: details[key] for key in ("ambiguity", "paraphrase", "precision", "recall")}
-    # The paper's figures are from its program, which also counts a concept with a word of weight 0 as matched.
-    values |= {"unmatched": details["unmatched_program"], "without_word": details["unmatched"]}
-    values |= {name: details["counts"][key] for name, key in COUNTS.items()}
-    return {
-        "seed": game.seed,
-        "stopped": result.stopped,
-        "step": result.step,
-        "values": values,
-        "chance": result.chance,
-        "signatures": {key: score.signature for key, score in scores.items()},
-        "extra_evaluations": result.extra_evaluations,
-        "sensitivity": sensitivity(corpus),
-    }
-
-
-def plan(study: TableStudy) -> dict[tuple[str, int], Job]:
-    """The jobs of a study, by row and seed."""
-    return {
-        (row.name, seed): Job(
-            play_and_score,
-            game=Game.of(row.experiment, seed, study.device),
-            folder=Location(path=study.folder.resolve()),
-            device=study.device.type,
-        )
-        for row in study.rows
-        for seed in study.header.seeds
-    }
+    assert run.arrays is not None
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(run.arrays, Path(folder))
+        corpus = read_corpus(Path(folder))
+        return {"topsim_published": topsim_published(corpus).to_json(), "sensitivity": sensitivity(corpus)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredRow:
-    """A game with the results of all seeds."""
+class TableRow:
+    """A row of a table: a game with the results of all seeds."""
 
-    row: TableRow
-    runs: tuple[dict[str, Any], ...]
-    """One result per seed that has one, in the order of the seeds; see `play_and_score`."""
+    name: str
+    experiment: Experiment
+    """Settings of the game; the seed is that of the first run."""
+    published: Figures = field(default_factory=dict)
+    """The paper's figures; empty if it has no such row."""
+    runs: tuple[Mapping[str, Any], ...] = ()
+    """One result per seed that has one, in the order of the seeds, JSON-ready; see `_run_json`."""
     failures: Mapping[int, str] = field(default_factory=dict)
     """Why a seed has no result, by seed."""
 
@@ -339,19 +215,63 @@ class MeasuredRow:
         """The row as JSON-ready data."""
         names = list(self.runs[0]["values"]) if self.runs else []
         return {
-            "name": self.row.name,
-            "config": self.row.experiment.to_tree(),
+            "name": self.name,
+            "config": self.experiment.to_tree(),
             "mean": {name: self.mean(name) for name in names},
             "sd": {name: self.deviation(name) for name in names},
-            "published": dict(self.row.published),
+            "published": dict(self.published),
             "runs": list(self.runs),
             "failures": {str(seed): reason for seed, reason in self.failures.items()},
         }
 
 
-def sensitivity_curves(rows: Sequence[MeasuredRow]) -> dict[str, Any]:
+def rows_of(study: SweepStudy, runs: Sequence[SweptRun] = ()) -> list[TableRow]:
+    """The rows of a table, with the runs of each."""
+    published = PUBLISHED[study.published] if study.published else {}
+    rows = []
+    for variant in study.variants:
+        name = str(variant.settings["row"])
+        of_row = [run for run in runs if run.settings["row"] == name]
+        rows.append(
+            TableRow(
+                name=name,
+                experiment=variant.experiment,
+                published=published.get(name, {}),
+                runs=tuple(_run_json(run) for run in of_row if run.failure is None),
+                failures={run.seed: run.failure for run in of_row if run.failure is not None},
+            )
+        )
+    return rows
+
+
+def _run_json(run: SweptRun) -> dict[str, Any]:
+    """Seed, end of the training, values by measure (None if not defined), nulls and signatures of a run."""
+    scores = {score["name"]: score for score in (*run.scores, run.further["topsim_published"])}
+    scores = {name: scores[name] for name in ("cbm", "topsim", "topsim_published", "ami")}
+    details = scores["cbm"]["details"]
+    values = {key: value for key, value in run.training["measures"].items() if key != "length"}
+    values |= {name: score["value"] for name, score in scores.items()}
+    values |= {key: details[key] for key in ("ambiguity", "paraphrase", "precision", "recall")}
+    # The paper's figures are from its program, which also counts a concept with a word of weight 0 as matched.
+    values |= {"unmatched": details["unmatched_program"], "without_word": details["unmatched"]}
+    values |= {name: details["counts"][key] for name, key in COUNTS.items()}
+    return {
+        "seed": run.seed,
+        "stopped": run.training["stopped"],
+        "step": run.training["step"],
+        "values": values,
+        "chance": run.training["chance"],
+        "signatures": {name: score["signature"] for name, score in scores.items()},
+        "extra_evaluations": run.training["extra_evaluations"],
+        "sensitivity": run.further["sensitivity"],
+        "folder": str(run.folder),
+        "seconds": run.seconds,
+    }
+
+
+def sensitivity_curves(rows: Sequence[TableRow]) -> dict[str, Any]:
     """Match scores by sample size, for the first seed of each row; input of `draw_sensitivity`."""
-    return {measured.row.name: measured.runs[0]["sensitivity"] for measured in rows if measured.runs}
+    return {measured.name: measured.runs[0]["sensitivity"] for measured in rows if measured.runs}
 
 
 RowSettings = tuple[str, str, int]
@@ -391,15 +311,15 @@ class _Claim(NamedTuple):
     is_true: Callable[[float, float], bool]
 
 
-def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
+def check_findings(rows: Sequence[TableRow]) -> list[Finding]:
     """Check those findings of Table 1 whose rows were measured.
 
     Several rows may have equal worlds, channels and lengths of the rules, and differ in something else: a claim is then
     checked for every pair of them, and names its rows.
     """
-    by_settings: dict[RowSettings, list[MeasuredRow]] = {}
+    by_settings: dict[RowSettings, list[TableRow]] = {}
     for measured in rows:
-        experiment = measured.row.experiment
+        experiment = measured.experiment
         world, channel = experiment.world, experiment.channel
         by_settings.setdefault((world.kind, channel.kind, world.options.rule_length), []).append(measured)
     findings = []
@@ -427,7 +347,7 @@ def _claims(measured: Iterable[RowSettings]) -> Iterator[_Claim]:
         yield _Claim(text, "cbm", ("thing", channel, 1), ("thing", channel, 4), gt)
 
 
-def _check(claim: _Claim, first: MeasuredRow, second: MeasuredRow, *, is_named: bool) -> Finding:
+def _check(claim: _Claim, first: TableRow, second: TableRow, *, is_named: bool) -> Finding:
     """Check a claim on the means of two rows, and on each seed."""
 
     def holds(one: float | None, other: float | None) -> bool | None:
@@ -436,7 +356,7 @@ def _check(claim: _Claim, first: MeasuredRow, second: MeasuredRow, *, is_named: 
     values = first.values(claim.measure), second.values(claim.measure)
     by_seed = [holds(*pair) for pair in zip(*values, strict=True)]
     means = first.mean(claim.measure), second.mean(claim.measure)
-    names = f", {first.row.name} and {second.row.name}" if is_named else ""
+    names = f", {first.name} and {second.name}" if is_named else ""
     one, other = ("none" if mean is None else f"{mean:.3f}" for mean in means)
     return Finding(
         claim=claim.text + names,
@@ -482,17 +402,22 @@ TABLE4: Mapping[str, str] = {
 """Column headings of the paper's Table 4 by measure; all but the last two are counts."""
 
 
-def report(study: TableStudy, rows: Sequence[MeasuredRow]) -> Report:
+def report(study: SweepStudy, rows: Sequence[TableRow]) -> Report:
     """The output of a study: tables, notes, JSON data and figure."""
     tables = [make_table(rows, TABLE1)]
-    if study.header.published == "table3":
+    if study.published == "table3":
         tables.append(make_table(rows, TABLE4))
-    findings = check_findings(rows) if study.header.published == "table1" else []
+    findings = check_findings(rows) if study.published == "table1" else []
     return Report(
         tables=tables,
         notes=(*notes(study, rows), *map(str, findings)),
         data={
-            "study": asdict(study.header),
+            "study": {
+                "name": study.name,
+                "about": study.about,
+                "published": study.published,
+                "seeds": list(study.seeds),
+            },
             "rows": [measured.to_json() for measured in rows],
             "findings": [asdict(finding) for finding in findings],
         },
@@ -500,11 +425,11 @@ def report(study: TableStudy, rows: Sequence[MeasuredRow]) -> Report:
     )
 
 
-def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table:
+def make_table(rows: Sequence[TableRow], columns: Mapping[str, str]) -> Table:
     """A table with means over seeds, standard deviations below them, and the paper's values in dim type."""
     shown = []
     for measured in rows:
-        name, published = measured.row.name, measured.row.published
+        name, published = measured.name, measured.published
         cells = (_cell(measure, measured.mean(measure), measured.deviation(measure)) for measure in columns)
         shown.append(row_of(name, "here", *cells, ends_section=not published))
         if published:
@@ -518,31 +443,26 @@ def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table
     return Table(columns=(name_column("game"), Column("origin", is_shown=False), *figures), rows=shown)
 
 
-def notes(study: TableStudy, rows: Sequence[MeasuredRow]) -> list[str]:
+def notes(study: SweepStudy, rows: Sequence[TableRow]) -> list[str]:
     """Notes on seeds, columns, stopped runs, misprints and signatures."""
-    seeds = ", ".join(map(str, study.header.seeds))
+    seeds = ", ".join(map(str, study.seeds))
     runs = [run for measured in rows for run in measured.runs]
     levels = [run["chance"]["accuracy"] for run in runs if "accuracy" in run["chance"]]
     chance = f"; chance level of acc: {levels[0]:.2f}" if levels else ""
-    spread = "means, ± standard deviation; " if len(study.header.seeds) > 1 else ""
+    spread = "means, ± standard deviation; " if len(study.seeds) > 1 else ""
     lines = [
-        f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}{chance}. "
+        f"{spread}seed{'s' if len(study.seeds) > 1 else ''} {seeds}{chance}. "
         "acc: candidates classified correctly; set: rounds without an "
         "error; TopS: topographic similarity as in the paper; ours: as in `ecsuite score`; unm: unmatched concepts, as "
         "in the paper's program; other columns as in the paper."
     ]
     lines += [
-        f"{measured.row.name}, seed {seed}: left out: {reason}."
+        f"{measured.name}, seed {seed}: left out: {reason}."
         for measured in rows
         for seed, reason in measured.failures.items()
     ]
-    removed = sum(run["folder"] is None for run in runs)
-    if removed:
-        lines.append(
-            f"{removed} of {len(runs)} run folders are not there; their figures are kept in {study.folder}."
-        )
     stopped = {
-        measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
+        measured.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
         for measured in rows
     }
     lines += [
@@ -551,9 +471,9 @@ def notes(study: TableStudy, rows: Sequence[MeasuredRow]) -> list[str]:
         if seeds
     ]
     lines += [
-        f"{measured.row.name}: {MISPRINTS[measured.row.name]}."
+        f"{measured.name}: {MISPRINTS[measured.name]}."
         for measured in rows
-        if measured.row.published and measured.row.name in MISPRINTS
+        if measured.published and measured.name in MISPRINTS
     ]
     signatures = sorted(
         {signature for measured in rows for run in measured.runs for signature in run["signatures"].values()}
@@ -576,90 +496,74 @@ def _cell(measure: str, mean: float | None, deviation: float | None = None) -> C
     return replace(cell, parts={"sd": deviation})
 
 
-class ConceptGames(Benchmark[TableStudy, list[MeasuredRow]]):
-    """The games of the CBM paper, and its tables."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CbmTables(Sweeps):
+    """The tables of the CBM paper as sweeps whose runs and stored results are in one folder."""
 
-    def plan(self, study: TableStudy) -> list[Job]:
-        """A job for each game and seed."""
-        return list(plan(study).values())
+    @property
+    def store(self) -> Path:
+        """The folder itself."""
+        return self.folder
 
-    def device(self, study: TableStudy) -> str:
-        """Where the games are trained."""
-        return study.device.type
+    @property
+    def runs_folder(self) -> Path:
+        """The folder itself."""
+        return self.folder
 
-    def seconds_of(self, study: TableStudy, jobs: Sequence[Job]) -> float | None:
-        """From a few games that are begun and given up."""
-        return measured_seconds(jobs)
+    @property
+    def sweep_file(self) -> None:
+        """None: the figures are in `--out`."""
+        return
 
-    def collect(self, study: TableStudy, results: Mapping[Job, Result]) -> list[MeasuredRow]:
-        """A row for each game.
+    def require_folder(self) -> None:
+        """Nothing: the folder is checked as one of stored results."""
 
-        Raises:
-            DivergedError: If no run of any row ended.
-        """
-        jobs = plan(study)
-        require_results(results)
-        rows = []
-        for row in study.rows:
-            runs, failures = [], {}
-            for seed in study.header.seeds:
-                job = jobs[row.name, seed]
-                result = results[job]
-                if result.failure is not None:
-                    failures[seed] = result.failure
-                    continue
-                folder = study.folder / job.inputs["game"].folder_name
-                place = str(folder) if folder.is_dir() else None  # results are kept without it, too
-                runs.append({**result.value, "folder": place, "seconds": result.seconds})
-            rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
-        return rows
-
-    def record(self, study: TableStudy, finding: list[MeasuredRow]) -> list[Source]:
-        """A source for each run and for each seed that failed; its scores have signatures, its measures have none."""
+    def runs(self, study: SweepStudy) -> list[PlannedRun]:
+        """The runs, with the measures that are no metrics."""
         return [
-            source for row in finding for source in (*_ended(row, study.folder), *_failed(row, study.folder))
+            replace(run, further=Job(published_measures, run=run.training, name=Label(key=run.folder.name)))
+            for run in Sweeps.runs(self, study)
         ]
 
-    def report(self, study: TableStudy, finding: list[MeasuredRow]) -> Report:
-        """The tables of the paper, the findings, and the curves of figure 4."""
-        return report(study, finding)
-
-
-def _ended(row: MeasuredRow, study_folder: Path) -> list[Source]:
-    sources = []
-    for run in row.runs:
-        folder = None if run["folder"] is None else Path(run["folder"])
-        sources.append(
-            Source(
-                name=f"{row.row.name}, seed {run['seed']}" if folder is None else folder.name,
-                file=study_folder if folder is None else folder / CONFIG,
-                folder=folder,
-                is_run=True,
-                game=row.row.name,
-                group=row.row.name,
-                seed=run["seed"],
-                stopped=run["stopped"],
-                status="capped" if run["stopped"] in CAPPED else "done",
-                records=tuple(
+    def record(self, study: SweepStudy, finding: Sweep) -> list[Source]:
+        """A source for each run and for each seed that failed; its scores have signatures, its measures have none."""
+        sources = []
+        for row in rows_of(study, finding):
+            for run in row.runs:
+                folder = Path(run["folder"])
+                records = [
                     Record(score=name, value=value, signature=line, is_measure=line is None)
                     for name, value in run["values"].items()
                     for line in [run["signatures"].get(name)]
-                ),
-            )
-        )
-    return sources
+                ]
+                sources.append(
+                    Source(
+                        name=folder.name,
+                        file=folder / CONFIG,
+                        folder=folder,
+                        is_run=True,
+                        game=row.name,
+                        group=row.name,
+                        seed=run["seed"],
+                        stopped=run["stopped"],
+                        status="capped" if run["stopped"] in CAPPED else "done",
+                        records=tuple(records),
+                    )
+                )
+            sources += [
+                Source(
+                    name=f"{row.name}, seed {seed}",
+                    file=self.folder,
+                    game=row.name,
+                    group=row.name,
+                    seed=seed,
+                    status="failed",
+                    failure=reason,
+                )
+                for seed, reason in row.failures.items()
+            ]
+        return sources
 
-
-def _failed(row: MeasuredRow, folder: Path) -> list[Source]:
-    return [
-        Source(
-            name=f"{row.row.name}, seed {seed}",
-            file=folder,
-            game=row.row.name,
-            group=row.row.name,
-            seed=seed,
-            status="failed",
-            failure=reason,
-        )
-        for seed, reason in row.failures.items()
-    ]
+    def report(self, study: SweepStudy, finding: Sweep) -> Report:
+        """The tables of the paper, the findings, and the curves of figure 4."""
+        return report(study, rows_of(study, finding))

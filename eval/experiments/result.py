@@ -205,13 +205,13 @@ def _complete(
     facts.put(run.folder.name, [*files_of(run.folder), file], jobs)
 
 
-def save_sweep(folder: Path, sweep: Sweep) -> None:
+def save_sweep(file: Path, sweep: Sweep) -> None:
     """Write the file that `ecsuite compare table` reads."""
     text = json.dumps(
         sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
     )
-    remove_abandoned(folder, SWEEP)
-    write_if_changed(folder / SWEEP, text.encode() + b"\n")
+    remove_abandoned(file.parent, file.name)
+    write_if_changed(file, text.encode() + b"\n")
 
 
 MOST_RUNNING = 6

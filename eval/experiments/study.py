@@ -273,7 +273,7 @@ class SweepKeys:
 
     name: str
     """Name of the sweep; by default that of its file."""
-    base: str
+    base: str = ""
     """Name of a shipped game, a YAML file, or a table of objects."""
     about: str = ""
     """One-line description."""
@@ -281,6 +281,10 @@ class SweepKeys:
     """Values by `section.key` for every run."""
     vary: Any = field(default_factory=dict)
     """Lists of values by `section.key`: all their combinations; or a list of such grids, one after the other."""
+    rows: Any = None
+    """Games with a name, a base and settings, in place of `base` and `vary`."""
+    published: str | None = None
+    """Table of a paper with figures of the rows, which are joined by name: `table1` or `table3` of CBM."""
     zip: Any = field(default_factory=dict)
     """Lists of values of equal lengths by `section.key`: first with first, and so on; combined with every grid."""
     random: Count | None = None
@@ -288,11 +292,22 @@ class SweepKeys:
     random_seed: Seed = 0
     """Seed of that draw."""
     search: Any = None
-    """A search instead of `vary`; its keys are those of `search_settings.Header`."""
+    """A search instead of `vary`; its keys are those of `SearchKeys`."""
     seeds: Any = 1
     """Number of seeds (1, 2, …), or a list of seeds."""
     score: Any = ()
     """Metrics of every corpus: a list, or names separated by commas."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowKeys:
+    """The keys of an item of `rows`."""
+
+    name: str = ""
+    base: str = ""
+    """Name of a shipped game, or a YAML file."""
+    set: Any = field(default_factory=dict)
+    """Changes of settings of the base, by `section.key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -338,7 +353,7 @@ class Base:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepStudy:
-    """What is trained and scored."""
+    """Games that are trained, with their seeds and metrics."""
 
     name: str
     """Name of the sweep."""
@@ -353,7 +368,11 @@ class SweepStudy:
     metrics: tuple[str, ...]
     """Names of the metrics."""
     device: torch.device
-    """Where the games are trained."""
+    """Device on which the games are trained."""
+    about: str = ""
+    """One-line description."""
+    published: str | None = None
+    """Table of a paper with figures of the rows."""
 
 
 def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
@@ -367,28 +386,60 @@ def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
         ConfigError: If a key, a value or a combination is not valid; the message names the run.
     """
     tree, source = SWEEP.read(study)
+    return read_study(tree, source, device=device)
+
+
+def read_study(
+    tree: Mapping[str, Any],
+    source: str,
+    *,
+    device: str,
+    rows: Sequence[str] = (),
+    assignments: Sequence[str] = (),
+    tries_metrics: bool = True,
+) -> SweepStudy:
+    """Check the content of a study, each of its runs and its metrics.
+
+    Args:
+        tree: The content.
+        source: Begins messages.
+        device: auto, cpu, cuda or mps.
+        rows: Names of the rows to take; empty: all.
+        assignments: `section.key=value` for the games of rows, applied after the settings of the study.
+        tries_metrics: Whether metrics are tried on made-up messages about the objects of each game.
+
+    Raises:
+        ConfigError: If a key, a value or a combination is not valid; the message names the run.
+    """
     if COLLECTION_KEY in tree:
         raise ConfigError(f"{source}: a study of corpora, not a sweep of a game: `ecsuite sweep` scores them")
-    header: SweepKeys = build(SweepKeys, {"base": "", **tree}, source)
-    if not header.base:
+    header: SweepKeys = build(SweepKeys, tree, source)
+    if not header.base and header.rows is None:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
-    game = Base(name=header.base, set=mapping(header.set, at(source, "set")))
+    base = Base(name=header.base, set=mapping(header.set, at(source, "set")))
     seeds = _seeds(header.seeds, source)
     metrics = metrics_of(header.score, source)
+    instead = "search" if header.search is not None else "rows" if header.rows is not None else ""
+    unread = ("vary", "zip", "random", *(("search", "base") if instead == "rows" else ()))
+    if instead and (given := next((key for key in unread if getattr(header, key)), None)):
+        others = (
+            "the settings are in search.over" if instead == "search" else "each row has its own base and set"
+        )
+        raise ConfigError(f"{at(source, given)}: not read beside {instead}; {others}")
     variants: list[Variant] = []
     checked: list[Experiment] = []
     search = None
     if header.search is not None:
-        if header.vary or header.zip or header.random:
-            given = next(key for key in ("vary", "zip", "random") if getattr(header, key))
-            raise ConfigError(f"{at(source, given)}: not read beside search; the settings are in search.over")
         search = read_search(header.search, source)
         metrics = search.with_objective(metrics, source)
         num_runs = search.trials * len(seeds)
         for number, settings in enumerate(corners := search.corners(), 1):
-            made = game.variant(settings, f"{source}: search.over: {number} of {len(corners)} combinations")
+            made = base.variant(settings, f"{source}: search.over: {number} of {len(corners)} combinations")
             search.require_intermediate(made.experiment, source)
             checked.append(made.experiment)
+    elif header.rows is not None:
+        variants = _rows(header.rows, source, base.set, rows, assignments)
+        num_runs = len(variants) * len(seeds)
     else:
         found = combinations(
             _grids(header.vary, source),
@@ -398,21 +449,58 @@ def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
         )
         num_runs = len(found) * len(seeds)
         for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1):
-            variants.append(game.variant(settings, f"{source}: setting {number} of {len(found)}"))
+            variants.append(base.variant(settings, f"{source}: setting {number} of {len(found)}"))
         _require_different(variants, source)
-        checked += [variant.experiment for variant in variants]
     if num_runs > MAX_RUNS:
         raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
-    require_scorable(checked, metrics, source)
+    if tries_metrics:
+        require_scorable(checked + [variant.experiment for variant in variants], metrics, source)
     return SweepStudy(
         name=header.name,
-        base=game,
+        base=base,
         variants=tuple(variants),
         search=search,
         seeds=seeds,
         metrics=metrics,
         device=choose_device(device),
+        about=header.about,
+        published=header.published,
     )
+
+
+def _rows(
+    entries: Any, source: str, fixed: Settings, wanted: Sequence[str], assignments: Sequence[str]
+) -> list[Variant]:
+    """The rows of a study that are wanted, each named by its setting `row`; all are checked."""
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(f"{source}: rows: expected a list of games, each with a name and a base")
+    found: dict[str, Variant] = {}
+    for number, entry in enumerate(entries):
+        place = f"{source}: rows[{number}]"
+        if not isinstance(entry, dict):
+            raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
+        row: RowKeys = build(RowKeys, entry, place)
+        if not row.name or not row.base or not row.name.replace("_", "").replace("-", "").isalnum():
+            raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
+        if not isinstance(row.set, dict):
+            raise ConfigError(
+                f"{place}: set: expected keys such as channel.max_len with values, got {shown(row.set)}"
+            )
+        if row.name in found:
+            raise ConfigError(f"{source}: rows: expected unique names, found {row.name} twice")
+        is_wanted = not wanted or row.name in wanted  # other rows may not have the user's settings
+        changes = {**fixed, **row.set}
+        try:
+            experiment = load_experiment(row.base, assignments if is_wanted else [], changes=changes)
+        except ConfigError as error:
+            raise ConfigError(f"{place}: {error}") from None
+        # Without the description of the base, which may not hold for the settings of the row.
+        experiment = replace(experiment, name=row.name, about="")
+        found[row.name] = Variant(settings={"row": row.name}, experiment=experiment)
+    for name in wanted:
+        if name not in found:
+            raise unknown_name("row", name, found)
+    return [variant for name, variant in found.items() if not wanted or name in wanted]
 
 
 def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:

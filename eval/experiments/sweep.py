@@ -117,7 +117,11 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     """The folder of kept results; None: in that of the sweep."""
 
     def __post_init__(self) -> None:
-        """Refuse the folder of a run."""
+        """Validate the folder."""
+        self.require_folder()
+
+    def require_folder(self) -> None:
+        """Raise `ConfigError` if the folder is that of a run."""
         require_no_other(self.folder, "a sweep")
 
     @property
@@ -129,6 +133,11 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     def runs_folder(self) -> Path:
         """Parent of the run folders."""
         return self.folder / "runs"
+
+    @property
+    def sweep_file(self) -> Path | None:
+        """The file of all figures; None: there is none."""
+        return self.folder / SWEEP
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, those of a part if one is asked for; of a search there are none yet."""
@@ -184,15 +193,15 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         results = runner.run(self.plan(study))
         require_results({run.training: results[run.training] for run in runs})
         sweep = collect(study, runs, results, runner)
-        if self.part is None:
-            save_sweep(self.folder, sweep)
+        if self.part is None and self.sweep_file is not None:
+            save_sweep(self.sweep_file, sweep)
         return sweep
 
     def _require_same_rules(self, study: SweepStudy) -> None:
         """Refuse a folder whose runs were begun under rules that the study does not ask for."""
         earlier = [
             read_yaml(str(config), "run", {})
-            for config in sorted(self.folder.glob(f"runs/*/{CONFIG}"))
+            for config in sorted(self.runs_folder.glob(f"*/{CONFIG}"))
             if CANDIDATES not in config.read_text(encoding="utf-8")
         ]
         worlds = [world for each in study.variants for world in worlds_of(each.experiment.to_tree())]
@@ -219,7 +228,8 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
             if (job := trial.tries.get(run.seed)) is not None
         }
         sweep = replace(collect(study, runs, results, runner, tries), search=search.to_json())
-        save_sweep(self.folder, sweep)
+        assert self.sweep_file is not None
+        save_sweep(self.sweep_file, sweep)
         return sweep
 
     def record(self, study: SweepStudy, finding: Sweep) -> list[Source]:

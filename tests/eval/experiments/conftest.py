@@ -72,4 +72,4 @@ QUICK = (
 def small_table(tmp_path):
     """Two rows with two seeds."""
     (tmp_path / "small.yaml").write_text(SMALL_TABLE)
-    return load_table(str(tmp_path / "small.yaml"), assignments=QUICK, folder=tmp_path / "runs")
+    return load_table(str(tmp_path / "small.yaml"), assignments=QUICK)

@@ -4,20 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.eval.experiments.cbm import Finding, MeasuredRow, check_findings, load_table
+from ecsuite.eval.experiments.cbm import Finding, check_findings, load_table, rows_of
 
 
 def rows(change=lambda name, figures: figures, seeds=1):
     """Table 1's rows with the published figures, changed."""
-    study = load_table("paper/cbm_table1")
     return [
-        MeasuredRow(
-            row=row,
+        replace(
+            row,
             runs=tuple(
                 {"seed": seed, "values": change(row.name, dict(row.published))} for seed in range(seeds)
             ),
         )
-        for row in study.rows
+        for row in rows_of(load_table("paper/cbm_table1"))
     ]
 
 
@@ -89,7 +88,7 @@ def test_an_undefined_measure_is_not_0():
 
 def test_a_seed_that_failed_is_not_known():
     measured = [
-        replace(row, runs=row.runs[:1], failures={1: "diverged"}) if row.row.name == "shape_qt" else row
+        replace(row, runs=row.runs[:1], failures={1: "diverged"}) if row.name == "shape_qt" else row
         for row in rows(seeds=2)
     ]
     line = str(check_findings(measured)[0])
@@ -101,10 +100,10 @@ def test_a_seed_that_failed_is_not_known():
 def test_every_pair_of_rows_of_equal_settings_is_checked():
     """Before, the last row stood for all."""
     measured = rows()
-    first = next(row for row in measured if row.row.name == "thing_qt")
+    first = next(row for row in measured if row.name == "thing_qt")
     worse = replace(
         first,
-        row=replace(first.row, name="thing_qt_small"),
+        name="thing_qt_small",
         runs=({"seed": 0, "values": first.runs[0]["values"] | {"accuracy": 0.1}},),
     )
     lines = [str(finding) for finding in check_findings([worse, *measured])]

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.experiments.cbm import ConceptGames, MeasuredRow, plan, report
+from ecsuite.eval.experiments.cbm import CbmTables, TableRow, report, rows_of
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
@@ -19,13 +20,18 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
 
 
+def measured(study, runner):
+    """The rows of a table whose folder is that of the runner."""
+    return rows_of(study, CbmTables(folder=runner.folder).measure(study, runner))
+
+
 @pytest.mark.slow
 def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small_table, tmp_path, monkeypatch):
     threads = torch.get_num_threads()
     runner = Runner(folder=tmp_path / "runs")
-    rows = ConceptGames().measure(small_table, runner)
+    rows = measured(small_table, runner)
     assert torch.get_num_threads() == threads
-    assert [row.row.name for row in rows] == ["thing_gs", "thing_qt"]
+    assert [row.name for row in rows] == ["thing_gs", "thing_qt"]
     assert [[run["seed"] for run in row.runs] for row in rows] == [[1, 2], [1, 2]]
     for row in rows:
         for run in row.runs:
@@ -46,30 +52,30 @@ def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small_t
         assert row.mean("cbm") == pytest.approx(np.mean(values))
         assert row.deviation("cbm") == pytest.approx(abs(values[0] - values[1]) / np.sqrt(2))
     monkeypatch.setattr(training_jobs, "train", None)
-    assert ConceptGames().measure(small_table, runner) == rows
+    assert measured(small_table, runner) == rows
     assert json.loads(json.dumps(rows[0].to_json()))["mean"]["cbm"] == rows[0].mean("cbm")
 
 
 def test_a_measure_that_a_seed_lacks_has_no_mean(small_table):
-    row = MeasuredRow(
-        row=small_table.rows[0],
-        runs=({"seed": 1, "values": {"ami": None}}, {"seed": 2, "values": {"ami": 0.5}}),
-    )
+    row = rows_of(small_table)[0]
+    runs = ({"seed": 1, "values": {"ami": None}}, {"seed": 2, "values": {"ami": 0.5}})
+    row = replace(row, runs=runs)
     assert row.mean("ami") is row.deviation("ami") is None
-    one = MeasuredRow(row=small_table.rows[0], runs=({"seed": 1, "values": {"ami": 0.5}},))
+    one = TableRow(name="a", experiment=row.experiment, runs=runs[1:])
     assert (one.mean("ami"), one.deviation("ami")) == (0.5, None)
 
 
+def with_experiment(study, change):
+    """A table whose first row has other settings."""
+    first, *others = study.variants
+    return replace(study, variants=(replace(first, experiment=change(first.experiment)), *others))
+
+
 def test_other_settings_are_other_runs(small_table, tmp_path):
-    (one, *_), others = (
-        list(plan(replace(small_table, rows=(replace(row, experiment=experiment),))).values())
-        for row in small_table.rows[:1]
-        for experiment in (row.experiment, with_training(row.experiment, num_epochs=2))
-    )
-    other = others[0]
-    assert one.digest != other.digest and other.work == 2 * one.work
-    folders = {job.inputs["game"].folder_name for job in (one, other)}
-    assert len(folders) == 2
+    longer = with_experiment(small_table, lambda experiment: with_training(experiment, num_epochs=2))
+    one, other = (CbmTables(folder=tmp_path).runs(study)[0] for study in (small_table, longer))
+    assert one.training.digest != other.training.digest and other.training.work == 2 * one.training.work
+    assert one.folder != other.folder
 
 
 def test_a_run_that_was_stopped_goes_on(small_table, tmp_path, monkeypatch):
@@ -78,37 +84,44 @@ def test_a_run_that_was_stopped_goes_on(small_table, tmp_path, monkeypatch):
     monkeypatch.setattr(training_jobs, "train", lambda *_, **options: given.append(options) or ended)
     asked = iter([None, "preempted"])
     with pytest.raises(SystemExit):
-        ConceptGames().measure(
-            small_table, Runner(folder=tmp_path / "runs", should_stop=lambda: next(asked, "preempted"))
-        )
+        measured(small_table, Runner(folder=tmp_path / "runs", should_stop=lambda: next(asked, "preempted")))
     assert [options["resume"] for options in given] == [True]
     assert not list(tmp_path.glob("runs/results/*"))
 
 
 def test_a_run_that_diverges_is_named_and_the_others_are_shown(small_table, tmp_path):
     """A study could not be finished once one of its runs had diverged."""
-    rows = (
-        replace(
-            small_table.rows[0], experiment=override(small_table.rows[0].experiment, ["optimizer.lr=1e30"])
-        ),
-        small_table.rows[1],
-    )
-    study, runner = replace(small_table, rows=rows), Runner(folder=tmp_path / "runs")
-    diverged, measured = ConceptGames().measure(study, runner)
-    assert diverged.runs == () and measured.mean("cbm") is not None
+    study = with_experiment(small_table, lambda experiment: override(experiment, ["optimizer.lr=1e30"]))
+    runner = Runner(folder=tmp_path / "runs")
+    diverged, whole = measured(study, runner)
+    assert diverged.runs == () and whole.mean("cbm") is not None
     assert sorted(diverged.failures) == [1, 2] and "the loss is nan" in diverged.failures[1]
-    data = report(study, [diverged, measured]).data
+    data = report(study, [diverged, whole]).data
     assert data["rows"][0]["failures"] == {str(seed): text for seed, text in diverged.failures.items()}
     assert any(
-        note.startswith("thing_gs, seed 1: left out: ") for note in report(study, [diverged, measured]).notes
+        note.startswith("thing_gs, seed 1: left out: ") for note in report(study, [diverged, whole]).notes
     )
-    with pytest.raises(DivergedError, match=r"^thing_gs, seed 1: "):
-        ConceptGames().measure(replace(study, rows=rows[:1]), runner)
+    with pytest.raises(DivergedError, match=r"^train thing_gs, seed 1: "):
+        measured(replace(study, variants=study.variants[:1]), runner)
 
 
 def test_a_tiny_run_has_the_figures_of_its_version(small_table, tmp_path):
     """Other figures need another version."""
-    job = next(iter(plan(small_table).values()))
-    values = Runner(folder=tmp_path).run([job])[job].value["values"]
-    assert job.key["version"] == [3, 3, 4, 3]
-    assert [values["accuracy"], values["loss"]] == pytest.approx([0.52148, 0.69229], rel=1e-3)
+    tables = CbmTables(folder=tmp_path)
+    run = tables.runs(small_table)[0]
+    measures = Runner(folder=tmp_path).run([run.training])[run.training].value["measures"]
+    assert [job.key["version"] for job in run.jobs] == [2, 3, [4, 3]]
+    assert [measures["accuracy"], measures["loss"]] == pytest.approx([0.52148, 0.69229], rel=1e-3)
+
+
+def test_rows_are_a_sweep(ecsuite):
+    """A study with rows is run by `ecsuite sweep`, too, by the same jobs."""
+    text = "seeds: 1\nscore: [topsim]\nset: {training.num_epochs: 1, training.num_examples: 64}\nrows:\n"
+    text += "- {name: one, base: disc_tiny}\n- {name: two, base: disc_tiny, set: {channel.vocab_size: 5}}\n"
+    Path("mine.yaml").write_text(text)
+    code, out, err = ecsuite("sweep", "mine.yaml", "--on", "here")
+    assert code == 0, err
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["one", "two"]
+    Path("mine.yaml").write_text(text + "vary: {channel.vocab_size: [5]}\n")
+    code, _, err = ecsuite("sweep", "mine.yaml")
+    assert (code, err) == (2, "mine.yaml:7: vary: not read beside rows; each row has its own base and set\n")

@@ -1,10 +1,11 @@
 """Tables show measured values above the paper's, and fit into a terminal."""
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
-from ecsuite.eval.experiments.cbm import COUNTS, MeasuredRow, load_table, report
+from ecsuite.eval.experiments.cbm import COUNTS, load_table, report, rows_of
 
 SHARES = "ambiguity paraphrase unmatched precision recall accuracy set_accuracy ami cbm".split()
 
@@ -30,7 +31,7 @@ def measured(study, spread=0.0):
             "sensitivity": curves,
         }
 
-    return [MeasuredRow(row=row, runs=tuple(run(seed) for seed in study.header.seeds)) for row in study.rows]
+    return [replace(row, runs=tuple(run(seed) for seed in study.seeds)) for row in rows_of(study)]
 
 
 def text(tables, width=80):

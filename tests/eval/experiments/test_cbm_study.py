@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.eval.experiments.cbm import PUBLISHED, load_table
+from ecsuite.eval.experiments.cbm import PUBLISHED, load_table, rows_of
 from ecsuite.eval.experiments.grids import CBM
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import CHANNELS
@@ -16,16 +16,16 @@ def test_the_shipped_studies_are_named_with_or_without_their_folder():
     assert set(CBM.shipped()) == {"cbm_table1", "cbm_table3", "cbm_figure4"}
     for name in CBM.shipped():
         study = load_table(name)
-        assert study.header.about.startswith("CBM ")
+        assert study.about.startswith("CBM ")
         assert study == load_table(f"paper/{name}")
 
 
 def test_table_1_has_the_paper_s_rows_and_channels():
     """The word sizes and lengths of Table 1; messages are as long as rules."""
     study = load_table("paper/cbm_table1")
-    assert [row.name for row in study.rows] == list(PUBLISHED["table1"])
-    assert study.header.seeds == (1, 2, 3)
-    for row in study.rows:
+    assert [row.name for row in rows_of(study)] == list(PUBLISHED["table1"])
+    assert study.seeds == (1, 2, 3)
+    for row in rows_of(study):
         world, task, channel = row.experiment.world, row.experiment.task, row.experiment.channel
         assert task.kind == "concept" and task.options.variant == "set_reference"
         assert (task.options.num_targets, task.options.num_distractors) == (20, 20)
@@ -42,7 +42,7 @@ def test_table_1_has_the_paper_s_rows_and_channels():
 
 
 def test_channels_are_compared_with_everything_else_alike():
-    rows = {row.name: row.experiment for row in load_table("paper/cbm_table1").rows}
+    rows = {row.name: row.experiment for row in rows_of(load_table("paper/cbm_table1"))}
     for name, experiment in rows.items():
         other = rows[name.replace("_qt", "_gs")]
         assert replace(experiment, name="row", about="", channel=other.channel) == replace(
@@ -60,11 +60,11 @@ gs 1 8 4  gs 1 64 4  gs 4 8 1  gs 4 64 1  qt 1 3 4  qt 1 64 4  qt 4 3 1  qt 4 64
 def test_table_3_has_the_paper_s_experiments():
     study = load_table("paper/cbm_table3")
     assert (
-        [row.name for row in study.rows]
+        [row.name for row in rows_of(study)]
         == [f"exp{number}" for number in range(1, 17)]
         == list(PUBLISHED["table3"])
     )
-    for place, row in enumerate(study.rows):
+    for place, row in enumerate(rows_of(study)):
         world, task, channel = row.experiment.world, row.experiment.task, row.experiment.channel
         kind, length, size, max_len = TABLE3[place % 8].split()
         assert world.kind == ("shape" if place < 8 else "thing")
@@ -75,7 +75,7 @@ def test_table_3_has_the_paper_s_experiments():
 
 
 def test_figure_4_has_18_segments_of_100():
-    rows = load_table("paper/cbm_figure4").rows
+    rows = rows_of(load_table("paper/cbm_figure4"))
     assert [row.experiment.evaluation.corpus_size for row in rows] == [1800, 1800]
 
 
@@ -98,8 +98,8 @@ def test_rows_seeds_and_settings_can_be_chosen():
         rows=["thing_qt"],
         assignments=["training.num_epochs=3", "channel.word_size=9"],
     )
-    (row,) = study.rows
-    assert study.header.seeds == (7,) and row.name == row.experiment.name == "thing_qt"
+    (row,) = rows_of(study)
+    assert study.seeds == (7,) and row.name == row.experiment.name == "thing_qt"
     assert (row.experiment.training.num_epochs, row.experiment.channel.options.word_size) == (3, 9)
     assert row.experiment.world == load_experiment("thing_qt").world
     assert row.published["cbm"] == 0.73
@@ -113,7 +113,7 @@ def test_rows_seeds_and_settings_can_be_chosen():
 def test_what_a_base_says_of_itself_is_left_out(tmp_path):
     """It may not hold for the row, and another text would change the key of the run."""
     assert load_experiment("thing_qt").about
-    assert all(row.experiment.about == "" for row in load_table("paper/cbm_table1").rows)
+    assert all(row.experiment.about == "" for row in rows_of(load_table("paper/cbm_table1")))
 
 
 MISTAKES = {
