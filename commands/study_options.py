@@ -89,6 +89,8 @@ class RunOptions:
                 form=self.form,
                 num_places=1 if place.launcher is not None else place.workers_for(device),
                 notes=benchmark.notes_on_plan(study),
+                groups=benchmark.plan_groups(study),
+                why_nothing=partial(benchmark.why_nothing_is_stored, study),
                 measure=partial(benchmark.seconds_of, study),
             )
             return

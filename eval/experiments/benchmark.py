@@ -63,6 +63,14 @@ class Benchmark(ABC, Generic[Study, Finding]):
         """Lines below a plan."""
         return []
 
+    def plan_groups(self, study: Study) -> Mapping[Job, tuple[str, int]]:
+        """Setting and seed of each job of `plan`, of which a plan shows a row per setting; empty: a row per job."""
+        return {}
+
+    def why_nothing_is_stored(self, study: Study) -> list[str]:
+        """Settings in which the runs of the folder differ from those of the study, where no result is stored."""
+        return []
+
     def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
         """Time that jobs of a study take here one after the other, measured; None: it is not measured."""
         return None

@@ -15,7 +15,8 @@ from ecsuite.eval.experiments.search import Search, search_lines, trials_table
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import require_no_other
-from ecsuite.eval.results.sources import CONFIG, STORE, SWEEP, Source
+from ecsuite.eval.results.sources import CONFIG, PROVENANCE, STORE, SWEEP, Source, read_config
+from ecsuite.formats.strict_json import read_json
 from ecsuite.games.plays.rounds import is_asked
 from ecsuite.games.run_identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.games.training import cost
@@ -23,8 +24,9 @@ from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Context, Job, Result, Stopped
 from ecsuite.jobs.store import Store
-from ecsuite.parts.config import read_yaml
+from ecsuite.parts.config import dotted_values, read_yaml
 from ecsuite.runtime.errors import DivergedError
+from ecsuite.tables.cells import value_text
 
 MOST_TIMED = 3
 """Runs that are begun; the others are taken to cost as much by example as their mean."""
@@ -103,6 +105,12 @@ def _seconds_of(job: Job) -> float:
     return (last - first) / (after - before) if after > before else last - first
 
 
+MOST_COMPARED = 100
+"""Runs of a study and of a folder whose settings are compared in a plan."""
+MOST_REASONS = 4
+"""Settings that are named in a plan because they differ."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sweeps(Benchmark[SweepStudy, Sweep]):
     """Games with many settings and seeds."""
@@ -151,15 +159,58 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return [job for run in self.runs(study) for job in run.jobs]
 
     def notes_on_plan(self, study: SweepStudy) -> list[str]:
-        """How often models are asked in all runs; of a search, how many of its trials are in the plan."""
-        if study.search is None:
-            return calls_notes([run.training for run in self.runs(study)])
-        search = self._search(study)
-        search.known_jobs()
-        return [
-            f"these are the jobs of {len(search.trials)} of {study.search.trials} trials; the others follow from what "
-            "comes out"
+        """Calls of language models in all runs, or the trials that are in the plan; and a file that is replaced."""
+        if study.search is not None:
+            search = self._search(study)
+            search.known_jobs()
+            return [
+                f"these are the jobs of {len(search.trials)} of {study.search.trials} trials; the others follow from "
+                "what comes out"
+            ]
+        runs = self.runs(study)
+        notes = calls_notes([run.training for run in runs])
+        file = self.sweep_file
+        if self.part is None and file is not None and file.is_file():
+            known = {Path(str(run["folder"])).name for run in read_json(file)["runs"]}
+            shared = known & {run.folder.name for run in runs}
+            if len(known) > len(shared):
+                notes.append(
+                    f"{file} would be replaced: {len(shared)} of its {len(known)} runs are in this study"
+                )
+        return notes
+
+    def plan_groups(self, study: SweepStudy) -> dict[Job, tuple[str, int]]:
+        """The combination of settings and the seed of each job."""
+        if study.search is not None:
+            search = self._search(study)
+            search.known_jobs()
+            pairs = [(trial, run) for trial in search.trials for run in trial.runs if trial.same_as is None]
+            return {
+                job: (run.variant.name, run.seed)
+                for trial, run in pairs
+                for job in (*run.jobs, trial.tries.get(run.seed))
+                if job is not None
+            }
+        return {job: (run.variant.name, run.seed) for run in self.runs(study) for job in run.jobs}
+
+    def why_nothing_is_stored(self, study: SweepStudy) -> list[str]:
+        """Settings whose values in this study and in the runs of the folder have nothing in common."""
+        configs = sorted(self.runs_folder.glob(f"*/{CONFIG}"))[:MOST_COMPARED]
+        there = [dotted_values(read_config(config)) for config in configs]
+        here = [
+            dotted_values({key: value for key, value in tree.items() if key not in PROVENANCE})
+            for run in self.runs(study)[:MOST_COMPARED]
+            for tree in [run.training.inputs["game"].tree]
         ]
+        reasons = []
+        for key in dict.fromkeys(key for values in here for key in values) if there else ():
+            ours, theirs = (
+                {value_text(values[key]): None for values in found if key in values}
+                for found in (here, there)
+            )
+            if theirs and not ours.keys() & theirs.keys():
+                reasons.append(f"{key} is {', '.join(ours)} here, {', '.join(theirs)} in the folder")
+        return reasons[:MOST_REASONS]
 
     def _search(self, study: SweepStudy) -> Search:
         return Search(study, self.runs_folder, Store(self.store))

@@ -101,6 +101,39 @@ def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, small
     assert after.keys() == before.keys() and after["corpus.jsonl"] == before["corpus.jsonl"]
 
 
+def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small):
+    tree = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": [1, 2, 3, 7], "score": "topsim"}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
+    rows = [line.split("  ") for line in out.splitlines()]
+    assert code == 0 and [[cell.strip() for cell in row if cell][:4] for row in rows[2:4]] == [
+        ["channel.vocab_size=3", "1-3, 7", "8", "0"], ["channel.vocab_size=5", "1-3, 7", "8", "0"],
+    ]  # fmt: skip
+    assert "16 jobs: 0 found in runs/study/jobs, 16 to compute" in out and "0 of 16 found" not in out
+    assert not Path("runs").exists()
+    short = {**tree, "vary": {"channel.vocab_size": [3]}, "seeds": 1}
+    Path("study.yaml").write_text(yaml.safe_dump(short))
+    assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
+    before = states(Path("runs"))
+    out = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")[1]
+    assert "2 jobs: 2 found" in out and "would be replaced" not in out
+    other = {**short, "set": {**short["set"], "training.num_epochs": 15, "sender.hidden_size": 5}}
+    Path("study.yaml").write_text(yaml.safe_dump(other))
+    code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
+    lines = out.splitlines()
+    assert code == 0
+    [line] = [line for line in lines if line.startswith("0 of 2 found: ")]
+    assert set(line.removeprefix("0 of 2 found: ").split("; ")) == {
+        "training.num_epochs is 15 here, 1 in the folder", "sender.hidden_size is 5 here, 4 in the folder",
+    }  # fmt: skip
+    assert "runs/study/sweep.json would be replaced: 0 of its 1 runs are in this study" in lines
+    jobs = json.loads(ecsuite("sweep", "study.yaml", "--plan", "--on", "here", "--json")[1])["jobs"]
+    assert [job["is_kept"] for job in jobs] == [False, False] and jobs[0].keys() == {
+        "name", "key", "is_kept", "work", "after", "num_threads", "memory_gib", "num_gpus",
+    }  # fmt: skip
+    assert states(Path("runs")) == before
+
+
 def states(folder):
     """Content and modification time of all files but locks."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
