@@ -17,7 +17,7 @@ from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.results.logs import read_log
 from ecsuite.eval.results.means import Combination, Means, means_of
-from ecsuite.eval.results.sources import Source
+from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, estimate, nothing, of_some, text, value_text
@@ -36,7 +36,8 @@ OF_SOME = "n: runs in which the figure is defined, where it is not in all of the
 
 def means_table(means: Means) -> Table:
     """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
-    columns = [name_column(name, setting_heading(name)) for name in means.keys]
+    names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
+    columns = [name_column(name, setting_heading(name)) for name in names]
     columns += [
         number_column("runs", parts=LEFT_OUT),
         *(number_column(each, each, parts=COUNTED) for each in means.figures),

@@ -25,6 +25,7 @@ from ecsuite.files.format_numbers import with_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
+from ecsuite.parts.config import dotted_values
 from ecsuite.parts.error_messages import path_text
 from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import Table
@@ -110,12 +111,14 @@ class Sweep(Sequence[SweptRun]):
         return means_table(means_of(self.sources()))
 
     def to_frame(self) -> Any:
-        """A row a run, as a `pandas.DataFrame`: settings, seed, measures and scores.
+        """A row a run, as a `pandas.DataFrame`: settings, also those of the key `set`, seed, measures and scores.
+
+        A setting that is called as a measure or a score, such as `loss`, has the column `setting.loss`.
 
         Raises:
             ConfigError: If pandas is not installed.
         """
-        return run_frame(self.sources())
+        return run_frame(self.sources(), dotted_values(self.fixed))
 
     def to_json(self) -> dict[str, Any]:
         """The sweep as JSON-ready data."""

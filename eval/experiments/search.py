@@ -21,6 +21,7 @@ from ecsuite.eval.experiments.overview import setting_heading
 from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
+from ecsuite.eval.results.sources import setting_column
 from ecsuite.games.run_log import LOG
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
@@ -460,7 +461,8 @@ def trials_table(search: Mapping[str, Any]) -> Table:
         ),
     )
     settings = list(trials[0]["settings"])
-    columns = [name_column("trial"), *(Column(name, heading=setting_heading(name)) for name in settings)]
+    names = [setting_column(name, ("trial", search["objective"])) for name in settings]
+    columns = [name_column("trial"), *(Column(name, heading=setting_heading(name)) for name in names)]
     columns.append(number_column(search["objective"], search["objective"]))
     rows = []
     for trial in trials[:MOST_ROWS]:

@@ -23,8 +23,8 @@ from ecsuite.eval.experiments.grids import (
 )
 from ecsuite.eval.metrics import METRIC_OF, load_metric, require_files, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.results.sources import MEASURES
 from ecsuite.games.corpus_generation import joined
-from ecsuite.games.directions import DIRECTIONS
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import METRICS, SIGNALLING, Experiment, with_training
@@ -38,8 +38,6 @@ from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.cells import value_text
 
-MEASURES = (*DIRECTIONS, "length", "steps")
-"""Figures of a training that may be searched for, besides scores."""
 MAX_CORNERS = 2_000
 """Most combinations of choices and bounds that are checked before the first trial."""
 

@@ -1,5 +1,6 @@
 """Sweeps end to end: each run is that of `train-game`, each score that of `score`, and only what is new is computed."""
 
+import csv
 import json
 import re
 import shutil
@@ -132,6 +133,29 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
         "name", "key", "is_kept", "work", "after", "num_threads", "memory_gib", "num_gpus",
     }  # fmt: skip
     assert states(Path("runs")) == before
+
+
+def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, tmp_path):
+    """A sweep over `loss` had lost its setting: the column `loss` was the measure."""
+    pytest.importorskip("pandas")
+    del small["vary"]
+    small |= {"vary": {"loss": ["task", "reward"]}, "seeds": 1, "score": "topsim"}
+    small["set"] = {**small["set"], "channel.kind": "reinforce", "training": {"precision": "fp32"}}
+    sweep = ec.sweep(small, out=tmp_path / "loss", on="here", device="cpu", progress=lambda *_: None)
+    frames = [sweep.to_frame(), ec.results(tmp_path / "loss"), ec.results(tmp_path / "loss", rows="value")]
+    for frame in frames:
+        assert list(dict.fromkeys(frame["setting.loss"])) == ["task", "reward"]
+    for frame in frames[:2]:
+        assert frame["loss"].tolist() == [run.training["measures"]["loss"] for run in sweep]
+    # Settings of all runs are constant columns.
+    frame = frames[0]
+    assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
+    assert len(frame.columns) == len(set(frame.columns))
+    code, out, err = ecsuite("compare", "table", tmp_path / "loss", "--metrics", "loss,topsim", "--as", "csv")
+    assert code == 0, err
+    header, *rows = csv.reader(out.splitlines())
+    assert header[0] == "setting.loss" and "loss" in header and len(header) == len(set(header))
+    assert [row[0] for row in rows[:2]] == ["task", "reward"]
 
 
 def states(folder):
