@@ -28,7 +28,7 @@ class Benchmark(ABC, Generic[Study, Finding]):
 
     @property
     def store(self) -> Path | None:
-        """The folder of kept results; None: the one that the user names."""
+        """The folder of stored results; None: the one that the user names."""
         return None
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Benchmark(ABC, Generic[Study, Finding]):
 
     @abstractmethod
     def collect(self, study: Study, results: Mapping[Job, Result]) -> Finding:
-        """What came out, from the results of the jobs of `plan`.
+        """Make the finding from the results of the jobs of `plan`.
 
         Raises:
             DivergedError: If all jobs failed.
@@ -45,7 +45,7 @@ class Benchmark(ABC, Generic[Study, Finding]):
 
     @abstractmethod
     def record(self, study: Study, finding: Finding) -> list[Source]:
-        """What came out as sources with records: one for each run, with a record for each value."""
+        """Sources of the finding: one for each run, with a record for each value."""
 
     @abstractmethod
     def report(self, study: Study, finding: Finding) -> Report:
@@ -109,7 +109,7 @@ def run(
 
     Args:
         measure: Runs the study and returns what it found.
-        folder: Of kept results.
+        folder: Of stored results.
         place: Where the jobs are computed.
         device: Type of the device on which they compute.
         quiet: Whether neither progress nor notes are shown.
@@ -121,7 +121,7 @@ def run(
     Raises:
         ConfigError: If the folder is that of a run, a sweep or the like, or the place can't be used.
     """
-    require_no_other(folder, "kept results", "--cache")
+    require_no_other(folder, "stored results", "--cache")
     place.require(folder)
     remove_abandoned(folder)
     with Reporter(cache_dir=folder, quiet=quiet) as reporter, stop_signals() as should_stop, place.planning():

@@ -86,7 +86,9 @@ def load_table(
         ConfigError: If there is no such study, a key, a value or a row's name is wrong, or a game has no concepts.
     """
     content, source = CBM.read(study)
-    tree = {"seeds": list(SEEDS), "score": [], **content, **({} if seeds is None else {"seeds": list(seeds)})}
+    tree: dict[str, Any] = {"seeds": list(SEEDS), "score": [], **content}
+    if seeds is not None:
+        tree["seeds"] = list(seeds)
     if isinstance(tree["seeds"], list) and (
         not tree["seeds"] or len(set(tree["seeds"])) < len(tree["seeds"])
     ):

@@ -1,4 +1,10 @@
-"""A collection of corpora: its study, its benchmark, and its scores as a table and as a picture."""
+"""A collection of corpora: its study, its benchmark, and its scores as a table and as a picture.
+
+    corpora: elcc
+    score: [elcc, has, zla]
+
+`corpora` is a downloaded data set, or patterns of paths such as `runs/*/corpus.jsonl`.
+"""
 
 import json
 import os
@@ -58,7 +64,7 @@ if TYPE_CHECKING:
 
 
 DATA_SETS = {"elcc": "systems/*/data/*/corpus.jsonl", "wcs": "languages/*/corpus.jsonl"}
-"""By the name of a downloaded data set, the pattern of its corpora in its folder."""
+"""Pattern of the corpora of each downloaded data set in its folder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +85,7 @@ class CollectionKeys:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CollectionStudy:
-    """What is scored."""
+    """Corpora with their metrics."""
 
     name: str
     """Name of the study."""
@@ -140,7 +146,7 @@ MOST_WITH_NUMBERS = 40
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreMap:
-    """What is drawn."""
+    """The scores of a collection as a heat map, with their ranks."""
 
     corpora: tuple[str, ...]
     """Names of the rows: the corpora in their order."""
@@ -155,7 +161,7 @@ class ScoreMap:
 
 
 def map_of(scored: Sequence[ScoredMember], names: Sequence[str]) -> ScoreMap:
-    """Of named scores those that differ between corpora and are defined for half of them, but no counts of sizes."""
+    """Select the scores that differ between corpora and are defined for half of them, without counts of sizes."""
     names = [name for name in names if name not in SIZES]
     table = np.array(
         [
@@ -186,7 +192,7 @@ def draw_map(found: ScoreMap, *files: Path) -> None:
     """Draw the ranks as colours, and the scores as numbers if the corpora are few.
 
     Args:
-        found: What is drawn; at least one score.
+        found: The scores; at least one.
         *files: Output files, .svg or .png.
 
     Raises:
@@ -224,7 +230,7 @@ COLUMNS = 5
 HEADING_WIDTH = 14
 """Most characters of a line of a heading, but for longer words."""
 ABOUT = ("system", "game", "seed")
-"""What CSV has of a corpus beside its name and sizes."""
+"""Further columns of CSV, after the name of the corpus."""
 FILES = ("scores.json", "scores.csv")
 """The files of the folder of a study."""
 

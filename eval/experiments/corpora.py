@@ -1,4 +1,9 @@
-"""Corpora of a collection: names, systems, metadata, and which of their messages are scored."""
+"""Corpora of a collection: names, systems, metadata, which of their messages are scored, and stored facts.
+
+In the layout of ELCC (Boldt & Mortensen 2024), `SYSTEM/data/VARIANT/corpus.jsonl`, a corpus is called SYSTEM/VARIANT.
+Its `metadata.json` is in its folder, and `system.json` is two folders above. Run folders of one game that differ only
+in their seeds have the same `settings`.
+"""
 
 import hashlib
 import json
@@ -32,9 +37,9 @@ class Member:
     """A corpus of a collection."""
 
     path: Path
-    """Of the corpus."""
+    """Path of the corpus."""
     name: str
-    """What tables call it."""
+    """Name in tables."""
     system: str | None = None
     """The system that made it, in the layout of ELCC."""
     game: str | None = None
@@ -45,7 +50,7 @@ class Member:
     """A hash of all other settings of the run: runs with equal ones differ only in their seeds."""
 
     def metadata(self) -> dict[str, Any]:
-        """What the files of the collection say of the corpus and of its system; empty for others."""
+        """Metadata of the corpus and of its system from the files of the collection; empty for others."""
         if self.system is None:
             return {}
         folder = _folder(self.path)
@@ -53,7 +58,7 @@ class Member:
         return {key: read_json(file) for key, file in files.items() if file.is_file()}
 
     def to_json(self) -> dict[str, Any]:
-        """What is known beside the scores, JSON-ready."""
+        """Name, system, run and metadata, JSON-ready."""
         return {
             "name": self.name,
             "system": self.system,
@@ -121,12 +126,12 @@ class Selection:
     """How the files of corpora are read, and which of their messages are scored."""
 
     reading: Reading = field(default_factory=Reading)
-    """How they are read."""
+    """How files are read."""
     where: str | None = None
     """`COLUMN=VALUE`: only messages with this value; None: all."""
 
     def of(self, corpus: Corpus) -> Corpus:
-        """Those messages of a corpus.
+        """Select the messages of a corpus.
 
         Raises:
             ConfigError: If `where` is not written so.
@@ -160,7 +165,7 @@ class ScoredMember:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Content:
-    """What a corpus holds."""
+    """Content of a corpus as an input of jobs."""
 
     digest: str
     """Hash of everything that a metric may read."""

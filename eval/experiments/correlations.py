@@ -1,4 +1,8 @@
-"""Correlations of metrics over the corpora of a collection, plain and given the sizes of the corpora."""
+"""Correlations of metrics over the corpora of a collection, plain and given the sizes of the corpora.
+
+Scores are read from files of `ecsuite score` or folders of scored runs. Runs of one game that differ only in their
+seeds are one source, with the means over the seeds. A corpus of the same name with the same scores counts once.
+"""
 
 import json
 import math
@@ -48,7 +52,7 @@ class GroupedSource:
     """A corpus, or the corpora of runs that differ only in their seeds."""
 
     name: str
-    """What tables call it."""
+    """Name in tables."""
     system: str | None
     """The system that made it, in the layout of ELCC."""
     corpora: tuple[Mapping[str, float], ...]
@@ -159,7 +163,7 @@ def _values(source: Source) -> dict[str, float]:
 
 
 GIVEN = ("num_messages", "num_distinct_meanings")
-"""What is given if the user names nothing: the size of the corpus, and of what it is about."""
+"""Default covariates: the sizes of the corpus and of the set of its meanings."""
 CUT = 0.7
 """Mean |correlation| between the parts of a cluster, at least."""
 
@@ -179,7 +183,7 @@ class MetricPair:
     p_holm: float | None
     """The p-value of `plain` with Holm's correction for all pairs."""
     partial_p_holm: float | None
-    """The same of `partial`."""
+    """The p-value of `partial` with Holm's correction."""
 
     def to_json(self) -> dict[str, Any]:
         """The pair as JSON-ready data."""
@@ -205,19 +209,19 @@ class Correlations:
     pairs: tuple[MetricPair, ...]
     """All pairs of metrics."""
     sizes: Mapping[str, Explained]
-    """By metric, how much of the variance of its ranks the sizes explain; empty if nothing is given."""
+    """Share of the variance of the ranks of each metric that the sizes explain; empty if nothing is given."""
     sizes_p_holm: tuple[float | None, ...]
     """The p-values of `sizes` with Holm's correction."""
     between_seeds: Mapping[str, Relation]
-    """By metric, its correlation between the first two seeds, given the sizes; empty if no source has two."""
+    """Correlation of each metric between the first two seeds, given the sizes; empty if no source has two."""
     clusters: tuple[tuple[str, ...], ...]
     """Metrics that correlate with each other."""
     stability: tuple[float | None, ...]
-    """Of each cluster, the mean share of bootstrap resamples in which two of its metrics are in one; None of one."""
+    """Mean share of bootstrap resamples in which two metrics of a cluster are in one; None for a single metric."""
     clusters_given: tuple[tuple[str, ...], ...]
-    """The same with partial correlations; empty if nothing is given."""
+    """Clusters by partial correlations; empty if nothing is given."""
     left_out: Mapping[str, str]
-    """By metric, why it has no correlations."""
+    """Reason of each metric without correlations."""
 
     @property
     def num_groups(self) -> int | None:

@@ -1,4 +1,9 @@
-"""Study files, and the values of settings in them: lists, ranges, their combinations, and draws from them."""
+"""Study files, and the values of settings in them: lists, ranges, their combinations, and draws from them.
+
+Study files are YAML, some of them shipped in `configs/paper/`; each command has its own. A list whose last items are
+`int`, `float` or `log` is a range from its first number to its second one, such as `[1e-4, 1e-2, log]`; each other list
+holds the values themselves.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,12 +11,13 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ecsuite.parts.config import line_of_key, read_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FOLDER = "paper"
 """The folder of `configs/` with the shipped studies; their names may begin with it: `paper/icy_table3`."""
@@ -65,7 +71,7 @@ def command_of(name: str) -> str:
 
 
 WORDS = ("int", "float", "log")
-"""What ends a range: whole numbers, any numbers, and whether their logarithms are equally likely."""
+"""Last items of a range: whole numbers, any numbers, and whether their logarithms are equally likely."""
 SEEDS = ("training.seed", "seed")
 """Settings that have a key of their own."""
 MAX_COMBINATIONS = 1_000_000
@@ -98,7 +104,7 @@ class Range:
         """A number of the range as a value of the setting."""
         return round(number) if self.is_int else float(f"{number:.{DIGITS}g}")
 
-    def draw(self, rng: np.random.Generator) -> Any:
+    def draw(self, rng: "np.random.Generator") -> Any:
         """A value at random."""
         margin = 0.5 if self.is_int else 0.0  # so that the bounds are as likely as the numbers between them
         low, high = self.low - margin, self.high + margin
@@ -110,7 +116,7 @@ class Range:
 
 
 Values = list[Any] | Range
-"""What a setting may be."""
+"""Values that a setting may have."""
 
 
 def at(source: str, *path: str) -> str:
@@ -182,6 +188,8 @@ def combinations(
     Raises:
         ConfigError: If values are not valid, or there is a range and no `number`.
     """
+    import numpy as np
+
     rows = _rows(*zipped)
     found: list[dict[str, Any]] = []
     for place, grid in grids:
@@ -208,7 +216,7 @@ def combinations(
     return [found[index] for index in sorted(chosen)]
 
 
-def _drawn(found: Sequence[Settings], rng: np.random.Generator) -> Settings:
+def _drawn(found: Sequence[Settings], rng: "np.random.Generator") -> Settings:
     """One combination, with a number for each range."""
     chosen = found[int(rng.integers(len(found)))]
     return {key: value.draw(rng) if isinstance(value, Range) else value for key, value in chosen.items()}

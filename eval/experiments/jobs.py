@@ -39,7 +39,7 @@ GPU_SHARE = 0.25
 PRUNED = "pruned"
 """Why the training of a run of a search ended that was worse than earlier ones."""
 KEPT = (".jsonl", ".json", ".yaml")
-"""Endings of the files of a run folder that every kept result holds."""
+"""Endings of the files of a run folder that every stored result holds."""
 SOURCE_PATH = "source_path"
 """Key of the description of a corpus with its path, which no result may depend on."""
 WEIGHTS = ".safetensors"
@@ -47,7 +47,7 @@ WEIGHTS = ".safetensors"
 
 
 def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
-    """What a run, or a score that trains a model, needs of a machine."""
+    """Resources of a run, or of a score that trains a model."""
     return Resources(num_gpus=GPU_SHARE if device == "cuda" else 0)
 
 
@@ -106,7 +106,7 @@ class Metric:
         )
 
     def job_key(self) -> Any:
-        """What can change its scores."""
+        """Everything that can change its scores."""
         kind, _, options = self.name.partition(",")
         data = _data_in(options) | _downloaded_texts(self.name)
         if own_code.is_foreign(kind):
@@ -281,7 +281,7 @@ def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[An
 
 
 def unpack(arrays: Path, folder: Path) -> None:
-    """Write the files of a run that a kept result holds into a folder, where they are missing.
+    """Write the files of a run that a stored result holds into a folder, where they are missing.
 
     Raises:
         DamagedError: If one is not the name of a file of a run.

@@ -114,7 +114,7 @@ SECTION_ORDER = ("valid", "metrics", "train")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurveLayout:
-    """How rows of a table are told apart in figures: by name, and by panel."""
+    """How rows of a table are distinguished in figures: by name, and by panel."""
 
     heading: str
     """The setting that names are values of; empty: each row has a name of its own, or all have none."""
@@ -204,7 +204,7 @@ def sweep_curves(
     Args:
         records: Runs, whose names are their folders.
         measure: A measure of the evaluations, such as accuracy.
-        by: Settings that are told apart; None: all that vary.
+        by: Settings that are distinguished; None: all that vary.
 
     Returns:
         The figure and its lines.
@@ -242,7 +242,7 @@ def over_setting(
         records: The runs.
         score: A measure or a score.
         over: The setting; None: the one that is numeric and varies.
-        by: Other settings that are told apart; None: all that vary.
+        by: Other settings that are distinguished; None: all that vary.
         direction: higher or lower is better; None: neither is known.
 
     Returns:
@@ -428,7 +428,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _shares(values: Sequence[Any]) -> list[float]:
-    """Where values are among the different ones, from 0 to 1."""
+    """Position of each value among the different ones, from 0 to 1."""
     unique = _ordered(values)
     place: Mapping[str, int] = {repr(value): index for index, value in enumerate(unique)}
     return [place[repr(value)] / (len(unique) - 1) if len(unique) > 1 else 0.5 for value in values]
@@ -439,7 +439,7 @@ def _text(value: Any) -> str:
 
 
 KINDS = ("curves", "over", "heat", "parallel", "plane")
-"""What can be drawn: learning curves, a score over a numeric setting, by two settings, by all side by side, and the
+"""Kinds of pictures: learning curves, a score over a numeric setting, by two settings, by all side by side, and the
 efficiency plane."""
 
 
@@ -460,7 +460,7 @@ def draw(
         kind: One of `KINDS`.
         measure: A measure of the evaluations; but for curves, any score.
         over: The numeric setting of kind over; None: the only one that varies.
-        by: Settings that are told apart, of heat two; None: all that vary.
+        by: Settings that are distinguished, of heat two; None: all that vary.
 
     Raises:
         ConfigError: If a name is unknown, too little varies, or matplotlib is missing.

@@ -80,7 +80,7 @@ class Sweep(Sequence[SweptRun]):
     fixed: Settings = field(default_factory=dict)
     """Settings of all runs, the key `set` of the study."""
     search: Mapping[str, Any] | None = None
-    """Of a search: objective, direction, trials, the best one, and the importance of settings; JSON-ready."""
+    """Objective of a search, direction, trials, the best one, and the importance of settings; JSON-ready."""
 
     def __getitem__(self, index: Any) -> Any:
         """One run, or several."""

@@ -1,4 +1,14 @@
-"""Search of settings with Optuna, and pruning of runs that are worse than earlier ones."""
+"""Search of settings with Optuna, and pruning of runs that are worse than the median (Golovin et al., 2017).
+
+Optuna is told how trials ended in the order in which it was asked for them, and a trial is asked for when all but the
+last few before it have ended (`at_once`). So the settings that are tried depend on the study and on the version of
+Optuna alone: not on where trials are computed, nor on which of them ends first. A search that was killed asks again in
+the same order, and finds the stored results.
+
+At each evaluation, the best figure of a run so far is compared with the median that the runs with the same seed of the
+finished trials had then. These medians are an input of jobs, so that pruning is the same in this process, in Slurm and
+in Ray.
+"""
 
 import json
 import shlex
@@ -147,7 +157,7 @@ def medians(runs: Iterable[bytes], figure: str) -> list[tuple[int, float]]:
 
 
 def kept_log(arrays: Path) -> bytes:
-    """The log of a run, from the arrays of its kept result."""
+    """The log of a run, from the arrays of its stored result."""
     with safe_open(arrays, framework="np") as opened:
         return bytes(opened.get_tensor(LOG).tobytes())
 
@@ -171,7 +181,7 @@ class Trial:
     same_as: "Trial | None" = None
     """The earlier trial with the same settings, whose results are taken."""
     tries: dict[int, Job] = field(default_factory=dict)
-    """Of runs that may be pruned, by seed, the job that trains them until then."""
+    """Jobs of runs that may be pruned, by seed, which train until then."""
     is_whole: bool = False
     """Whether its runs were not pruned."""
     state: State | None = None
@@ -198,7 +208,7 @@ class Search:
     Args:
         study: A study with a search.
         runs: Parent of the run folders.
-        store: The kept results of its jobs.
+        store: The stored results of its jobs.
 
     Raises:
         ConfigError: If Optuna is not installed.
@@ -245,7 +255,7 @@ class Search:
         return list(dict.fromkeys(wanted))
 
     def known_jobs(self) -> list[Job]:
-        """The jobs that are wanted as far as the kept results tell, and those that follow from no result."""
+        """The jobs that are wanted as far as the stored results tell, and those that follow from no result."""
         wanted: dict[Job, None] = {}
         results: dict[Job, Result] = {}
         while new := self.more(results):
@@ -329,7 +339,7 @@ class Search:
         return [trial.tries.get(run.seed, run.training) for run in trial.runs]
 
     def _rule(self, run: PlannedRun) -> Rule:
-        """The rule for a run, by the runs with its seed of the trials that were told."""
+        """The rule for a run, by the runs with its seed of the trials that Optuna knows."""
         if self.settings.header.prune == "none":
             limits = []
         else:

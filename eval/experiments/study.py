@@ -1,4 +1,16 @@
-"""The study of a sweep."""
+"""Studies of sweeps: a base game or rows, settings that vary or are searched, seeds, and metrics; read from YAML.
+
+    base: disc_small
+    vary: {channel.kind: [gumbel, reinforce], channel.vocab_size: [5, 20, 80]}
+    seeds: 3
+    score: [topsim, cbm]
+
+or with a search instead of `vary`:
+
+    search: {trials: 60, maximise: topsim, over: {optimizer.lr: [1e-4, 1e-2, log]}}
+
+Every run is checked before the first one starts.
+"""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +65,7 @@ class SearchKeys:
     maximise: str = ""
     """A score or a measure of training, the higher the better: its mean over seeds."""
     minimise: str = ""
-    """The same, the lower the better."""
+    """A score or a measure of training, the lower the better: its mean over seeds."""
     method: Literal["tpe", "random"] = "tpe"
     """tpe: Optuna's tree-structured Parzen estimator; random: draws that ignore what came out."""
     prune: Literal["none", "median"] = "none"
@@ -218,6 +230,8 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
     for experiment in kinds.values() if tried else ():
         about_objects, about_attributes = made_up(experiment)
+        if _has_values_of_all_attributes(about_objects):
+            continue
         for name in tried:
             scores = load_metric(name)(about_objects, Options())
             if _has_no_value(scores) and not _has_no_value(load_metric(name)(about_attributes, Options())):
@@ -226,7 +240,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
 
 
 def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
-    """The same messages about some objects of a game, and about these as combinations of attribute values."""
+    """Make messages about some objects of a game, and the same messages about combinations of attribute values."""
     world = make_world(with_data(with_training(experiment, batch_size=NUM_MESSAGES)))
     batches = itertools.islice(world.corpus_batches(NUM_MESSAGES), 1)
     about = joined([world.describe(batch) for batch in batches])
@@ -251,6 +265,15 @@ def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
         columns=about.columns,
     )
     return of_objects, of_attributes
+
+
+def _has_values_of_all_attributes(corpus: Corpus) -> bool:
+    """Whether meanings are values, each a concept: no metric can tell such objects from made-up attributes."""
+    meanings, concepts = corpus.meanings, corpus.concepts
+    if meanings is None or concepts is None or meanings.dtype.kind not in "iu":
+        return False
+    lengths = concepts.lengths
+    return bool((meanings >= 0).all() and (lengths == lengths[0]).all() and lengths[0] >= meanings.shape[1])
 
 
 def _has_no_value(scores: Sequence[Score]) -> bool:

@@ -116,13 +116,13 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     """Games with many settings and seeds."""
 
     folder: Path
-    """Of the runs, their kept results, and the file of all figures."""
+    """Folder of the runs, their stored results, and the file of all figures."""
     part: tuple[int, int] | None = None
     """Only every run of a part, such as (2, 10), the second of ten."""
     source: str = ""
     """How the user named the study."""
     kept: Path | None = None
-    """The folder of kept results; None: in that of the sweep."""
+    """The folder of stored results; None: in that of the sweep."""
 
     def __post_init__(self) -> None:
         """Validate the folder."""
@@ -134,7 +134,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
 
     @property
     def store(self) -> Path:
-        """The folder of kept results."""
+        """The folder of stored results."""
         return self.kept or self.folder / STORE
 
     @property
@@ -153,7 +153,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return runs if self.part is None else runs[self.part[0] - 1 :: self.part[1]]
 
     def plan(self, study: SweepStudy) -> list[Job]:
-        """The training and the scores of each run; of a search, as far as the kept results tell."""
+        """The training and the scores of each run; of a search, as far as the stored results tell."""
         if study.search is not None:
             return self._search(study).known_jobs()
         return [job for run in self.runs(study) for job in run.jobs]
@@ -220,7 +220,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return measured_seconds(jobs)
 
     def device(self, study: SweepStudy) -> str:
-        """Where the games are trained."""
+        """Type of the device on which the games are trained."""
         return study.device.type
 
     def collect(self, study: SweepStudy, results: Mapping[Job, Result]) -> Sweep:
