@@ -14,7 +14,6 @@ from ecsuite.eval.experiments.grids import Settings
 from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
 from ecsuite.eval.experiments.overview import means_table
 from ecsuite.eval.experiments.study import SweepStudy
-from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.files import save_scores
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import sweep_sources
@@ -30,6 +29,8 @@ from ecsuite.parts.error_messages import path_text
 from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import Table
 
+ONLY_STORED = ("draws", "bounds", "error", "freedom", "p_of_theory")
+"""Keys of the chance level of a stored score that are not printed, see `Chance.kept`."""
 NO_TRIES: Mapping[Job, Job] = {}
 """No run may be pruned."""
 
@@ -62,9 +63,18 @@ class SweptRun:
             "seed": self.seed,
             "folder": path_text(self.folder),
             "training": dict(self.training),
-            "scores": [Score.of_json(score).to_json() for score in self.scores],
+            "scores": [_without_draws(score) for score in self.scores],
             "failure": self.failure,
         }
+
+
+def _without_draws(score: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored score as `ecsuite score` prints it."""
+    chance = score["chance"]
+    return {
+        **score,
+        "chance": chance and {key: value for key, value in chance.items() if key not in ONLY_STORED},
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

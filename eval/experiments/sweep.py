@@ -241,7 +241,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         runs = self.runs(study)
         followed = [FollowedRun.of(run) for run in runs]
         runner = replace(runner, describe=ProgressText(lambda: followed).text)
-        results = runner.run(self.plan(study))
+        results = runner.run([job for run in runs for job in run.jobs])
         require_results({run.training: results[run.training] for run in runs})
         sweep = collect(study, runs, results, runner)
         if self.part is None and self.sweep_file is not None:
