@@ -210,6 +210,8 @@ def compare(
     *sources: "Run | Corpus | Scorecard | str | Path | Mapping[str, Any]",
     metric: str | None = None,
     baseline: str | None = None,
+    by: "str | Iterable[str] | None" = None,
+    incomplete: bool = False,
     **options: Any,
 ) -> "Findings":
     """Compare scores of several sources, as `ecsuite compare` does: differences, intervals, Holm's correction.
@@ -219,6 +221,8 @@ def compare(
             such score yet is scored, and the score is not kept. Runs of one game with several seeds are one source.
         metric: Name of the score; None: all that at least two of them have.
         baseline: The source that the others are compared with; None: all pairs.
+        by: Settings of runs to compare, over all other settings and seeds; None: each combination of those that vary.
+        incomplete: Whether runs count that were ended by the clock, a stop or pruning.
         **options: Fields of `ecsuite.eval.metrics.score.Options`, such as `seed`, for what is scored.
 
     Returns:
@@ -228,14 +232,14 @@ def compare(
         ConfigError: If there is no such metric, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
-    from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
-    from ecsuite.eval.results.comparison import compare as compare_one
-    from ecsuite.eval.results.comparison import compare_scores
+    from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
-    from ecsuite.eval.results.samples import results_of
+    from ecsuite.eval.results.reading import varied, without_copies
+    from ecsuite.eval.views.comparison import report, report_one
+    from ecsuite.runtime.printable import note
 
     _require("metric", metric, (str, NoneType), "the name of a metric")
     named: list[tuple[str | None, Any]] = []
@@ -244,7 +248,8 @@ def compare(
             named += source.items()
         else:
             named.append((None, source))
-    _options("compare", options, ("metric", "baseline"))
+    _options("compare", options, ("metric", "baseline", "by", "incomplete"))
+    _require_flags(incomplete=incomplete)
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
@@ -254,10 +259,15 @@ def compare(
             corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}
         scored += found
     sizes = EqualSizes(corpora=corpora)
-    if metric is None:
-        return Findings(report=compared_scores.report(compare_scores(scored, None, baseline, sizes=sizes)))
-    compared = compare_one(results_of(scored, metric), metric, baseline, sizes)
-    return Findings(report=difference_tables.report(compared))
+    compared = compare_sources(
+        varied(without_copies(scored, note)),
+        None if metric is None else [metric],
+        baseline,
+        by=None if by is None else _names("by", by),
+        with_incomplete=incomplete,
+        sizes=sizes,
+    )
+    return Findings(report=report(compared) if metric is None else report_one(compared))
 
 
 def icy(
@@ -646,7 +656,7 @@ def _scored(
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.files import read_scores, sources_of
-    from ecsuite.eval.results.reading import read_sources
+    from ecsuite.eval.results.reading import read_sources, run_source
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
@@ -662,6 +672,8 @@ def _scored(
         data = (source if isinstance(source, Scorecard) else score(source, metric, **options)).to_json()
     if name is not None:
         return sources_of(Path(place), {**data, "name": name})
+    if path is not None and is_run and (path / "config.yaml").is_file():
+        return [run_source(path, data)]
     return sources_of(path / "scores.json" if path is not None and is_run else Path(place), data)
 
 

@@ -14,11 +14,8 @@ from ecsuite.eval.learning.data import Windows, dense, repeat, shuffled, stretch
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.learning.training import rate_by_share
-from ecsuite.eval.xferbench.jobs import plan
-from ecsuite.eval.xferbench.presets import Pretraining
-from ecsuite.eval.xferbench.protocols import PROTOCOLS
-from ecsuite.eval.xferbench.study import Study
-from ecsuite.eval.xferbench.training import cross_entropy
+from ecsuite.eval.xferbench.jobs import XferBenchStudy, cross_entropy, plan
+from ecsuite.eval.xferbench.presets import PROTOCOLS, XferBenchPretraining
 from ecsuite.jobs.job import Context, Job, Outcome, job_function
 from ecsuite.runtime.ragged import Ragged
 
@@ -34,7 +31,13 @@ PATIENCE = 2
 
 @job_function(version=1, label=lambda *, seed, **_: f"pretraining with early stopping, seed {seed}")
 def pretrain_early(
-    *, corpus: Corpus, sizes: Pretraining, protocol: str, seed: int, machine: Machine, context: Context
+    *,
+    corpus: Corpus,
+    sizes: XferBenchPretraining,
+    protocol: str,
+    seed: int,
+    machine: Machine,
+    context: Context,
 ) -> Outcome:
     """Train a new model on a part of a corpus until the loss on the other part stops falling.
 
@@ -79,7 +82,7 @@ def pretrain_early(
     return Outcome(value=value, arrays=save(kept))
 
 
-def halves(messages: Ragged, sizes: Pretraining, seed: int) -> tuple[Windows, Windows, int]:
+def halves(messages: Ragged, sizes: XferBenchPretraining, seed: int) -> tuple[Windows, Windows, int]:
     """Windows of the messages for training and of those held out, and the number of symbol types of both."""
     rng = np.random.default_rng(seed)
     rows = [tuple(messages[index].tolist()) for index in range(len(messages))]
@@ -100,7 +103,7 @@ def halves(messages: Ragged, sizes: Pretraining, seed: int) -> tuple[Windows, Wi
     return train, held_out, num_types
 
 
-def plan_early(study: Study) -> Mapping[Any, Job]:
+def plan_early(study: XferBenchStudy) -> Mapping[Any, Job]:
     """The jobs of `ecsuite.eval.xferbench.jobs.plan`, with pretraining that ends early."""
     jobs = dict(plan(study))
     for key, job in list(jobs.items()):

@@ -18,12 +18,11 @@ from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
+from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.presets import FULL, NANO
-from ecsuite.eval.xferbench.training import cross_entropy, train
-from ecsuite.eval.xtreme.heads import LabelHead
 from ecsuite.eval.xtreme.presets import PRESETS as XTREME
 from ecsuite.eval.xtreme.rows import Rows
-from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train as train_game
 from ecsuite.runtime.devices import PRECISIONS, computing, fixed_threads, routed_products

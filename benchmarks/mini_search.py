@@ -24,10 +24,9 @@ from xferbench_mini import PUBLISHED, STAND_INS, source
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.correlation import spearman
-from ecsuite.eval.xferbench.jobs import plan
-from ecsuite.eval.xferbench.presets import MINI, Preset
-from ecsuite.eval.xferbench.result import XferBenchResult, collect, measure
-from ecsuite.eval.xferbench.study import Study, make_study
+from ecsuite.eval.xferbench.jobs import XferBenchStudy, make_study, plan
+from ecsuite.eval.xferbench.metric import XferBenchResult, collect, measure
+from ecsuite.eval.xferbench.presets import MINI, XferBenchPreset
 from ecsuite.eval.xferbench.texts import choose_texts, read_texts
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import look_up
@@ -58,7 +57,7 @@ class Recipe:
     stops_early: bool = False
     """Whether pretraining ends when the loss on held-out messages stops falling; its epochs are then the most."""
 
-    def preset(self, corpus: Corpus | None) -> Preset:
+    def preset(self, corpus: Corpus | None) -> XferBenchPreset:
         """The preset for a corpus."""
         preset = replace(MINI, **self.changes)
         if corpus is None or self.most_passes is None:
@@ -84,7 +83,7 @@ class Recipe:
                 kept.append(index)
         return Corpus(messages=corpus.messages.take(np.array(kept)))
 
-    def measure(self, study: Study, runner: Runner) -> XferBenchResult:
+    def measure(self, study: XferBenchStudy, runner: Runner) -> XferBenchResult:
         """Run a study."""
         if not self.stops_early:
             return measure(study, runner)

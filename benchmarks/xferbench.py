@@ -23,9 +23,9 @@ from rows import Row, add_json_option, publish
 from torch import nn
 
 from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.xferbench.presets import FULL, MINI, Preset
-from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.study import make_study
+from ecsuite.eval.xferbench.jobs import make_study
+from ecsuite.eval.xferbench.metric import measure
+from ecsuite.eval.xferbench.presets import FULL, MINI, XferBenchPreset
 from ecsuite.eval.xferbench.texts import choose_texts
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
@@ -212,7 +212,10 @@ def shift(device: torch.device, minutes: float) -> None:
         corpus = zipf_parentheses(
             preset.pretrain_tokens, np.random.default_rng(seed), num_types=preset.vocab_size
         )
-        presets: list[Preset] = [replace(preset, precision="fp32"), replace(preset, precision="auto")]
+        presets: list[XferBenchPreset] = [
+            replace(preset, precision="fp32"),
+            replace(preset, precision="auto"),
+        ]
         studies = [make_study(corpus, texts, each, [seed], device=device.type) for each in presets]
         fp32, bf16 = (measure(study, Runner()).means[0] for study in studies)
         differences.append(bf16 - fp32)

@@ -30,12 +30,10 @@ from scipy import optimize, stats
 from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import ends, prepare_picture, save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.xferbench.presets import PRESETS, Preset
-from ecsuite.eval.xferbench.registry import SOURCES
-from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.sources import Request
-from ecsuite.eval.xferbench.study import make_study
-from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
+from ecsuite.eval.xferbench.jobs import make_study
+from ecsuite.eval.xferbench.metric import measure
+from ecsuite.eval.xferbench.presets import PRESETS, SOURCES, XferBenchPreset
+from ecsuite.eval.xferbench.texts import Request, Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.processes import num_cores
@@ -140,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def source(
-    name: str, preset: Preset, seed: int, texts: Mapping[str, Text], corpora: Mapping[str, str]
+    name: str, preset: XferBenchPreset, seed: int, texts: Mapping[str, Text], corpora: Mapping[str, str]
 ) -> Corpus | None:
     """The corpus of a source; None for no pretraining."""
     if name in corpora:

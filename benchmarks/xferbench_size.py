@@ -15,7 +15,7 @@ from rows import add_json_option, collect, publish
 
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench.metric import score_source
-from ecsuite.eval.xferbench.traits import XferBenchOptions
+from ecsuite.eval.xferbench.presets import XferBenchOptions
 from ecsuite.grammars import baselines
 
 SOURCES = {"uniform_noise": baselines.uniform_noise, "zipf_parentheses": baselines.zipf_parentheses}

@@ -6,9 +6,10 @@ import typer
 
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import As, Json, Out, Plot, Results
+from ecsuite.commands.options import As, Incomplete, Json, Out, Plot, Results, names_in
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file
+from ecsuite.parts.registry import split_names
 from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
@@ -18,8 +19,18 @@ def compare(
     results: Results,
     metric: Annotated[
         str | None,
-        typer.Option(help="The score to compare, such as `topsim` or `xferbench`; default all in common."),
+        typer.Option(
+            help="The score to compare, such as `topsim` or `xferbench`, a measure such as `accuracy`, or several; "
+            "default all scores in common."
+        ),
         names_of("metrics"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings of runs to compare, such as channel.max_len, over all other settings and seeds; default "
+            "each combination of those that vary."
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -28,6 +39,7 @@ def compare(
             "the results, else all pairs.",
         ),
     ] = None,
+    incomplete: Incomplete = False,
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -40,10 +52,12 @@ def compare(
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.results.comparison import common_scores
+    from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import XFERBENCH
-    from ecsuite.eval.results.reading import sources_at, varied
-    from ecsuite.eval.results.samples import results_of
+    from ecsuite.eval.results.reading import sources_at, varied, without_copies
+    from ecsuite.eval.results.samples import samples_of
+    from ecsuite.eval.views.comparison import report, report_one
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -64,26 +78,24 @@ def compare(
             note(f"{path} has no scores yet: scoring it")
             card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
             sources += scored_sources(path, card)
-    sources = varied(sources)
-    if metric == XFERBENCH or (metric is None and common_scores(sources) == [XFERBENCH]):
-        from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
-        from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
+    sources = varied(without_copies(sources, note))
+    names = None if metric is None else split_names(metric)
+    if names == [XFERBENCH] or (names is None and common_scores(sources) == [XFERBENCH]):
+        from ecsuite.eval.xferbench.comparison import compare as compare_xferbench
+        from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
 
-        shown = xferbench_report(compare_xferbench(results_of(sources, XFERBENCH), baseline))
-    elif metric is None:
-        from ecsuite.eval.reports.compared_scores import report as report_all
-        from ecsuite.eval.results.comparison import compare_scores
-
-        with Reporter() as reporter:
-            sizes = EqualSizes(progress=reporter.progress)
-            shown = report_all(compare_scores(sources, None, baseline, sizes=sizes))
+        shown = xferbench_report(compare_xferbench(samples_of(sources, XFERBENCH), baseline))
     else:
-        from ecsuite.eval.reports.difference_tables import report
-        from ecsuite.eval.results.comparison import compare as compare_one
-
         with Reporter() as reporter:
-            sizes = EqualSizes(progress=reporter.progress)
-            shown = report(compare_one(results_of(sources, metric), metric, baseline, sizes))
+            compared = compare_sources(
+                sources,
+                names,
+                baseline,
+                by=None if by is None else names_in(by),
+                with_incomplete=incomplete,
+                sizes=EqualSizes(progress=reporter.progress),
+            )
+        shown = report_one(compared) if names is not None and len(names) == 1 else report(compared)
     if plot is not None:
         prepare_picture(plot)
     if out is not None:

@@ -88,7 +88,7 @@ def correlations(
                 prepare_output_file(file)
         collection_report(found).publish(out=out, picture=plot, as_json=as_json, form=form)
         return
-    from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
+    from ecsuite.eval.xferbench.correlation import correlate_files, correlate_paper
 
     report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
     if out is not None:

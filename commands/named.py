@@ -118,8 +118,8 @@ KINDS: Mapping[str, Kind] = {
         names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
     ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
-    "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),
-    "baselines": _of_functions("eval.xferbench.registry:SOURCES"),
+    "xferbench protocols": _of_table("eval.xferbench.presets:PROTOCOLS", about),
+    "baselines": _of_functions("eval.xferbench.presets:SOURCES"),
     "translation presets": _of_table(
         "eval.translation.presets:PRESETS",
         lambda preset: (
@@ -127,7 +127,7 @@ KINDS: Mapping[str, Kind] = {
         ),
     ),
     "xtreme tasks": _of_table(
-        "eval.xtreme.scoring.entries:ENTRIES",
+        "eval.xtreme.scoring:ENTRIES",
         lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
     ),
     "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),

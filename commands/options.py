@@ -158,6 +158,11 @@ Cache = Annotated[
         help="Folder of finished work, which is not computed again; relative to where the command is called.",
     ),
 ]
+Incomplete = Annotated[
+    bool,
+    typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
+]
+"""Whether runs count that did not end as their settings say."""
 Results = Annotated[
     list[Path],
     typer.Argument(

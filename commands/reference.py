@@ -39,14 +39,13 @@ def reference(
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard, describe
-    from ecsuite.eval.xferbench import registry
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import own_options, score_source, study_of
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.sources import Request
+    from ecsuite.eval.xferbench.presets import PRESETS, SOURCES
+    from ecsuite.eval.xferbench.texts import Request
 
     source, comma, after = name.partition(",")
-    make_source = registry.SOURCES.load(source)
+    make_source = SOURCES.load(source)
     require_read(ctx, source, [source], READS)
     own = own_options(f"xferbench{comma}{after}")
     of_metrics = Options(seed=seed, device=options.device)

@@ -194,10 +194,10 @@ def _score_collection(
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
     from ecsuite.eval.experiments.corpora import members_of
-    from ecsuite.eval.reports import seed_means
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.views import comparison
 
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
@@ -219,7 +219,7 @@ def _score_collection(
     sources = sources_of(options.out or Path("scores.json"), content)
     found = collection_report(found_scores)
     if is_one_game(sources):
-        of_seeds = seed_means.report(sources)
+        of_seeds = comparison.seed_report(sources)
         found = replace(of_seeds, data={**found.data, **of_seeds.data})
     if plot is not None and found.draw is None:
         note(f"{plot}: not drawn: no score differs between the corpora")
@@ -245,11 +245,11 @@ def _score_parts(
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import traits_of_metric
     from ecsuite.eval.metrics.side_by_side import num_threads
-    from ecsuite.eval.reports import compared_scores
     from ecsuite.eval.reports.scorecard import score_corpus
-    from ecsuite.eval.results.comparison import compare_scores
+    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
+    from ecsuite.eval.views import comparison
 
     if asking := [name for name in names if traits_of_metric(name).needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
@@ -276,7 +276,7 @@ def _score_parts(
         for source in sources_of(file, card.to_json())
     ]
     sizes = EqualSizes(corpora=_read(sources, parts.values()))
-    found = compared_scores.report(compare_scores(sources, sizes=sizes))
+    found = comparison.report(compare(sources, sizes=sizes))
     data = {
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
@@ -305,19 +305,19 @@ def _publish_several(
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
-    from ecsuite.eval.reports import compared_scores, seed_means
-    from ecsuite.eval.results.comparison import compare_scores
+    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.samples import is_one_game
+    from ecsuite.eval.views import comparison
 
     pairs = zip(corpora, scorecards, strict=True)
     sources = [source for path, card in pairs for source in scored_sources(path, card)]
     if is_one_game(sources):
-        found = seed_means.report(sources)
+        found = comparison.seed_report(sources)
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
         sizes = EqualSizes(corpora=_read(sources, messages))
-        found = compared_scores.report(compare_scores(sources, sizes=sizes, distinct=True))
+        found = comparison.report(compare(sources, sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(

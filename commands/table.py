@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import OUTPUT, As, Json, Measure, Plot, names_in
+from ecsuite.commands.options import OUTPUT, As, Incomplete, Json, Measure, Plot, names_in
 from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
@@ -34,10 +34,7 @@ def table(
         typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have."),
         names_of("metrics"),
     ] = None,
-    incomplete: Annotated[
-        bool,
-        typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
-    ] = False,
+    incomplete: Incomplete = False,
     failed: Annotated[
         bool,
         typer.Option("--failed", help="Show the runs that failed, diverged or were ended early, and why."),
@@ -66,10 +63,12 @@ def table(
     form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
-    from ecsuite.eval.experiments.overview import means_table, noise_notes
     from ecsuite.eval.reports import failed_runs
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.means import means_of
     from ecsuite.eval.results.reading import read_runs
+    from ecsuite.eval.views.comparison import means_table, noise_notes
 
     drawn = kind or ("curves" if over is None else "over")
     if plot is None:
@@ -94,15 +93,17 @@ def table(
         )
         return
     settings = None if by is None else names_in(by)
-    means = means_of(
-        sources,
-        by=settings,
-        figures=None if metrics is None else split_names(metrics),
-        with_incomplete=incomplete,
-    )
+    with Reporter() as reporter:
+        means = means_of(
+            sources,
+            by=settings,
+            figures=None if metrics is None else split_names(metrics),
+            with_incomplete=incomplete,
+            sizes=EqualSizes(progress=reporter.progress),
+        )
     told = None
     if plot is not None:
-        from ecsuite.eval.experiments.overview import draw
+        from ecsuite.eval.experiments.pictures import draw
 
         told = draw(sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings)
     if as_json:

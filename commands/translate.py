@@ -38,8 +38,8 @@ def translate(
     options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
-    from ecsuite.eval.translation.benchmark import Translation
-    from ecsuite.eval.translation.study import make_study
+    from ecsuite.eval.translation.benchmark import TranslationBenchmark
+    from ecsuite.eval.translation.jobs import make_study
 
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)  # before the corpus is read
     if corpus is None:
@@ -52,4 +52,4 @@ def translate(
         seed=seed,
         device=options.device,
     )
-    options.publish(Translation(), study)
+    options.publish(TranslationBenchmark(), study)

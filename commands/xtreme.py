@@ -105,13 +105,13 @@ def xtreme(
 
     require_names(names, test_languages, protocol=protocol, preset=preset, body=backbone)
     if baselines:
-        from ecsuite.eval.xtreme.scoring.baselines import baseline_report
+        from ecsuite.eval.xtreme.scoring.evaluation import baseline_report
 
         with Reporter(quiet=options.quiet) as reporter:
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
         baseline.publish(out=options.out, picture=None, as_json=options.as_json, form=options.form)
         return
-    from ecsuite.eval.xtreme.benchmark import Xtreme
+    from ecsuite.eval.xtreme.report import Xtreme
 
     study = make_study(
         None if corpus is None else read_with.read(corpus),

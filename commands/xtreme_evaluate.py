@@ -34,8 +34,7 @@ def xtreme_evaluate(
     """Score predictions for XTREME's tasks as its own program does, with the transfer gap."""
     if out is not None:
         prepare_output_file(out)
-    from ecsuite.eval.xtreme.scoring.evaluation import evaluate
-    from ecsuite.eval.xtreme.scoring.evaluation_report import report
+    from ecsuite.eval.xtreme.scoring.evaluation import evaluate, report
 
     evaluation = evaluate(predictions, labels, languages)
     report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json, form=form)

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from ecsuite.eval.experiments.overview import means_table
 from ecsuite.eval.reports import failed_runs
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.comparison import means_table
 from ecsuite.hub.address import Address
 from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.hub.licences import Licence

@@ -6,7 +6,7 @@ import numpy as np
 
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.xferbench.comparison.anchors import PAPER_CROSS_ENTROPIES
+from ecsuite.eval.xferbench.comparison import PAPER_CROSS_ENTROPIES
 
 TARGETS = tuple("abcdefgh")
 LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])

@@ -18,9 +18,8 @@ from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
-from ecsuite.eval.xferbench.presets import PRESETS
-from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
-from ecsuite.eval.xferbench.registry import SOURCES
+from ecsuite.eval.xferbench.presets import PRESETS, SOURCES
+from ecsuite.eval.xferbench.presets import PROTOCOLS as RULES
 from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME

@@ -21,19 +21,18 @@ from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.translation.benchmark import Translation
-from ecsuite.eval.translation.study import make_study as make_translation
+from ecsuite.eval.translation.benchmark import TranslationBenchmark
+from ecsuite.eval.translation.jobs import make_study as make_translation
+from ecsuite.eval.xferbench.jobs import make_study as make_xferbench
+from ecsuite.eval.xferbench.jobs import train as train_xferbench
+from ecsuite.eval.xferbench.metric import measure as measure_xferbench
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.result import measure as measure_xferbench
-from ecsuite.eval.xferbench.study import make_study as make_xferbench
 from ecsuite.eval.xferbench.texts import ArtificialText
-from ecsuite.eval.xferbench.training import train as train_xferbench
-from ecsuite.eval.xtreme.benchmark import Xtreme
-from ecsuite.eval.xtreme.heads import LabelHead
-from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme.presets import XtremeTuning
+from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players, make_players
@@ -297,7 +296,7 @@ def test_translations_are_learnt(tmp_path):
     file.write_text("".join(f"{line}\t{line.upper()}\n" for line in sorted(lines)))
     study = make_translation(CORPUS, file, preset="nano", device="cuda")
     assert "|precision:bf16|" in study.signature
-    assert math.isfinite(Translation().measure(study, Runner()).chrf)
+    assert math.isfinite(TranslationBenchmark().measure(study, Runner()).chrf)
 
 
 @pytest.mark.parametrize("backbone", ["decoder", "encoder"])
@@ -337,7 +336,7 @@ def finetune_steps(number):
         Rows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
     )
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
-    rules = Tuning(lr=1e-3, epochs=1, batch=1, context=16)
+    rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)
     finetune(backbone, head, rows, rules, parameters, trains_backbone=True, generator=draws)
 
 

@@ -109,7 +109,7 @@ FLOORS = [
     "eval.reports",
     "eval.run_metrics",
     "downloads",
-    "eval.experiments eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.experiments eval.html_report eval.icy.fast eval.icy eval.xferbench "
     "eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
     "eval.claims",
     "hub testing",

@@ -10,13 +10,12 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, tra
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.data import ExampleSet, LanguageText
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.study import make_study
-from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.jobs.job import Result
 from ecsuite.runtime.ragged import Ragged
 

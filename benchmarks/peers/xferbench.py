@@ -13,10 +13,9 @@ import torch
 from ecsuite.benchmarks.peers.rows import Programs, Row
 from ecsuite.eval.learning.data import Target, Windows
 from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.xferbench.presets import PRESETS, TextSizes
-from ecsuite.eval.xferbench.protocols import PROTOCOLS
+from ecsuite.eval.xferbench.jobs import cross_entropy, train
+from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, TextSizes
 from ecsuite.eval.xferbench.texts import choose_texts
-from ecsuite.eval.xferbench.training import cross_entropy, train
 
 PRESET = PRESETS["mini"]
 NUM_SEEDS = 3

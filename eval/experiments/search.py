@@ -27,11 +27,11 @@ from safetensors.numpy import save
 
 from ecsuite.eval.experiments.grids import Range, Settings
 from ecsuite.eval.experiments.jobs import PRUNED, VERSION, PlannedRun, needs_of, packed, plan_run
-from ecsuite.eval.experiments.overview import setting_heading
 from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import setting_column
+from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.games.run_log import LOG
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function

@@ -1,19 +1,20 @@
 """Scores of settings: their table, and their differences to a base, with one correction for all of these."""
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import compare
+from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
+from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.comparison import family_notes
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -45,12 +46,9 @@ class Differences:
     rows: tuple[tuple[str, str, Difference], ...]
     """Setting, score and difference."""
     reasons: tuple[str, ...]
-    """What could not be compared, and why."""
-
-    @property
-    def num_comparisons(self) -> int:
-        """Number of p-values that Holm's correction is made for."""
-        return num_comparisons(each for _, _, each in self.rows)
+    """Reasons why scores could not be compared."""
+    notes: tuple[str, ...]
+    """Tests, the family of Holm's correction, and the sizes at which scores are compared."""
 
 
 def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreAbout]:
@@ -65,14 +63,18 @@ def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreA
     return found
 
 
-def differences(table: Means, sources: Sequence[Source], base: str | None) -> Differences | None:
+def differences(
+    table: Means, sources: Sequence[Source], base: str | None, sizes: EqualSizes | None = None
+) -> Differences | None:
     """Differences of the rows of a table to a base.
 
     Args:
         table: A row for each combination of settings.
         sources: The runs of the table.
         base: Settings (`channel.kind=gumbel`), of which a row is compared with the row that has these and otherwise its
-            own values; or the path of a run, whose row is the base of all; None: the first row.
+            own values; or the path of a run, whose row is the base of all; None: the first row, of the comparison of
+            all pairs.
+        sizes: Draws from larger corpora.
 
     Returns:
         None if there is only one row, or no base was named and no row has several seeds.
@@ -82,35 +84,43 @@ def differences(table: Means, sources: Sequence[Source], base: str | None) -> Di
     """
     rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
     changed, words = _base(base, rows, table.keys, sources)
-    if len(rows) < 2:
+    if len(rows) < 2 or table.comparison is None:
         return None
+    names = [row.name for row in table.rows]
     pairs = []
-    for row in rows:
+    for name, row in zip(names, rows, strict=True):
         other = {**row, **changed}
         if other != row and other in rows:
-            pairs.append((row, other))
-    found: list[tuple[str, str, Difference]] = []
-    reasons = []
-    for name in table.figures:
-        for row, other in pairs:
-            results = [_result(each, name, sources) for each in (row, other)]
-            if results[0] is None or results[1] is None:
-                continue
-            try:
-                compared = compare([results[0], results[1]], name, results[1].name)
-            except ConfigError as error:
-                reasons.append(f"{name}: {error}")
-                continue
-            found += [(label(row), name, each) for each in compared.differences]
-    if base is None and all(each.p_value is None for _, _, each in found) and not reasons:
+            pairs.append((name, names[rows.index(other)]))
+    compared = table.comparison
+    if base is not None:
+        chosen = [score.name for score in compared.scores]
+        compared = compare(sources, chosen, by=table.keys, sizes=sizes, pairs=partial(_chosen, pairs))
+    elif all(each.p_value is None for each in compared.differences) and not any(
+        score.reason for score in compared.scores
+    ):
         return None  # one seed each: nothing can be said of the differences
-    adjusted = corrected([each for _, _, each in found])
+    found = [
+        (label(rows[names.index(first)]), score.name, each)
+        for score in compared.scores
+        for first, second in pairs
+        if (each := score.difference(first, second)) is not None
+    ]
     return Differences(
         base=words,
         is_chosen=base is not None,
-        rows=tuple((row, name, new) for (row, name, _), new in zip(found, adjusted, strict=True)),
-        reasons=tuple(dict.fromkeys(reasons)),
+        rows=tuple(found),
+        reasons=tuple(
+            dict.fromkeys(f"{score.name}: {score.reason}" for score in compared.scores if score.reason)
+        ),
+        notes=tuple(family_notes(compared)),
     )
+
+
+def _chosen(names: Sequence[tuple[str, str]], samples: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+    """The pairs of samples with these names."""
+    by_name = {sample.name: sample for sample in samples}
+    return [(by_name[one], by_name[two]) for one, two in names if one in by_name and two in by_name]
 
 
 def label(settings: Settings) -> str:
@@ -155,31 +165,4 @@ def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> t
             return settings, label(settings)
     raise ConfigError(
         f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
-    )
-
-
-def _result(row: Settings, name: str, sources: Sequence[Source]) -> Sample | None:
-    """The values of a figure over the seeds of a row, of several runs of a seed their mean; None if there are none."""
-    values: dict[int, list[float]] = {}
-    others = itertools.count(1 + max((source.seed or 0 for source in sources), default=0))
-    signatures = set()
-    for source in sources:
-        value = source.figures.get(name)
-        if (
-            value is None
-            or not source.is_whole
-            or source.status == "diverged"
-            or any(source.settings.get(key) != wanted for key, wanted in row.items())
-        ):
-            continue
-        values.setdefault(next(others) if source.seed is None else source.seed, []).append(float(value))
-        signatures |= {str(record.signature) for record in source.records_of(name)}
-    if not values:
-        return None
-    seeds = tuple(sorted(values))
-    return Sample(
-        name=label(row),
-        by_target=tuple({name: math.fsum(values[seed]) / len(values[seed])} for seed in seeds),
-        seeds=seeds,
-        signature=" and ".join(sorted(signatures)) or name,
     )

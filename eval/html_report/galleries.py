@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.experiments import overview
+from ecsuite.eval.experiments import pictures
 from ecsuite.eval.figures.canvas import as_svg
 from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
@@ -158,7 +158,7 @@ def _curves(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
     ]
     for measure in _measures(folders[0]) if folders and len(table.rows) <= MAX_CURVES else ():
         with suppress(ConfigError):  # runs without this measure, or with too many panels
-            figure, lines = overview.sweep_curves(sources, measure, table.keys)
+            figure, lines = pictures.sweep_curves(sources, measure, table.keys)
             if any(len(line.x) > 1 for line in lines):
                 svg = as_svg(figure, f"Learning curves: {measure}", "; ".join(map(_in_words, lines)))
                 yield Shown(name=measure, svg=svg)
@@ -195,13 +195,13 @@ def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]
 def _by_settings(table: Means, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
     """Lines over the only numeric setting, a map of two settings, a row a combination, or nothing."""
     rows = [row.settings for row in table.rows]
-    if len(overview.numeric_keys(table.keys, rows)) == 1:
-        return overview.over_setting(sources, score.name, by=table.keys, direction=score.direction)[0]
+    if len(pictures.numeric_keys(table.keys, rows)) == 1:
+        return pictures.over_setting(sources, score.name, by=table.keys, direction=score.direction)[0]
     sides = [len({repr(row[place]) for row in rows}) for place in range(len(table.keys))]
     if len(sides) == 2 and max(sides) <= MAX_SIDE and sides[0] * sides[1] <= 2 * len(rows):
-        return overview.score_heat_map(sources, score.name, table.keys)
-    if len(rows) <= overview.MAX_ROWS:
-        return overview.score_intervals(table, sources, score.name, score.direction)
+        return pictures.score_heat_map(sources, score.name, table.keys)
+    if len(rows) <= pictures.MAX_ROWS:
+        return pictures.score_intervals(table, sources, score.name, score.direction)
     return None
 
 
@@ -214,7 +214,7 @@ def _differences(compared: Differences) -> Iterator[Shown]:
                 low, high = each.ci95 or (None, None)
                 is_faint = each.conclusion not in ("higher", "lower")
                 points.append(Point(row=setting, value=each.mean, low=low, high=high, is_faint=is_faint))
-        if len(points) <= overview.MAX_ROWS:
+        if len(points) <= pictures.MAX_ROWS:
             panel = Panel(points=points, axis=f"{score}, difference to the base", lines={compared.base: 0})
             told = f"{len(points)} differences to {compared.base}. The table of differences has them."
             yield Shown(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", told))
@@ -222,7 +222,7 @@ def _differences(compared: Differences) -> Iterator[Shown]:
 
 def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
     """The first figure of the table against each other one."""
-    runs = [run for group in overview.groups_of(table, sources) for run in group]  # those that are drawn
+    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # those that are drawn
     for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
         pairs = [(run.figures.get(across), run.figures.get(up)) for run in runs]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
@@ -230,5 +230,5 @@ def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
             continue
         rank = float(spearman(both[:, 0], both[:, 1]))
         told = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
-        figure = overview.score_against_score(table, sources, across, up, told)
+        figure = pictures.score_against_score(table, sources, across, up, told)
         yield Shown(name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", told))

@@ -17,6 +17,7 @@ from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.html_report.systems import systems
 from ecsuite.eval.html_report.transcripts import transcripts
 from ecsuite.eval.reports.citations import bibliography, names_in_run
+from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import names_apart, read_sources
 from ecsuite.eval.results.sources import Source
@@ -101,10 +102,11 @@ def write_report(
         raise ConfigError(f"{where}: nothing to show: expected runs, sweeps, corpora or files of scores")
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
-    table = means_of(runs, by=by, figures=metrics) if runs else None
+    sizes = EqualSizes()
+    table = means_of(runs, by=by, figures=metrics, sizes=sizes) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
-    compared = differences(table, runs, base) if table else None
+    compared = differences(table, runs, base, sizes) if table else None
     about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
     notes = [*copies, *notes]

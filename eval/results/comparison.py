@@ -1,16 +1,24 @@
-"""Differences between sources in any metric, with intervals and a correction for many pairs.
+"""Comparison of samples: every command that asks whether two sources differ calls `compare`.
 
-Sources with the same seeds are compared seed by seed (Student's interval, paired t test), other sources with several
-seeds by Welch's. Two scores of one seed each are compared by their own intervals, which show how a score varies with
-another corpus of the same language, and not with another seed. The p-values of all differences that are shown are
-corrected together by Holm's procedure.
+One rule for all scores and commands:
+
+- *Size.* A score that depends on the number of messages is compared at one size, that of the smallest corpus; larger
+  ones are drawn from (`equal_sizes`), and the values that are shown are those at this size.
+- *Test.* Samples of several seeds are compared by Welch's t test, over the blocks of settings that both have where
+  settings are averaged over. Runs are pairs only where they share something besides the number of a seed: the random
+  split of held-out objects, or the trained agents (Student's paired t test). Two corpora are compared by the intervals
+  of their scores, which show how a score varies with another corpus of the same language, not with another seed.
+- *Family.* p-values are corrected by Holm's procedure for all differences of one comparison: all pairs (or all others
+  with a baseline) in all scores that were asked for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from textwrap import shorten
 from typing import Any
+
+import numpy as np
 
 from ecsuite.eval.metrics import place_of, traits_of
 from ecsuite.eval.metrics.traits import Direction
@@ -19,12 +27,17 @@ from ecsuite.eval.results.samples import (
     UNSIGNED,
     Sample,
     has_runs,
+    pooled_error,
     repetition,
     require_same_targets,
-    results_of,
+    rows_of,
+    samples_of,
 )
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import (
+    ALPHA,
+    NO_SPREAD,
     Difference,
     corrected,
     difference_of_estimates,
@@ -33,143 +46,373 @@ from ecsuite.eval.statistics.differences import (
     unpaired_difference,
     with_effect,
 )
+from ecsuite.eval.statistics.distributions import student_quantile, student_tail
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
+ONLY_IN_ONE = "only in one"
+"""Why a score is left out that a single source has."""
+UNRELIABLE_INTERVALS = ("has", "ncnpmi")
+"""Scores whose 95 % intervals cover more often than they say: nothing is concluded from them.
+
+See docs/evidence/how_many_messages.md.
+"""
+HELD_OUT = "world.held_out"
+"""The share of objects that is held out at random, by the seed of the run."""
 _WORDS = {"v": "version"}
 """Readable names of signature parts."""
+
+Pairs = Callable[[Sequence[Sample]], Sequence[tuple[Sample, Sample]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedScore:
+    """One score of all sources."""
+
+    name: str
+    """Name of the score."""
+    direction: Direction | None
+    """Better direction; None: neither, or unknown."""
+    samples: Mapping[str, Sample]
+    """Samples by source, in the order in which they were given, at the size at which they are compared."""
+    baseline: Sample | None
+    """The sample that all others are compared with; None: each pair is compared."""
+    differences: tuple[Difference, ...]
+    """Differences of pairs; none if no pair is comparable."""
+    size: int | None = None
+    """Messages that were drawn from each larger corpus; None: the corpora are of one size, or it does not matter."""
+    reason: str | None = None
+    """Why the sources are not comparable in it."""
+
+    @property
+    def ranked(self) -> list[Sample]:
+        """The samples, highest score first."""
+        return sorted(self.samples.values(), key=lambda sample: (-sample.score, sample.name))
+
+    def difference(self, first: str, second: str) -> Difference | None:
+        """The difference of two sources in this order; None if they were not compared."""
+        for each in self.differences:
+            if (each.source, each.baseline) == (first, second):
+                return each
+            if (each.source, each.baseline) == (second, first):
+                return _reversed(each)
+        return None
+
+    def best(self) -> set[str]:
+        """The source with the best score and those that no test tells apart from it; none if it tells no source apart.
+
+        Single runs are not among them: nothing is known of their noise between seeds.
+        """
+        names = [name for name, each in self.samples.items() if not (each.is_run and len(each.seeds) == 1)]
+        if self.direction is None or len(names) < 2:
+            return set()
+        first = (max if self.direction == "higher" else min)(names, key=lambda name: self.samples[name].score)
+        found = {name: each for name in names if (each := self.difference(first, name)) is not None}
+        alike = {name for name, each in found.items() if not each.is_clear and each.conclusion != "unknown"}
+        return {first, *alike} if any(each.is_clear for each in found.values()) else set()
+
+    def to_json(self) -> dict[str, Any]:
+        """The score as JSON-ready data."""
+        return {
+            "name": self.name,
+            "direction": self.direction,
+            "sources": [sample.to_json() for sample in self.samples.values()],
+            "differences": [each.to_json() for each in self.differences],
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """Comparison of sources in one metric."""
+    """Sources compared in one score or several."""
 
-    metric: str
-    results: tuple[Sample, ...]
-    """The sources, highest score first."""
-    baseline: Sample | None
-    """The baseline of all differences; None if each pair of sources is compared."""
-    differences: tuple[Difference, ...]
+    sources: tuple[str, ...]
+    """Names of the sources, in the order in which they were given."""
+    scores: tuple[ComparedScore, ...]
+    """The scores, in the order of tables."""
+    left_out: Mapping[str, str]
+    """Reason per score that is not compared."""
+    without: Mapping[str, str]
+    """Reason per source that is not compared: it has no value, or its training did not end."""
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The differences in all scores: the family of Holm's correction."""
+        return [each for score in self.scores for each in score.differences]
 
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
         return num_comparisons(self.differences)
 
+    def correction_json(self) -> dict[str, Any]:
+        """The correction as JSON-ready data."""
+        return {"method": "Holm", "comparisons": self.num_comparisons}
+
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON-ready data."""
+        """The comparison as JSON-ready data; of one score that was asked for, see `one_to_json`."""
         return {
-            "metric": self.metric,
-            "signature": self.results[0].signature,
-            "baseline": None if self.baseline is None else self.baseline.name,
-            "sources": [
-                result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
-                for result in self.results
-            ],
-            "differences": [each.to_json() for each in self.differences],
-            "correction": {"method": "Holm", "comparisons": self.num_comparisons},
+            "sources": list(self.sources),
+            "scores": [score.to_json() for score in self.scores],
+            "left_out": dict(self.left_out),
+            "correction": self.correction_json(),
+        }
+
+    def one_to_json(self) -> dict[str, Any]:
+        """The comparison in one score as JSON-ready data."""
+        [score] = self.scores
+        return {
+            "metric": score.name,
+            "signature": score.ranked[0].signature,
+            "baseline": None if score.baseline is None else score.baseline.name,
+            "sources": [sample.to_json() for sample in score.ranked],
+            "differences": [each.to_json() for each in score.differences],
+            "correction": self.correction_json(),
         }
 
 
 def compare(
-    results: Sequence[Sample],
-    metric: str,
+    sources: Sequence[Source],
+    metrics: Sequence[str] | None = None,
     baseline: str | None = None,
+    *,
+    by: Sequence[str] | None = None,
+    distinct: bool = False,
+    with_incomplete: bool = False,
     sizes: EqualSizes | None = None,
+    pairs: Pairs | None = None,
 ) -> Comparison:
-    """Compare sources that were measured with the same settings.
+    """Compare sources in every score that at least two of them have.
+
+    Runs that differ only in their seed are one source, unless there would be no other source.
 
     Args:
-        results: The sources, see `score_files.gather`.
-        metric: Name of the score.
+        sources: See `ecsuite.eval.results.reading.read_sources`.
+        metrics: Names of scores, and of measures of trainings; None: the scores that were asked for, or all but sizes.
         baseline: Name of the source that the others are compared with; None: all pairs are compared.
-        sizes: Draws from the larger of two corpora where the score depends on their sizes; None: with those of its own.
+        by: Settings that tell the sources apart: the effect of these over all other settings and seeds; None: all that
+            vary.
+        distinct: Whether runs that differ only in their seed are sources of their own.
+        with_incomplete: Whether runs count that were ended by the clock, a stop or pruning.
+        sizes: Draws from larger corpora where a score depends on their sizes; None: with those of its own.
+        pairs: Chooses the pairs to compare, of samples of one score; None: by the baseline.
 
     Raises:
-        ConfigError: If there are no results, their settings differ, no pair can be compared, or no source has the
-            baseline's name.
+        ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
     """
-    if not results:
+    counted = [each for each in sources if counts(each, with_incomplete=with_incomplete)]
+    if sources and not counted:
+        raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete counts such runs, too")
+    is_table = by is not None or (not distinct and all(each.is_run for each in counted))
+    placed = rows_of(counted, by) if is_table else counted
+    names, left_out = _common(placed) if metrics is None else (list(metrics), {})
+    if not names:
+        why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
+        is_scored = left_out and ONLY_IN_ONE not in left_out.values()
+        advice = "" if is_scored else "; run `ecsuite score` on each"
+        raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
+    found = samples_of(_having(placed, names[0]), names[0])
+    has_rows = len({each.fingerprint or each.source for each in found}) > 1
+    merges_seeds = not distinct and (has_rows or by is not None)
+    placed = placed if merges_seeds else counted
+    if metrics is not None and by is None:
+        for name in names:  # a single source with a value is no comparison: the others give the reason
+            having = _having(counted, name)
+            samples_of(having if len(having) > 1 else counted, name)
+    samples = {name: samples_of(_having(placed, name), name, merges_seeds=merges_seeds) for name in names}
+    compared = compare_samples(samples, baseline, sizes, pairs)
+    fullest = max(compared, key=lambda score: len(score.samples))
+    without = {
+        each.name: each.ending for each in sources if not counts(each, with_incomplete=with_incomplete)
+    }
+    for source in counted:
+        reasons = _reasons(source)
+        if all(reasons.get(name, "") is not None for name in names):
+            without[source.name] = f"{names[0]}: {reasons.get(names[0]) or 'not in it'}"
+    return Comparison(
+        sources=tuple(dict.fromkeys(name for score in (fullest, *compared) for name in score.samples)),
+        scores=tuple(compared),
+        left_out=left_out,
+        without=without,
+    )
+
+
+def counts(source: Source, *, with_incomplete: bool = False) -> bool:
+    """Whether a run counts in means and comparisons: it did not diverge, and ended as its settings say."""
+    return source.status != "diverged" and (source.is_whole or with_incomplete)
+
+
+def compare_samples(
+    samples: Mapping[str, Sequence[Sample]],
+    baseline: str | None = None,
+    sizes: EqualSizes | None = None,
+    pairs: Pairs | None = None,
+) -> list[ComparedScore]:
+    """Compare samples by score; all differences are one family of Holm's correction.
+
+    Args:
+        samples: By score.
+        baseline: See `compare`.
+        sizes: See `compare`.
+        pairs: See `compare`.
+
+    Raises:
+        ConfigError: If a score has no sample, or no source has the baseline's name.
+    """
+    sizes = sizes or EqualSizes()
+    compared = [_compared(name, found, baseline, sizes, pairs) for name, found in samples.items()]
+    flat = iter(corrected([each for score in compared for each in score.differences]))
+    return [replace(score, differences=tuple(islice(flat, len(score.differences)))) for score in compared]
+
+
+def _compared(
+    metric: str, samples: Sequence[Sample], baseline: str | None, sizes: EqualSizes, pairs: Pairs | None
+) -> ComparedScore:
+    """One score of the sources that have it, before the correction."""
+    if not samples:
         raise ConfigError(f"no {metric} score: expected at least one")
-    require_comparable(results)
-    sources = sorted(results, key=lambda result: (-result.score, result.name))
-    chosen = choose_baseline(sources, baseline)
-    differences = corrected(_differences(pairs_of(sources, chosen), metric, sizes or EqualSizes()))
-    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=tuple(differences))
+    choose_baseline(samples, baseline)  # an unknown name is refused
+    direction = traits_of(metric).direction or DIRECTIONS.get(metric)
+    at_size, reasons = list(samples), dict[str, str]()
+    try:
+        require_comparable(samples)
+        at_size, reasons = sizes.at_one_size(samples, metric)
+        reason = None
+    except ConfigError as error:
+        reason = str(error)
+    ordered = sorted(at_size, key=lambda sample: (-sample.score, sample.name))
+    chosen = choose_baseline(ordered, baseline)
+    differences = []
+    if reason is None:
+        for first, second in pairs(ordered) if pairs is not None else pairs_of(ordered, chosen):
+            differences.append(difference(first, second, reasons))
+        if differences and reasons and all(each.ci95 is None for each in differences):
+            differences, reason = [], next(iter(reasons.values()))
+    is_drawn = at_size != list(samples)
+    return ComparedScore(
+        name=metric,
+        direction=direction,
+        samples={sample.name: sample for sample in at_size},
+        baseline=chosen,
+        differences=tuple(differences),
+        size=min(int(size) for each in at_size for size in each.sizes if size) if is_drawn else None,
+        reason=reason,
+    )
 
 
-UNRELIABLE_INTERVALS = ("has", "ncnpmi")
-"""Scores whose 95 % intervals cover more often than they say: nothing is concluded from them.
-
-See docs/evidence/how_many_messages.md.
-"""
-
-
-def _differences(pairs: Sequence[tuple[Sample, Sample]], metric: str, sizes: EqualSizes) -> list[Difference]:
-    """The differences of pairs, each at one size, before the correction."""
-    differences: list[Difference] = []
-    reasons = []
-    for first, second in pairs:
-        try:
-            one, other, at_size = sizes.of_pair(first, second, metric)
-        except ConfigError as error:
-            sizes_of = [size for each in (first, second) for size in dict.fromkeys(each.sizes) if size]
-            told = f"of {' and '.join(sizes_of)} messages, and "
-            reasons.append(f"{first.name} cannot be compared with {second.name}: {told}{error}")
-            differences.append(
-                _named(Difference(mean=first.score - second.score), first, second, reasons[-1])
-            )
-            continue
-        measured = difference(one, other)
-        differences.append(replace(measured, basis=measured.basis + at_size))
-    if reasons and len(reasons) == len(pairs):
-        raise ConfigError(reasons[0])
-    return differences
+def _reversed(measured: Difference) -> Difference:
+    """A difference with its sources exchanged."""
+    ci95, g_ci95 = (
+        None if bounds is None else (-bounds[1], -bounds[0])
+        for bounds in (measured.ci95, measured.hedges_g_ci95)
+    )
+    return replace(
+        measured,
+        source=measured.baseline,
+        baseline=measured.source,
+        mean=-measured.mean,
+        ci95=ci95,
+        hedges_g=None if measured.hedges_g is None else -measured.hedges_g,
+        hedges_g_ci95=g_ci95,
+    )
 
 
-def _named(measured: Difference, first: Sample, second: Sample, basis: str) -> Difference:
-    return replace(measured, source=first.name, baseline=second.name, basis=basis)
+def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | None = None) -> Difference:
+    """The difference of two samples, before the correction.
 
-
-def difference(first: Sample, second: Sample) -> Difference:
-    """The difference of two sources whose scores are of one size, before the correction."""
+    Args:
+        first: A sample.
+        second: The one that is subtracted.
+        at_own_size: By name, the reason why a sample is not at the size of the others.
+    """
     one, other = first.seed_scores, second.seed_scores
     has_seeds = min(len(one), len(other)) > 1
-    is_paired = has_seeds and first.seeds == second.seeds
-    unclear = Difference(mean=first.score - second.score)
-    why = repetition((first, second))
-    if why is not None:
-        measured, basis = unclear, why
-    elif is_paired:
-        measured, basis = paired_difference(one - other), f"paired by {len(one)} seeds"
+    measured, is_paired = Difference(mean=first.score - second.score), False
+    own = at_own_size or {}
+    if set(first.sizes) != set(second.sizes) and {first.name, second.name} & own.keys():
+        basis = "; ".join(own[each.name] for each in (first, second) if each.name in own)
+    elif (why := repetition((first, second))) is not None:
+        basis = why
+    elif has_seeds and len(first.cells) + len(second.cells) > 2:
+        measured, basis = _over_blocks(first, second)
+    elif has_seeds and (shared := shared_by(first, second)):
+        is_paired = True
+        measured, basis = paired_difference(one - other), f"paired by {len(one)} seeds: the same {shared}"
     elif has_seeds:
-        measured, basis = unpaired_difference(one, other), f"{len(one)} and {len(other)} seeds, unpaired"
+        measured, basis = (
+            unpaired_difference(one, other),
+            f"{len(one)} and {len(other)} seeds, Welch's t test",
+        )
     elif first.signature.partition("|")[0] in UNRELIABLE_INTERVALS:
-        advice = ": train several seeds" if has_runs((first, second)) else ""
-        measured, basis = unclear, f"its intervals are too wide{advice}"
+        basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
         basis = "intervals of the scores"
     else:
-        measured, basis = unclear, "no interval"
-    if has_seeds and why is None:
+        basis = "no interval"
+    if measured.ci95 is not None and has_seeds and len(first.cells) == len(second.cells) == 1:
         measured = with_effect(measured, one, other, is_paired=is_paired)
-    return _named(measured, first, second, basis)
+    return replace(measured, source=first.name, baseline=second.name, basis=basis)
 
 
-def require_comparable(results: Sequence[Sample]) -> None:
-    """Raise an error if results were measured with different settings.
+def shared_by(first: Sample, second: Sample) -> str:
+    """Name what the runs of two samples share seed by seed besides the number of the seed; empty: nothing.
+
+    Runs of one world share the objects that a seed holds out at random; runs that differ only in how they are
+    evaluated share their agents.
+    """
+    if not first.runs or not second.runs or first.seeds != second.seeds:
+        return ""
+    found = {_shared_by_runs(one, other) for one, other in zip(first.runs, second.runs, strict=True)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _shared_by_runs(first: Source, second: Source) -> str:
+    one, other = first.config, second.config
+    differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
+    if not one or not other or not differing:
+        return ""
+    if all(key.startswith("evaluation.") for key in differing):
+        return "agents"
+    held_out = one.get(HELD_OUT)
+    is_world = any(key.startswith(("world.", "data.", "code.")) for key in differing)
+    is_split = isinstance(held_out, int | float) and not isinstance(held_out, bool) and held_out > 0
+    return "held-out objects" if is_split and not is_world else ""
+
+
+def _over_blocks(first: Sample, second: Sample) -> tuple[Difference, str]:
+    """The main effect: the mean over blocks that both samples have of the difference within a block."""
+    one, other = first.cells, second.cells
+    blocks = [block for block in one if block in other]
+    apart = [float(one[block].mean() - other[block].mean()) for block in blocks]
+    if not blocks:
+        return Difference(mean=first.score - second.score), "they have no other settings in common"
+    basis = f"mean over {len(blocks)} combinations of other settings"
+    groups: list[list[Floats]] = [[cells[block] for block in blocks] for cells in (one, other)]
+    if min(len(cell) for cells in groups for cell in cells) < 2:
+        return paired_difference(np.array(apart)), f"paired by {len(blocks)} combinations of other settings"
+    mean, (error, freedom) = float(np.mean(apart)), pooled_error(groups)
+    if error < NO_SPREAD:
+        return Difference(mean=mean, ci95=(mean, mean)), basis
+    half_width = student_quantile(1 - ALPHA / 2, freedom) * error
+    p_value = 2 * student_tail(abs(mean) / error, freedom)
+    return Difference(mean=mean, ci95=(mean - half_width, mean + half_width), p_value=p_value), basis
+
+
+def require_comparable(samples: Sequence[Sample]) -> None:
+    """Raise an error if samples were measured with different settings.
 
     Raises:
         ConfigError: If signatures or targets differ; the message names the part or the languages.
     """
-    first, *others = results
+    first, *others = samples
     for other in others:
         if other.signature != first.signature:
             apart = differing_parts(first.signature, other.signature)
             one, two = (first.name, other.name) if first.name != other.name else (first.source, other.source)
             raise ConfigError(f"{two} cannot be compared with {one}: {apart}")
         require_same_targets(first.targets, other.targets, other.name, first.name)
-    names = [result.name for result in results]
+    names = [sample.name for sample in samples]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"{name}: expected unique names of sources, got this name more than once")
@@ -193,183 +436,48 @@ def _value(parts: Mapping[str, str], key: str) -> str:
     return shorten(value, 60, placeholder="…")
 
 
-def choose_baseline(results: Sequence[Sample], name: str | None) -> Sample | None:
-    """The source with which all others are compared.
+def choose_baseline(samples: Sequence[Sample], name: str | None) -> Sample | None:
+    """The sample that all others are compared with.
 
     Args:
-        results: All sources.
+        samples: All samples.
         name: Name given by the user; None: the source without pretraining, if there is one.
 
     Raises:
         ConfigError: If no source has this name.
     """
     if name is not None:
-        return look_up("baseline", name, {result.name: result for result in results})
-    return next((result for result in results if result.is_baseline), None)
+        return look_up("baseline", name, {sample.name: sample for sample in samples})
+    return next((sample for sample in samples if sample.is_baseline), None)
 
 
-def pairs_of(results: Sequence[Sample], baseline: Sample | None) -> list[tuple[Sample, Sample]]:
-    """The pairs of sources to compare: each other source with the baseline, or all pairs."""
+def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[Sample, Sample]]:
+    """Pairs of samples to compare: each other sample with the baseline, or all pairs."""
     if baseline is None:
-        return list(combinations(results, 2))
-    return [(each, baseline) for each in results if each is not baseline]
-
-
-ONLY_IN_ONE = "only in one"
-"""Why a score is left out that a single source has."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedScore:
-    """One score of all sources."""
-
-    name: str
-    """Name of the score."""
-    direction: Direction | None
-    """Which way is better; None: neither, or unknown."""
-    results: Mapping[str, Sample]
-    """By source."""
-    differences: tuple[Difference, ...]
-    """Differences of pairs; none if they are not comparable."""
-    reason: str | None
-    """Why the sources are not comparable in it."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The score as JSON-ready data."""
-        return {
-            "name": self.name,
-            "direction": self.direction,
-            "sources": [
-                result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
-                for result in self.results.values()
-            ],
-            "differences": [each.to_json() for each in self.differences],
-            "reason": self.reason,
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedScores:
-    """All scores that the sources have in common."""
-
-    sources: tuple[str, ...]
-    """Names of the sources, in the order in which they were given."""
-    scores: tuple[ComparedScore, ...]
-    """The scores, in the order of tables."""
-    left_out: Mapping[str, str]
-    """By the name of a score, why it is not compared."""
-    without: Mapping[str, str]
-    """By the name of a source that has a value of none, why it has not the first one; it is not among the sources."""
-
-    @property
-    def num_comparisons(self) -> int:
-        """Number of differences for which Holm's correction was made."""
-        return sum(num_comparisons(score.differences) for score in self.scores)
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON-ready data."""
-        return {
-            "sources": list(self.sources),
-            "scores": [score.to_json() for score in self.scores],
-            "left_out": dict(self.left_out),
-            "correction": {"method": "Holm", "comparisons": self.num_comparisons},
-        }
-
-
-def compare_scores(
-    sources: Sequence[Source],
-    metrics: Sequence[str] | None = None,
-    baseline: str | None = None,
-    *,
-    distinct: bool = False,
-    sizes: EqualSizes | None = None,
-) -> ComparedScores:
-    """Compare sources in every score that at least two of them have.
-
-    Runs of one game that differ only in their seed are one source, unless there would be no other source.
-
-    Args:
-        sources: See `ecsuite.eval.results.reading.read_sources`.
-        metrics: Names of scores; None: all but sizes and entropies.
-        baseline: Name of the source that the others are compared with; None: all pairs are compared.
-        distinct: Whether runs that differ only in their seed are sources of their own.
-        sizes: See `differences.compare`.
-
-    Raises:
-        ConfigError: If a source has no scores, or there is no score that all have.
-    """
-    names, left_out = _common(sources) if metrics is None else (list(metrics), {})
-    if not names:
-        why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
-        is_scored = left_out and ONLY_IN_ONE not in left_out.values()
-        advice = "" if is_scored else "; run `ecsuite score` on each"
-        raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
-    sizes = sizes or EqualSizes()
-    merges_seeds = not distinct and _num_sources(sources, names[0]) > 1
-    compared = [_compared(sources, name, baseline, sizes, merges_seeds=merges_seeds) for name in names]
-    flat = iter(corrected([each for score in compared for each in score.differences]))
-    scores = tuple(
-        ComparedScore(
-            name=score.name,
-            direction=score.direction,
-            results=score.results,
-            differences=tuple(islice(flat, len(score.differences))),
-            reason=score.reason,
-        )
-        for score in compared
-    )
-    fullest = max(scores, key=lambda score: len(score.results))
-    return ComparedScores(
-        sources=tuple(dict.fromkeys(name for score in (fullest, *scores) for name in score.results)),
-        scores=scores,
-        left_out=left_out,
-        without={
-            source.name: f"{names[0]}: {_reasons(source).get(names[0]) or 'not in it'}"
-            for source in sources
-            if all(_reasons(source).get(name, "") is not None for name in names)
-        },
-    )
-
-
-def _num_sources(sources: Sequence[Source], name: str) -> int:
-    """The number of sources where runs that differ only in their seed are one."""
-    return len({result.name for result in results_of(_having(sources, name), name)})
-
-
-def _having(sources: Sequence[Source], name: str) -> list[Source]:
-    """The sources with a value of a score; all if none has one, so that reading them says so."""
-    return [source for source in sources if _reasons(source).get(name, "") is None] or list(sources)
-
-
-def _compared(
-    sources: Sequence[Source], name: str, baseline: str | None, sizes: EqualSizes, *, merges_seeds: bool
-) -> ComparedScore:
-    """One score of the sources that have it, before the correction."""
-    results = results_of(_having(sources, name), name, merges_seeds=merges_seeds)
-    choose_baseline(results, baseline)  # an unknown name is refused
-    reason: str | None = None
-    differences: tuple[Difference, ...] = ()
-    try:
-        require_comparable(results)
-        differences = compare(results, name, baseline, sizes).differences
-    except ConfigError as error:
-        reason = str(error)
-    direction = traits_of(name).direction
-    by_name = {result.name: result for result in results}
-    return ComparedScore(
-        name=name, direction=direction, results=by_name, differences=differences, reason=reason
-    )
+        return list(combinations(samples, 2))
+    return [(each, baseline) for each in samples if each is not baseline]
 
 
 def common_scores(sources: Sequence[Source]) -> list[str]:
-    """Names of the scores that at least two sources have (or the only one), without sizes and entropies."""
+    """Names of the scores that at least two sources have (or the only one), without sizes."""
     return _common(sources)[0]
+
+
+def _having(sources: Sequence[Source], name: str) -> list[Source]:
+    """Sources with a value of a score or a measure; all if none has one, so that reading them gives the reason."""
+    having = [
+        each
+        for each in sources
+        if name in each.measures or any(record.value is not None for record in each.records_of(name))
+    ]
+    return having or list(sources)
 
 
 def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
     """Names of the scores that can be compared, in the order of tables, and why others are left out."""
     per_source = [_reasons(source) for source in sources]
-    every = dict.fromkeys(name for names in per_source for name in names)
+    asked = {name for source in sources for name in source.scores}
+    every = dict.fromkeys(name for names in per_source for name in names if name in asked)
     common, left_out = [], {}
     for name in sorted(every, key=place_of):
         if traits_of(name).question == "sizes":
@@ -383,5 +491,5 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
 
 
 def _reasons(source: Source) -> dict[str, str | None]:
-    """By the name of each score of a source, why it is undefined; None for a score with a value."""
+    """Reason per undefined score of a source; None for a score with a value."""
     return {record.score: record.reason for record in source.records if not record.is_measure}

@@ -27,47 +27,65 @@ from ecsuite.runtime.errors import ConfigError, CorpusError
 NUM_DRAWS = 50
 """Draws from the larger corpus."""
 SEED = 0
-"""Of the draws; the same rows are drawn for every score."""
+"""Seed of the draws; the same rows are drawn for every score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EqualSizes:
-    """Scores of corpora at smaller sizes; each corpus is read once, and each metric computed once at a size."""
+    """Scores at a smaller number of messages; each corpus is read once, each metric computed once at a size."""
 
+    may_draw: bool = True
+    """Whether corpora may be read; else scores of unequal sizes are not comparable."""
     progress: Callable[[str, float, float], None] = lambda *_: None
     """Called as `progress(label, done, total)` for the draws from one corpus."""
     corpora: dict[Messages, Corpus] = field(default_factory=dict)
-    """Those that were read."""
+    """Cache of loaded corpora."""
     means: dict[tuple[Messages, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
-    """By corpus, metric and size, the means by score."""
+    """Cache of the means of all scores by corpus, metric and size."""
 
-    def of_pair(self, first: Sample, second: Sample, metric: str) -> tuple[Sample, Sample, str]:
-        """Two sources at the size of the smallest of their corpora, and how they got there.
+    def at_one_size(self, samples: Sequence[Sample], metric: str) -> tuple[list[Sample], dict[str, str]]:
+        """Samples at the size of the smallest of their corpora.
 
         Args:
-            first: A source.
-            second: Another one.
-            metric: Name of the score.
+            samples: Of one score.
+            metric: Its name.
+
+        Returns:
+            The samples in the same order, and by name the reason why a sample is left at its own size.
 
         Raises:
-            ConfigError: If they can't be compared at one size, with the reason.
+            ConfigError: If corpora may not be read.
         """
-        if len({*first.sizes, *second.sizes}) <= 1:
-            return first, second, ""
-        smallest = min(map(self._size, (*first.sizes, *second.sizes)))
-        drawn = tuple(self._at(result, metric, smallest) for result in (first, second))
-        return drawn[0], drawn[1], f" at {smallest:,} messages, {NUM_DRAWS} draws from larger corpora"
+        if len({size for sample in samples for size in sample.sizes}) <= 1:
+            return list(samples), {}
+        if not self.may_draw:
+            raise ConfigError(
+                "the corpora are of different sizes: `ecsuite compare` compares them at one size"
+            )
+        drawn, reasons = [], {}
+        smallest = min((size for sample in samples for size in self._known_sizes(sample)), default=0)
+        for sample in samples:
+            try:
+                drawn.append(self._at(sample, metric, smallest))
+            except ConfigError as error:
+                drawn.append(sample)
+                reasons[sample.name] = f"{sample.name} cannot be compared at {smallest:,} messages: {error}"
+        return drawn, reasons
+
+    @staticmethod
+    def _known_sizes(sample: Sample) -> list[int]:
+        return [int(text) for text in sample.sizes if text is not None and text.isdecimal()]
 
     @staticmethod
     def _size(text: str | None) -> int:
         if text is None:
-            raise ConfigError("one has no number of messages in its signature: score it again")
+            raise ConfigError("it has no number of messages in its signature: score it again")
         if not text.isdecimal():
-            raise ConfigError(f"the sizes of a corpus differ by speaker ({text})")
+            raise ConfigError(f"its sizes differ by speaker ({text})")
         return int(text)
 
     def _at(self, result: Sample, metric: str, size: int) -> Sample:
-        """A source with its scores at a size."""
+        """Sample with its scores at a size."""
         if all(self._size(text) == size for text in result.sizes):
             return result
         if traits_of(metric).trains:
@@ -130,7 +148,7 @@ class EqualSizes:
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, messages: Messages | None) -> Corpus:
-        """The corpus of a source."""
+        """Corpus of a source, from the cache or read."""
         if messages is None or not (messages in self.corpora or messages.path.exists()):
             raise ConfigError(f"the corpus of {name} is not there, so it can't be drawn from")
         if messages not in self.corpora:

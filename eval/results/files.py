@@ -34,17 +34,17 @@ from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError, CorpusError, shown
 
 FILES = (SCORES, "results.json")
-"""File names that are searched for in a folder and its subfolders."""
+"""Names of scores files, searched for in folders and their subfolders."""
 XFERBENCH = "xferbench"
 """The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
 OTHER_SIZES = ("min_length", "max_length", "vocab_size")
 """Sizes of a corpus whose names do not begin with num_."""
 CONCLUDED = ("conclusion", "p_holm", "adjusted")
-"""What a file says of a score beside the others of its table."""
+"""Keys of the conclusion on a score in the context of its table."""
 NOT_SCORES = ("seed", "format")
 """Numbers beside the score in the JSON of a command."""
 NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
-"""What the metadata of a training have beside its measures."""
+"""Numbers in the metadata of a training that are no measures."""
 
 
 def sources_of(file: Path, data: Any) -> list[Source]:
@@ -83,7 +83,7 @@ def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
 
 
 def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
-    """The source of a file with the scores of one corpus."""
+    """Source of a file with the scores of one corpus."""
     corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
     scores = data.get("scores")
     records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
@@ -112,7 +112,7 @@ def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
 
 
 def _of_member(file: Path, data: Any, index: int) -> Source:
-    """The source of a corpus of a collection."""
+    """Source of one corpus of a collection."""
     corpus = data.get("corpus") if isinstance(data, dict) else None
     if not isinstance(corpus, dict) or not isinstance(data.get("scores"), list):
         raise ConfigError(f"{file}: corpora[{index}]: expected a `corpus` and its `scores`")
@@ -197,7 +197,7 @@ def measure_records(training: Mapping[str, Any]) -> list[Record]:
 
 
 def sizes_of(corpus: Mapping[str, Any]) -> dict[str, float]:
-    """What is known of a corpus beside its scores, with the accuracy of its training."""
+    """Sizes of a corpus by name, with the accuracy of its training."""
     sizes = {
         name: float(value)
         for name, value in corpus.items()
@@ -268,7 +268,7 @@ HOW = ("reading", "where")
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Where messages are, and which they are."""
+    """Reference to a corpus: its path, and how it was read."""
 
     path: Path
     """Their file or folder."""
@@ -306,7 +306,7 @@ def _known(how: str) -> _How:
 
 
 def how_of(corpus: Mapping[str, Any]) -> str:
-    """How the file of a corpus was read, of its JSON in a file of scores."""
+    """Reading options of a corpus as JSON text, from its entry in a scores file."""
     known = {key: corpus[key] for key in HOW if corpus.get(key)}
     return json.dumps(known, sort_keys=True) if known else ""
 
@@ -316,11 +316,11 @@ FOLDER_FILES = {
     "a run or a corpus": (CONFIG, CORPUS),
     "a study with people": (ANSWERS,),
 }
-"""What folders are of, by the files that these have."""
+"""Folder types by characteristic files."""
 
 
 def kind_of_folder(folder: Path) -> str | None:
-    """What a folder is of, of `FOLDER_FILES`; None if of nothing of these."""
+    """Return the folder type, a key of `FOLDER_FILES`, or None."""
     return next(
         (kind for kind, names in FOLDER_FILES.items() if any((folder / name).exists() for name in names)),
         None,
@@ -328,12 +328,12 @@ def kind_of_folder(folder: Path) -> str | None:
 
 
 def require_no_other(folder: Path, kind: str, option: str = "--out") -> None:
-    """Raise `ConfigError` if a folder in which something of a kind is to be written is of another one.
+    """Raise `ConfigError` if an output folder has another type.
 
     Args:
         folder: The folder, which may not be there yet.
-        kind: Of `FOLDER_FILES`, or of none of these: kept results, data.
-        option: What names the folder.
+        kind: Folder type that is to be written, a key of `FOLDER_FILES` or another word.
+        option: Command-line option that names the folder.
     """
     known = kind_of_folder(folder)
     if known not in (None, kind):

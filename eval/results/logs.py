@@ -18,7 +18,7 @@ class Evaluation:
     """A line of a log."""
 
     step: int
-    """Of the training."""
+    """Number of the training step."""
     sections: Mapping[str, Mapping[str, float]]
     """Numbers by section and name."""
     stopped: str | None = None
@@ -38,7 +38,7 @@ def evaluations(content: bytes, place: str = LOG) -> list[Evaluation]:
     """The evaluations of a log; an incomplete last line, of a run that is still writing, is left out.
 
     Args:
-        content: Of the file.
+        content: Bytes of the file.
         place: What errors call it.
 
     Raises:

@@ -3,19 +3,25 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
-from scipy.special import chdtri, nctdtr
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtri, nctdtr, roots_jacobi, stdtrit
 
+from ecsuite.eval.results.comparison import shared_by
 from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, Interval
-from ecsuite.eval.statistics.distributions import noncentrality, student_quantile
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Table, number_column, row_of
 
 SEEDS = (2, 3, 5, 10, 20, 50, 100)
 """Numbers of seeds of a table."""
+NUM_NODES = 64
+"""Nodes of the quadrature over ratios of variances."""
 MOST_SEEDS = 100_000
 """Most seeds that are told; more are no plan."""
 
@@ -31,7 +37,9 @@ class Power:
     sd_ci95: Interval
     """Its 95 % interval."""
     degrees: int
-    """Degrees of freedom: seeds less sources."""
+    """Degrees of freedom: seeds less sources, or less one in each pair of sources."""
+    shared: str
+    """Shared property of runs with equal seeds, by which `compare` pairs them; empty: none."""
     num_sources: int
     """Sources with several seeds."""
     power: float
@@ -41,9 +49,14 @@ class Power:
     seeds: int | None
     """How many seeds each of two sources needs for it."""
     seeds_range: tuple[int, int] | None
-    """The same for the bounds of the spread's interval."""
+    """Number of seeds at both bounds of the interval of the spread."""
     smallest: tuple[tuple[int, float, float, float], ...]
     """Number of seeds of each source, the smallest difference that is found, and that for both bounds of the spread."""
+
+    @property
+    def test(self) -> str:
+        """The test in words."""
+        return f"Student's of pairs of the same {self.shared}" if self.shared else "Welch's t test"
 
     def to_json(self) -> dict[str, Any]:
         """All figures, JSON-ready."""
@@ -54,6 +67,7 @@ class Power:
             "degrees": self.degrees,
             "num_sources": self.num_sources,
             "power": self.power,
+            "test": self.test,
             "alpha": ALPHA,
             "effect": self.effect,
             "seeds": self.seeds,
@@ -65,7 +79,7 @@ class Power:
         }
 
     def table(self) -> Table:
-        """By number of seeds, the smallest difference that is found."""
+        """Table of the smallest detectable difference by number of seeds."""
         columns = (
             number_column("seeds", "seeds of each"),
             number_column("difference", "smallest difference"),
@@ -84,8 +98,8 @@ class Power:
         lines = [
             f"Spread over seeds: standard deviation {self.sd:.4f} [{low:.4f}, {high:.4f}], from {sources}, "
             f"{self.degrees} degrees of freedom.",
-            f"Two-sided t test of two sources at {ALPHA:.0%}, one comparison; of several, Holm's correction asks for "
-            "more seeds.",
+            f"The test is that of `ecsuite compare`: {self.test}, two-sided at {ALPHA:.0%}, one comparison; "
+            "of several, Holm's correction asks for more seeds.",
         ]
         if self.seeds is not None and self.seeds_range is not None:
             few, many = map(_told, self.seeds_range)
@@ -96,14 +110,11 @@ class Power:
         return lines
 
 
-def seeds_needed(results: Sequence[Sample], metric: str, effect: float | None, power: float) -> Power:
-    """How many seeds find a difference of two sources, by the two-sample t test with equal variances.
-
-    The power is that of the noncentral t distribution (Cohen 1988, "Statistical Power Analysis for the Behavioral
-    Sciences", section 2.2): of n seeds each, noncentrality d / s sqrt(n / 2), with 2 n - 2 degrees of freedom.
+def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, power: float) -> Power:
+    """How many seeds find a difference of two sources, by the test that `compare` makes of such runs.
 
     Args:
-        results: Sources, some of which have several seeds, see `gathering.results_of`.
+        samples: Sources, some of which have several seeds, see `ecsuite.eval.results.samples.samples_of`.
         metric: Name of the score.
         effect: The difference that is looked for, above 0; None: a table alone.
         power: The wanted probability of finding it, above 5 % and below 1.
@@ -111,7 +122,12 @@ def seeds_needed(results: Sequence[Sample], metric: str, effect: float | None, p
     Raises:
         ConfigError: If no source has two seeds, or the scores of all seeds are equal.
     """
-    scores = [result.seed_scores for result in results if len(result.seeds) > 1]
+    several = [sample for sample in samples if len(sample.seeds) > 1]
+    pairs = [(one, other) for one, other in combinations(several, 2) if shared_by(one, other)]
+    shared = shared_by(*pairs[0]) if pairs else ""
+    scores = [one.seed_scores - other.seed_scores for one, other in pairs] or [
+        each.seed_scores for each in several
+    ]
     degrees = sum(len(values) - 1 for values in scores)
     if not degrees:
         raise ConfigError(f"{metric}: no source has two seeds, whose spread says how many are needed")
@@ -120,61 +136,88 @@ def seeds_needed(results: Sequence[Sample], metric: str, effect: float | None, p
     if sd < NO_SPREAD:
         raise ConfigError(f"{metric}: all seeds of a source have one score, so there is no spread")
     bounds = tuple(math.sqrt(squares / float(chdtri(degrees, share))) for share in (ALPHA / 2, 1 - ALPHA / 2))
+    needed = [
+        None if effect is None else num_seeds(effect / each, power, is_paired=bool(pairs))
+        for each in (sd, *bounds)
+    ]
     return Power(
         metric=metric,
         sd=sd,
         sd_ci95=(bounds[0], bounds[1]),
         degrees=degrees,
-        num_sources=len(scores),
+        shared=shared,
+        num_sources=len(several),
         power=power,
         effect=effect,
-        seeds=None if effect is None else num_seeds(effect / sd, power),
-        seeds_range=None if effect is None else tuple(num_seeds(effect / bound, power) for bound in bounds),  # type: ignore[arg-type]
+        seeds=needed[0],
+        seeds_range=None if needed[1] is None or needed[2] is None else (needed[1], needed[2]),
         smallest=tuple(
             (seeds, smallest * sd, smallest * bounds[0], smallest * bounds[1])
             for seeds in SEEDS
-            for smallest in [smallest_effect(seeds, power)]
+            for smallest in [smallest_effect(seeds, power, is_paired=bool(pairs))]
         ),
     )
 
 
-def power_of(effect: float, seeds: int) -> float:
-    """The probability that a two-sided t test finds a difference.
+def power_of(effect: float, seeds: int, *, is_paired: bool = False) -> float:
+    """The probability that `compare` finds a difference of two sources of normal values with equal variances.
+
+    Of pairs it is that of the noncentral t distribution with n - 1 degrees of freedom (Cohen 1988, "Statistical Power
+    Analysis for the Behavioral Sciences", section 2.3). Welch's test of n and n values has the t statistic of the
+    pooled test, with degrees of freedom (n - 1) / (r^2 + (1 - r)^2), where r is the share of one variance in the sum of
+    both; r has the distribution Beta((n - 1) / 2, (n - 1) / 2) and is independent of the statistic (Basu's theorem),
+    so that the power is a mean over r, here by Gauss-Jacobi quadrature.
 
     Args:
-        effect: The difference in standard deviations.
+        effect: The difference in standard deviations: of a source or, of pairs, of the differences.
         seeds: Of each of the two sources, at least two.
+        is_paired: Whether the runs of both are pairs.
     """
-    freedom = 2 * seeds - 2
-    least = student_quantile(1 - ALPHA / 2, freedom)
-    center = effect * math.sqrt(seeds / 2)
-    return 1 - float(nctdtr(freedom, center, least)) + float(nctdtr(freedom, center, -least))
+    if is_paired:
+        return _power(effect * math.sqrt(seeds), seeds - 1, np.array([seeds - 1.0]), np.ones(1))
+    exponent = (seeds - 1) / 2 - 1
+    nodes, weights = roots_jacobi(NUM_NODES, exponent, exponent)
+    share = (1 + nodes) / 2
+    freedoms = (seeds - 1) / (share**2 + (1 - share) ** 2)
+    return _power(effect * math.sqrt(seeds / 2), 2 * seeds - 2, freedoms, weights / weights.sum())
 
 
-def num_seeds(effect: float, power: float) -> int:
+def _power(center: float, freedom: int, critical_freedoms: Floats, weights: Floats) -> float:
+    """Probability that |t| exceeds its critical value, whose degrees of freedom vary with these weights."""
+    least = stdtrit(critical_freedoms, 1 - ALPHA / 2)
+    # scipy gives NaN for probabilities of about 1e-17.
+    below, lowest = (np.nan_to_num(nctdtr(freedom, center, bound), nan=0.0) for bound in (least, -least))
+    return float(weights @ (1 - below + lowest))
+
+
+def num_seeds(effect: float, power: float, *, is_paired: bool = False) -> int:
     """The least number of seeds of each source with which a difference is found with a probability.
 
     Args:
-        effect: The difference in standard deviations, above 0.
+        effect: The difference in standard deviations, above 0, see `power_of`.
         power: The probability.
+        is_paired: See `power_of`.
 
     Returns:
         At most `MOST_SEEDS`.
     """
     low, high = 1, 2
-    while high < MOST_SEEDS and power_of(effect, high) < power:
+    while high < MOST_SEEDS and power_of(effect, high, is_paired=is_paired) < power:
         low, high = high, min(2 * high, MOST_SEEDS)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if power_of(effect, middle) < power else (low, middle)
+        low, high = (middle, high) if power_of(effect, middle, is_paired=is_paired) < power else (low, middle)
     return high
 
 
-def smallest_effect(seeds: int, power: float) -> float:
+def smallest_effect(seeds: int, power: float, *, is_paired: bool = False) -> float:
     """The difference in standard deviations that so many seeds of each source find with a probability."""
-    freedom = 2 * seeds - 2
-    least = student_quantile(1 - ALPHA / 2, freedom)
-    return noncentrality(least, freedom, 1 - power) / math.sqrt(seeds / 2)
+    highest = 1.0
+    while power_of(highest, seeds, is_paired=is_paired) < power:
+        highest *= 2
+    return float(
+        brentq(lambda effect: power_of(effect, seeds, is_paired=is_paired) - power, 0, highest, xtol=1e-10)
+    )
 
 
 def _told(seeds: int) -> str:

@@ -1,4 +1,4 @@
-"""The sources at paths: run folders, sweeps, collections, corpora and files of scores; imports no code."""
+"""Reading results: run folders, sweeps, collections, corpora and scores files; imports no user code."""
 
 import json
 import os
@@ -36,11 +36,11 @@ from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
 
 SEED = "training.seed"
-"""The setting that does not tell settings apart: rows are means over it."""
+"""Setting over which rows of tables are means."""
 CHECKSUMS = ("data.", "code.")
-"""How the names of checksums begin that tell runs apart whose files have changed."""
+"""Prefixes of checksums of data and code files, which distinguish runs whose files differ."""
 NOT_FINITE = re.compile(r"(?:is|are|was) not finite|the loss is -?(?:nan|inf)")
-"""What the reason of a training that diverged has."""
+"""Pattern of failure messages of trainings that diverged."""
 
 
 class _Run(msgspec.Struct):
@@ -58,14 +58,14 @@ class _Sweep(msgspec.Struct):
 
 
 def read_sources(paths: Iterable[str | Path], note: Callable[[str], object] = lambda _: None) -> list[Source]:
-    """The sources at paths, each once: of run folders with the same settings, seed and corpus one, with most scores.
+    """Read the sources at paths, without copies of run folders.
 
     The settings of the runs of one sweep are those that it varies; of other runs, and of several sweeps, those that
     differ between them (see `varied`), and the runs are in the order of these.
 
     Args:
         paths: Run folders, folders of sweeps, corpora, files of scores, and folders that hold these.
-        note: Told in a line of copies that are left out.
+        note: Called with a line about copies that are left out.
 
     Raises:
         ConfigError: If there is nothing at a path, or a file can't be read.
@@ -73,12 +73,12 @@ def read_sources(paths: Iterable[str | Path], note: Callable[[str], object] = la
         FormatError: If a newer version wrote a file.
     """
     places = list(dict.fromkeys(map(Path, paths)))
-    sources = _without_copies([source for place in places for source in sources_at(place)], note)
+    sources = without_copies([source for place in places for source in sources_at(place)], note)
     return sources if len(places) == 1 and _sweep_file(places[0]) is not None else in_order(varied(sources))
 
 
 def read_runs(paths: Iterable[str | Path], note: Callable[[str], object] = lambda _: None) -> list[Source]:
-    """The runs at paths, and the corpora of scored collections, whose system and name are their settings.
+    """Read the runs at paths, and corpora of scored collections with their system and name as settings.
 
     Args:
         paths: See `read_sources`.
@@ -102,8 +102,8 @@ def read_runs(paths: Iterable[str | Path], note: Callable[[str], object] = lambd
     return runs
 
 
-def _without_copies(sources: Sequence[Source], note: Callable[[str], object]) -> list[Source]:
-    """The sources without copies of run folders, which would count as further seeds; a line names some."""
+def without_copies(sources: Sequence[Source], note: Callable[[str], object]) -> list[Source]:
+    """Remove copies of run folders, which would count as further seeds; a note names some."""
     kept: dict[Any, Source] = {}
     copies: dict[Path, Source] = {}  # by folder, of which run
     for number, source in enumerate(sources):
@@ -129,9 +129,9 @@ def _folder(source: Source) -> Path:
 
 
 def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
-    """The sources, of which those of one corpus with other scores, as of several files, are one; runs stay.
+    """Merge sources of the same corpus whose scores stand in several files; runs stay.
 
-    Scores with other settings, such as other seeds, are those of another source.
+    Sources with different signatures of the same score stay apart.
     """
     kept: list[Source] = []
     places: dict[object, int] = {}
@@ -153,7 +153,7 @@ def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
 
 
 def names_apart(sources: Sequence[Source]) -> list[Source]:
-    """The sources; those that are no runs and have the name of another are told apart by their folders."""
+    """Disambiguate equal names of sources that are no runs by their folders."""
     namesakes: dict[tuple[str, str | None], list[Source]] = {}
     for source in sources:
         if not source.is_run:
@@ -165,7 +165,7 @@ def names_apart(sources: Sequence[Source]) -> list[Source]:
 
 
 def _name_among(source: Source, namesakes: Sequence[Source]) -> str:
-    """The name of a source, with folders where sources of another content are called so, too."""
+    """Name of a source, with folders where a source with other content has the same name."""
     place = _place(source)
     others = {_place(other) for other in namesakes if not source.digest or other.digest != source.digest} - {
         place
@@ -179,7 +179,7 @@ def _place(source: Source) -> str:
 
 
 def sources_at(place: Path) -> list[Source]:
-    """The sources at a path; all settings of a run folder are its settings, and of a sweep's those that it varies.
+    """Read the sources at a path; settings are all of a run folder, and the varied ones of a sweep.
 
     Raises:
         ConfigError: See `read_sources`.
@@ -198,13 +198,13 @@ def sources_at(place: Path) -> list[Source]:
 
 
 def _sweep_file(place: Path) -> Path | None:
-    """The file of a sweep, given as such or by its folder."""
+    """Path of sweep.json, given as such or by its folder; None if there is none."""
     file = place if place.name == SWEEP else place / SWEEP
     return file if file.is_file() else None
 
 
 def _in_folder(folder: Path) -> list[Source]:
-    """The runs, sweeps and scores of a folder and its subfolders; where there are none, its corpora."""
+    """Read the runs, sweeps and scores of a folder and its subfolders; where there are none, its corpora."""
     sources: list[Source] = []
     for top, folders, files in os.walk(folder):
         place = Path(top)
@@ -242,12 +242,12 @@ def _in_folder(folder: Path) -> list[Source]:
 
 
 def _read(file: Path) -> Any:
-    """The content of a file of scores, without its checksum."""
+    """Content of a scores file, without its checksum."""
     return read_scores(file) if file.name == FILES[0] else read_json(file)
 
 
 def run_source(folder: Path, scores: Any = None) -> Source:
-    """A run folder as a source; all its settings are its settings.
+    """Read a run folder as a source with all its settings.
 
     Args:
         folder: The run folder.
@@ -293,7 +293,7 @@ def _measures(folder: Path, training: Mapping[str, Any]) -> list[Record]:
 
 
 def _of_sweep(file: Path) -> list[Source]:
-    """The runs of a sweep; a run folder that was moved with that of its sweep is found there."""
+    """Read the runs of a sweep file; run folders that were moved with it are found beside it."""
     tree = read_json(file)
     try:
         return sweep_sources(without_format("result", tree, file), file)
@@ -302,7 +302,7 @@ def _of_sweep(file: Path) -> list[Source]:
 
 
 def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
-    """The runs of a sweep, from its JSON; scores that their folders got later are among theirs.
+    """Sources of the runs of a sweep, from its JSON, with scores that were added to their folders later.
 
     Args:
         sweep: As of `Sweep.to_json`.
@@ -347,14 +347,14 @@ def _status(failure: str | None, stopped: str | None) -> Status:
 
 
 def _corpus_source(place: Path) -> Source:
-    """A corpus without scores."""
+    """Source of a corpus without scores."""
     folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
     name = place.resolve().name if folder is None else folder.resolve().name
     return Source(name=name, file=place, folder=folder, corpus=place)
 
 
 def varied(sources: Sequence[Source]) -> list[Source]:
-    """The sources with the settings that differ between runs; the seed is none.
+    """Reduce the settings of runs to those that differ between them, without the seed.
 
     A setting that not all runs have, as an option of one kind of channel, counts where it differs between those that
     have it, or tells runs apart that nothing else does; so do the checksums of data and of users' files.
@@ -382,7 +382,7 @@ def varied(sources: Sequence[Source]) -> list[Source]:
 
 
 def _settings_of(run: Source, *, is_one_sweep: bool) -> dict[str, Any]:
-    """The settings of a run but its seed: of a sweep alone those that it varies, else all, with checksums of files."""
+    """Settings of a run without its seed: of one sweep those that it varies, else all, with checksums of files."""
     own = dict(run.settings)
     if run.file.name == SWEEP and not is_one_sweep:
         own = run.config or {"name": run.game, **own}
@@ -398,12 +398,12 @@ def _settings_of(run: Source, *, is_one_sweep: bool) -> dict[str, Any]:
 
 
 def _num_told_apart(settings: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> int:
-    """In how many groups these settings divide runs."""
+    """Number of groups into which these settings divide runs."""
     return len({repr([(key in each, each.get(key)) for key in keys]) for each in settings})
 
 
 def in_order(sources: Sequence[Source]) -> list[Source]:
-    """Runs in the order of their settings, then the other sources as they come."""
+    """Sort runs by their settings, before the other sources."""
     keys = dict.fromkeys(key for source in sources if source.is_run for key in source.settings)
     runs = sorted(
         (source for source in sources if source.is_run),
@@ -413,5 +413,5 @@ def in_order(sources: Sequence[Source]) -> list[Source]:
 
 
 def _order(value: Any) -> tuple[str, float, str]:
-    """A key for sorting: numbers by size, all else by its text."""
+    """Sort key: numbers by value, all else by its text."""
     return ("", value, "") if isinstance(value, int | float) else ("other", 0.0, str(value))

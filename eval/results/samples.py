@@ -1,4 +1,4 @@
-"""Results of one score by source: the values of its seeds, gathered from the records of sources."""
+"""Samples: the values of one score over the seeds of a source, gathered from the records of sources."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from ecsuite.eval.results.reading import read_sources
 from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, Interval
-from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.distributions import normal_quantile, student_quantile
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 from ecsuite.tables.cells import value_text
 
 UNSIGNED = "unsigned (another program)"
@@ -31,14 +31,16 @@ large corpus changes how sure the score is, not what it estimates."""
 EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
-"""What is to be done about unequal passes."""
+"""Advice on unequal passes."""
+MANY_SETTINGS = 4
+"""Number of settings up to which each is in a row of a table, even if some follow from others."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
 """Names of the baseline without a corpus: a model without pretraining."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """Scores of one source for one or several seeds.
+    """Values of one score: of a corpus, or over the seeds of a game.
 
     Raises:
         ConfigError: If there is no seed or no target, targets differ between seeds, or a number is not finite.
@@ -52,7 +54,7 @@ class Sample:
     seeds: tuple[int, ...]
     """Seeds, in the order of `by_target`: those of XferBench, or of the training of a game."""
     signature: str
-    """Signature of the score without the parts of `OF_A_SOURCE`: results with equal signatures are comparable."""
+    """Signature of the score without the parts of `OF_A_SOURCE`: samples with equal signatures are comparable."""
     source: str = ""
     """Path of the scored corpus, otherwise the name in the file, otherwise the file."""
     fingerprint: str = ""
@@ -67,6 +69,10 @@ class Sample:
     """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
     is_run: bool = False
     """Whether it is of runs of a game, or parts of them: these can be trained with other seeds."""
+    blocks: tuple[str, ...] = ()
+    """For each seed: the settings of its run that are averaged over; empty: none is."""
+    runs: tuple[Source, ...] = ()
+    """For each seed: its run; empty: not known."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -101,9 +107,31 @@ class Sample:
         return float(self.seed_scores.std(ddof=1)) if len(self.seeds) > 1 else None
 
     @property
+    def cells(self) -> dict[str, Floats]:
+        """The score of each seed by block: combinations of the settings that are averaged over."""
+        blocks: dict[str, list[float]] = {}
+        for block, value in zip(self.blocks or ("",) * len(self.seeds), self.seed_scores, strict=True):
+            blocks.setdefault(block, []).append(float(value))
+        return {block: np.array(values) for block, values in blocks.items()}
+
+    @property
     def score(self) -> float:
-        """The score: the mean over targets and seeds."""
+        """The score: the mean over targets and seeds; each combination of averaged settings weighs the same."""
+        if len(cells := self.cells) > 1:
+            return float(np.mean([values.mean() for values in cells.values()]))
         return float(self.values().mean())
+
+    @property
+    def estimate(self) -> "Estimate":
+        """The score with its 95 % interval over seeds."""
+        cells = list(self.cells.values())
+        if len(cells) == 1 or min(map(len, cells)) == 1:  # a cell of one run has no spread of its own
+            values = cells[0] if len(cells) == 1 else [float(cell.mean()) for cell in cells]
+            mean, half_width = mean_and_half_width(list(map(float, values)))
+        else:
+            error, freedom = pooled_error([cells])
+            mean, half_width = self.score, student_quantile(1 - ALPHA / 2, freedom) * error if error else 0.0
+        return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds))
 
     @property
     def is_baseline(self) -> bool:
@@ -111,7 +139,7 @@ class Sample:
         return plain(self.name) in BASELINE_NAMES
 
     def to_json(self) -> dict[str, Any]:
-        """What every comparison shows of a source, JSON-ready."""
+        """The sample as JSON-ready data."""
         return {
             "name": self.name,
             "score": self.score,
@@ -119,23 +147,57 @@ class Sample:
             "seed_scores": self.seed_scores.tolist(),
             "sizes": list(self.sizes),
             "source": self.source,
+            "ci95": None if self.ci95 is None else list(self.ci95),
         }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A mean over seeds with its 95 % interval."""
+
+    mean: float
+    """The mean."""
+    half_width: float | None
+    """Half of the width of its interval; None of one value."""
+    num_values: int
+    """Number of values."""
+
+
+def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
+    """Standard error and degrees of freedom of a sum of means over cells, by Welch and Satterthwaite.
+
+    Satterthwaite (1946), "An approximate distribution of estimates of variance components", Biometrics Bulletin 2,
+    equation 17. Of two groups of one cell each it is the error of Welch's t test.
+
+    Args:
+        groups: By group, the values of each of its cells, at least two; the mean of a group is that of its cells'
+            means.
+    """
+    parts = [
+        (float(np.var(cell, ddof=1)) / len(cell) / len(cells) ** 2, len(cell) - 1)
+        for cells in groups
+        for cell in cells
+    ]
+    total = sum(part for part, _ in parts)
+    if total == 0:
+        return 0.0, float(min(freedom for _, freedom in parts))
+    return math.sqrt(total), total**2 / sum(part**2 / freedom for part, freedom in parts)
+
+
 def has_runs(results: Iterable[Sample]) -> bool:
-    """Whether some of the sources can be trained with other seeds; of people and of most files nothing says so."""
+    """Whether some samples are of runs, which can be trained with other seeds."""
     return any(result.is_run for result in results)
 
 
 def noise_between(results: Iterable[Sample]) -> str:
-    """The line about what the intervals of single corpora leave out."""
+    """Note on the noise that intervals of single corpora leave out."""
     if has_runs(results):
         return "Noise between seeds is not in these intervals: train each source with several seeds."
     return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
 
 
 def repetition(results: Sequence[Sample]) -> str | None:
-    """Why no conclusion is drawn on some of these sources: models read one corpus more often than another.
+    """Reason why no conclusion is drawn on samples: models read one corpus more often than another.
 
     None if they are read alike, see `are_read_alike`.
     """
@@ -163,7 +225,7 @@ def as_matrix(results: Sequence[Sample], targets: Sequence[str]) -> Floats:
 
 
 def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Sample]:
-    """Read several files and folders; see `results_of`.
+    """Read several files and folders; see `samples_of`.
 
     Args:
         paths: See `read_sources`.
@@ -173,18 +235,85 @@ def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Sample]
         ConfigError: If a path cannot be read, a file has another format or no such score, or one seed of a source has
             two different scores; the message names the file.
     """
-    return results_of(read_sources(paths), metric)
+    return samples_of(read_sources(paths), metric)
 
 
-def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
-    """The results of sources; those of one source with different seeds are merged.
+def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[Source]:
+    """Runs with the row of a table that each is in, and the block of settings that is averaged over.
+
+    Args:
+        sources: Runs, and corpora that have settings.
+        by: Settings of a row; None: all that vary or, if these are many, those from which the others follow.
+
+    Raises:
+        ConfigError: If a setting is unknown, or named twice.
+    """
+    known = list(dict.fromkeys(key for source in sources for key in source.settings))
+    keys = _telling(sources, known) if by is None else list(by)
+    for key in keys:
+        if key not in known:
+            raise (
+                unknown_name("setting", key, known)
+                if known
+                else ConfigError(f"--by {key}: no setting differs between these runs")
+            )
+        if keys.count(key) > 1:
+            raise ConfigError(f"--by: {key} is named twice")
+    rest = [key for key in known if key not in keys] if by is not None else []
+    placed = [
+        replace(
+            source,
+            settings={key: source.settings[key] for key in keys if key in source.settings},
+            group=repr([source.settings.get(key) for key in keys]),
+            block=repr([source.settings.get(key) for key in rest]) if rest else "",
+        )
+        for source in sources
+    ]
+    names = _row_names(placed)
+    return [replace(source, row=names[source.group]) for source in placed]
+
+
+def _row_names(placed: Sequence[Source]) -> dict[str, str]:
+    """Names of rows by group: few settings with short keys or the name of the game, if these tell rows apart."""
+    firsts = {source.group: source for source in reversed(placed)}
+    short, long, games = (
+        {group: name(source) for group, source in firsts.items()}
+        for name in (
+            _settings_of,
+            lambda source: ", ".join(f"{key}={value_text(value)}" for key, value in source.settings.items()),
+            lambda source: str(source.game),
+        )
+    )
+    is_long = any(len(source.settings) > MOST_SETTINGS for source in firsts.values())
+    choices = [games, short, long] if is_long else [short, long]
+    names = next((each for each in choices if len(set(each.values())) == len(each)), None)
+    if names is None:
+        names = {group: f"{name} ({number})" for number, (group, name) in enumerate(long.items(), 1)}
+    return {group: name or "all runs" for group, name in names.items()}
+
+
+def _telling(sources: Sequence[Source], keys: Sequence[str]) -> list[str]:
+    """Settings of a row; of many, as in runs of several games, those from which the others do not follow."""
+    if len(keys) <= MANY_SETTINGS:
+        return list(keys)
+    telling: list[str] = []
+    num_groups = 1
+    for key in keys:
+        found = {repr([source.settings.get(each) for each in (*telling, key)]) for source in sources}
+        if len(found) > num_groups:
+            telling, num_groups = [*telling, key], len(found)
+    return telling
+
+
+def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
+    """The samples of a score; values of one source with different seeds are one sample.
 
     Sources with equal names get names with as many parent folders as needed to be unique. A source may have a score
     with several signatures: if exactly one of these is that of a score of every source, the others are left out.
 
     Args:
-        sources: See `read_sources`; runs that failed are left out.
-        metric: Name of the score.
+        sources: See `read_sources`; runs that failed are left out. Those of one row (`rows_of`) are one sample.
+        metric: Name of the score, or of a measure of the training.
         merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
 
     Raises:
@@ -195,32 +324,35 @@ def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     # A run that failed has no scores: others of its game have theirs, with fewer seeds.
     scored = [each for each in sources if each.failure is None or each.records_of(metric)]
     for source in scored or sources:
-        for result in _results(source, metric):
+        for sample in _single_samples(source, metric):
             if not merges_seeds:
-                result = replace(
-                    result, name=_own_name(source), fingerprint=str(source.folder or source.file)
+                name = (
+                    source.folder.resolve().name
+                    if source.folder is not None
+                    else source.file.resolve().parent.name
+                    if source.file.name in FILES
+                    else source.file.stem
                 )
-            key = (result.name, result.fingerprint or result.source, result.signature, result.passes)
-            merged.setdefault(key, []).append((result, source.file))
+                sample = replace(sample, name=name, fingerprint=str(source.folder or source.file))
+            key = (sample.name, sample.fingerprint or sample.source, sample.signature, sample.passes)
+            merged.setdefault(key, []).append((sample, source.file))
+    samples = [
+        _merge_runs([sample for sample, _ in found]) if found[0][0].blocks else _merge(found)
+        for found in merged.values()
+    ]
     settings = {source.group: _settings_of(source) for source in sources if source.is_run and source.group}
-    results = [_merge(measured) for measured in merged.values()]
-    return _with_different_names(_of_common_signature(results), settings)
+    return _with_different_names(_of_common_signature(samples), settings)
 
 
-def _own_name(source: Source) -> str:
-    """The name of the folder of a source, or that of a file with a name of its own."""
-    if source.folder is not None:
-        return source.folder.resolve().name
-    return source.file.resolve().parent.name if source.file.name in FILES else source.file.stem
-
-
-def _results(source: Source, metric: str) -> list[Sample]:
-    """The results of one source, of each signature one."""
-    records = source.records_of(metric)
+def _single_samples(source: Source, metric: str) -> list[Sample]:
+    """The samples of one source, of each signature one."""
+    records = source.records_of(metric) or [
+        record for record in source.records if record.is_measure and record.name == metric
+    ]
     file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
     if not records:
         raise _lacking(file, metric, [record.score for record in source.records if not record.is_measure])
-    return [_result(source, record, file) for record in records]
+    return [_sample(source, record, file) for record in records]
 
 
 def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
@@ -238,45 +370,76 @@ def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
     return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {others}" if others else ""))
 
 
-def _result(source: Source, record: Record, file: Path) -> Sample:
-    """A score: of XferBench, cross-entropies by target language for one or several seeds; else a number."""
-    metric = record.score
+def _sample(source: Source, record: Record, file: Path) -> Sample:
+    """The sample of one record: of XferBench, cross-entropies by seed and target language; else one number."""
+    metric = record.name if record.is_measure else record.score
     if record.value is None and record.reason:
         what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
         raise ConfigError(f"{file}: the {what} is undefined: {record.reason}")
     parts = record.signature.split("|") if record.signature else []
     seeds = [_seed(part) for part in parts if part.startswith(("seed:", "seeds:"))]
+    signature = "|".join(part for part in parts if part.partition(":")[0] not in OF_A_SOURCE)
     name, identity, interval = source.name, source.digest, None
-    if metric == XFERBENCH:
+    if metric == XFERBENCH and not source.row:
         rows = _rows_of_xferbench(file, record, seeds)
     else:
         if record.value is None:
             raise ConfigError(f"{file}: {metric}: expected a number, got None")
-        if source.game is not None and source.seed is not None and source.group:
-            name, seed, identity = _name_of_run(source), source.seed, source.group
+        if source.row or (source.game is not None and source.seed is not None and source.group):
+            name, identity = _name_of_run(source), source.group
+            seed = (
+                -1 if source.seed is None else source.seed
+            )  # the values of a row without seeds are all its own
         elif seeds and seeds[0] is not None:
             seed = seeds[0]
         else:
             seed = source.seed if source.seed is not None else 0
         rows, interval = {seed: {metric: float(record.value)}}, record.ci95
+    is_of_run = source.game is not None or source.is_of_run or source.is_run
     return Sample(
         name=name,
         by_target=tuple(rows.values()),
         seeds=tuple(rows),
-        signature="|".join(part for part in parts if part.partition(":")[0] not in OF_A_SOURCE) or UNSIGNED,
+        signature=signature or (metric if source.row else UNSIGNED),
         source=str(source.corpus or (file if source.name == name_of_file(file) else source.name)),
         fingerprint=identity,
         ci95=interval,
         sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
-        is_run=source.game is not None or source.is_of_run,
+        is_run=is_of_run,
+        blocks=(source.block,) * len(rows) if source.row else (),
+        runs=(source,) * len(rows) if is_of_run else (),
     )
 
 
 def _name_of_run(source: Source) -> str:
-    """Its settings where these are few, else the name of its game."""
+    """Its row, its settings where these are few, else the name of its game."""
+    if source.row:
+        return source.row
     return _settings_of(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
+
+
+def _merge_runs(samples: Sequence[Sample]) -> Sample:
+    """One sample of the runs of a row; several runs of one seed and block count as one, by their mean."""
+    places: dict[tuple[str, int], list[Sample]] = {}
+    for number, sample in enumerate(samples):
+        for seed in sample.seeds:  # corpora without a seed are values of their own
+            places.setdefault((sample.blocks[0], -1 - number if seed < 0 else seed), []).append(sample)
+    keys = sorted(places)
+    firsts = [places[key][0] for key in keys]
+    [metric] = firsts[0].targets
+    means = [math.fsum(each.score for each in places[key]) / len(places[key]) for key in keys]
+    return replace(
+        firsts[0],
+        by_target=tuple({metric: mean} for mean in means),
+        seeds=tuple(seed if seed >= 0 else number for number, (_, seed) in enumerate(keys)),
+        sizes=tuple(each.sizes[0] for each in firsts),
+        corpora=tuple(each.corpora[0] for each in firsts),
+        blocks=tuple(block for block, _ in keys),
+        runs=tuple(each.runs[0] for each in firsts) if all(each.runs for each in firsts) else (),
+        ci95=firsts[0].ci95 if len(keys) == 1 and len(places[keys[0]]) == 1 else None,
+    )
 
 
 def _settings_of(source: Source) -> str:
@@ -351,6 +514,9 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
         seeds=seeds,
         sizes=tuple(result.sizes[place] for result, place, _ in rows),
         corpora=tuple(result.corpora[place] for result, place, _ in rows),
+        runs=tuple(result.runs[place] for result, place, _ in rows)
+        if all(each.runs for each, *_ in rows)
+        else (),
         ci95=first.ci95 if len(seeds) == 1 else None,
     )
 
@@ -439,7 +605,7 @@ def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
     defined = [
         source for source in sources if any(record.value is not None for record in source.records_of(name))
     ]
-    for result in results_of(defined, name):
+    for result in samples_of(defined, name):
         values = result.seed_scores
         mean, half_width = mean_and_half_width(values.tolist())
         sd = None if half_width is None else float(np.std(values, ddof=1))

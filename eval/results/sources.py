@@ -37,41 +37,41 @@ MEASURES = (*DIRECTIONS, "length", "steps")
 MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
+"""Values of `stopped` of incomplete runs."""
 UNENDED = "unended"
-"""Why a training is not whole that goes on, or was killed."""
-"""Why the training of a run ended that is not taken for a whole one."""
+"""Value of `stopped` of a training that goes on, or was killed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """One value of a source."""
+    """One value of a source: a score, or a measure of a training."""
 
     score: str
     """Name of the score, or of the measure of a training."""
     value: float | int | bool | None
     """The value; None where it is undefined."""
     unit: Mapping[str, Any] = field(default_factory=dict)
-    """What of the source it is of, such as `{"rounds": "held out"}`; empty: the whole."""
+    """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
     is_measure: bool = False
     """Whether it is a measure of the training, such as accuracy."""
     ci95: tuple[float, float] | None = None
-    """Its 95 % interval, over messages, speakers or agents, as the metric says: never over seeds of a training."""
+    """95 % interval over messages, speakers or agents, as the metric defines it: never over seeds of a training."""
     chance: Mapping[str, Any] | None = None
-    """Its chance level as in JSON, see `Chance.to_json`."""
+    """Chance level as in JSON, see `Chance.to_json`."""
     reason: str | None = None
-    """Why it is undefined."""
+    """Reason why it is undefined."""
     about: str = ""
-    """What it means, in a line."""
+    """Meaning of the score, in a line."""
     signature: str | None = None
-    """All that can change the value; None of a measure, or of another program."""
+    """Settings that can change the value; None of a measure, or of another program."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, as in JSON: of XferBench by seed and target, of a society by speaker."""
     concluded: Mapping[str, Any] = field(default_factory=dict)
-    """What its file concludes beside other scores, as in JSON: `conclusion`, `p_holm`, `adjusted`."""
+    """Conclusion in the context of the other scores of its file, as in JSON: `conclusion`, `p_holm`, `adjusted`."""
 
     @property
     def name(self) -> str:
-        """The score with what it is of: `held out accuracy`."""
+        """Name of the score after its unit: `held out accuracy`."""
         return " ".join([*map(str, self.unit.values()), self.score])
 
     @property
@@ -81,7 +81,7 @@ class Record:
         return next((part[2:] for part in reversed(fields) if part.startswith("v:")), None)
 
     def parts(self) -> Iterator[tuple[dict[str, Any], float]]:
-        """The values of parts of what it is of, each with its unit: seed and target, speaker, pair."""
+        """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
         seeds = self.details.get("by_seed")
         for row in seeds if isinstance(seeds, list) else ():
             if isinstance(row, Mapping):
@@ -97,49 +97,53 @@ class Source:
     """A run, a corpus, or a file of scores."""
 
     name: str
-    """What tables call it."""
+    """Name in tables."""
     file: Path
-    """The file that says what is known of it; errors name it."""
+    """File that describes it; errors name it."""
     records: tuple[Record, ...] = ()
-    """Its values."""
+    """Scores, and measures of the training."""
     is_run: bool = False
     """Whether a game was trained."""
     is_of_run: bool = False
-    """Whether its file says that its messages are of agents that were trained, also where its folder is not known."""
+    """Whether its messages are of trained agents, also where the run folder is not known."""
     folder: Path | None = None
-    """Its folder; None of a file alone."""
+    """Folder; None of a file alone."""
     corpus: Path | None = None
-    """Where its messages are, as its file says; they may have moved."""
+    """Path of its messages, as its file has it; they may have moved."""
     how: str = ""
-    """How their file was read, see `Messages`."""
+    """Reading options of the messages, see `Messages`."""
     system: str | None = None
-    """The system that made it, in the layout of ELCC, `SYSTEM/data/VARIANT`."""
+    """System that produced it, in the layout of ELCC, `SYSTEM/data/VARIANT`."""
     game: str | None = None
-    """The name of the game, of a run."""
+    """Name of the game of a run."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Values by `section.key`: of runs that were read together, those that differ between them."""
+    """Settings by `section.key`; of runs that were read together, those that differ between them."""
     seed: int | None = None
-    """The seed of the run."""
+    """Seed of the run."""
     group: str = ""
-    """Equal of runs that differ only in their seeds; empty where that is not known."""
+    """Identifier shared by runs that differ only in their seeds; empty where it is not known."""
+    row: str = ""
+    """Name of the row of a table that it is in, see `ecsuite.eval.results.samples.rows_of`; empty: not in a table."""
+    block: str = ""
+    """Identifier of its settings that a row averages over; empty: none."""
     digest: str = ""
-    """Identity of the corpus, the checksums of its files; empty where that is not known."""
+    """Checksums of the files of the corpus as JSON text; empty where they are not known."""
     sizes: Mapping[str, float] = field(default_factory=dict)
     """Sizes of the corpus by name, such as `num_messages`."""
     status: Status = "done"
-    """How its training ended."""
+    """End of the training."""
     stopped: str | None = None
-    """Why its training ended: epochs, accuracy, minutes, …; None if that is not known, or it failed."""
+    """Reason why the training ended: epochs, accuracy, minutes, …; None if it is not known, or it failed."""
     failure: str | None = None
-    """Why it failed; None if it did not."""
+    """Reason of a failure; None if it did not fail."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """How its training ended, of a run of a sweep, see `Result.to_json`."""
+    """Result of the training, of a run of a sweep, see `ecsuite.games.training.Result.to_json`."""
     asked: tuple[str, ...] = ()
-    """Metrics that were asked for by name; tables leave others of the same runs out."""
+    """Metrics that were requested by name; tables omit others of the same runs."""
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """All settings of its run folder by `section.key`, with the name of the game; empty without one.
+        """All settings of its run folder by `section.key`, with the name of the game; empty without a folder.
 
         Raises:
             ConfigError: If the file can't be read.
@@ -157,14 +161,14 @@ class Source:
 
     @property
     def machine(self) -> str | None:
-        """What it was computed on, where its metadata say so."""
+        """Hardware in its metadata; None if not recorded."""
         versions = self.metadata.get("versions")
         hardware = versions.get("hardware") if isinstance(versions, Mapping) else None
         return hardware if isinstance(hardware, str) else None
 
     @property
     def title(self) -> str:
-        """What it is called: its varying settings and its seed if they are few, else its name."""
+        """Varying settings and seed if they are few, else the name."""
         settings = [f"{key}={value_text(value)}" for key, value in self.settings.items()]
         if self.is_run and 0 < len(settings) <= MOST_SETTINGS:
             return ", ".join([*settings, f"seed {self.seed}"])
@@ -177,7 +181,7 @@ class Source:
 
     @property
     def ending(self) -> str:
-        """How its training ended, in words."""
+        """End of the training in words."""
         return "has not ended" if self.stopped == UNENDED else f"ended by {self.stopped}"
 
     @property
@@ -320,21 +324,21 @@ def setting_column(name: str, taken: Container[str]) -> str:
 
 
 GRAMMAR = "a grammar"
-"""The `speaker` of a first language, which nobody learned; corpora of grammars alone have none."""
+"""Value of `speaker` of the first language of an iterated-learning chain; corpora of grammars have no speaker."""
 PEOPLE = ("a participant", "participants")
-"""The `speaker` where people took part: one, or several."""
+"""Values of `speaker` of people: one, or several."""
 PROGRAMS = ("a simulated participant", "simulated participants")
-"""The same where programs did."""
+"""Values of `speaker` of simulated participants."""
 
 
 def speaker_of(metadata: Mapping[str, Any]) -> str:
-    """Who speaks; empty where it is a grammar, or nobody knows."""
+    """Speaker in the metadata; empty of a grammar, or if unknown."""
     speaker = metadata.get("speaker")
     return speaker if isinstance(speaker, str) and speaker != GRAMMAR else ""
 
 
 def kind_of(metadata: Mapping[str, Any]) -> Literal["people", "grammar", "corpus"]:
-    """What a corpus is of; what learners of a grammar say is not of the grammar."""
+    """Kind of a corpus; a corpus of learners of a grammar is no corpus of the grammar."""
     if (speaker := speaker_of(metadata)) in PEOPLE:
         return "people"
     return "grammar" if "grammar" in metadata and not speaker else "corpus"

@@ -1,37 +1,100 @@
-"""The benchmark: its jobs, and its result as a table and JSON."""
+"""Result of a translation experiment: the benchmark, its table and its JSON."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
 
 from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.translation.jobs import plan
-from ecsuite.eval.translation.result import TranslationResult
-from ecsuite.eval.translation.scoring import BeamScore
-from ecsuite.eval.translation.study import Study
+from ecsuite.eval.translation.jobs import BeamScore, TranslationStudy, plan, sacrebleu_signatures
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
 from ecsuite.tables.cells import number, percent, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
+REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
+FULL_NOTE = (
+    "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/xtreme.md)"
+)
+SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is 0 whatever is said; read chrF"
 
-class Translation(Benchmark[Study, TranslationResult]):
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranslationResult:
+    """Scores of one corpus, setting and seed."""
+
+    study: TranslationStudy
+    """Corpus, pairs, setting and seed."""
+    beams: Mapping[int, BeamScore]
+    """Scores by beam width."""
+    repeats: float | None
+    """Passes over the corpus per epoch of pretraining; None without a corpus."""
+    tuned: Mapping[str, Any]
+    """The result of fine-tuning, see `jobs.tune`."""
+
+    @property
+    def chrf(self) -> float:
+        """Mean chrF over the beam widths, as in the paper."""
+        return fmean(score.chrf for score in self.beams.values())
+
+    @property
+    def bleu(self) -> float:
+        """Mean BLEU over the beam widths."""
+        return fmean(score.bleu for score in self.beams.values())
+
+    @property
+    def num_left_out(self) -> int:
+        """Pairs left out of training: too long, or sharing a sentence with a held-out pair."""
+        return self.study.num_left_out + int(self.tuned["num_too_long"])
+
+    @property
+    def note(self) -> str:
+        """Whether the scores are comparable with published ones, and why BLEU is 0 if no reference has four words."""
+        note = REDUCED_NOTE if self.study.preset.is_reduced else FULL_NOTE
+        return f"{note}; {SHORT_NOTE}" if self.study.lacks_four_words else note
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data."""
+        study = self.study
+        return {
+            "name": study.name,
+            "chrf": self.chrf,
+            "bleu": self.bleu,
+            "note": self.note,
+            "preset": study.preset.name,
+            "setting": study.setting,
+            "seed": study.seed,
+            "is_pretrained": study.corpus is not None,
+            "beams": {str(beam): asdict(score) for beam, score in self.beams.items()},
+            **{name: value for name, value in self.tuned.items() if name != "num_too_long"},
+            "repeats": self.repeats,
+            "num_left_out": self.num_left_out,
+            "num_test": study.num_tested,
+            "is_reduced": study.preset.is_reduced,
+            "sacrebleu": sacrebleu_signatures(),
+            "signature": study.signature,
+        }
+
+
+class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
     """Does pretraining on a corpus help a model to translate?"""
 
-    def plan(self, study: Study) -> list[Job]:
-        """The translations; they need the rest."""
+    def plan(self, study: TranslationStudy) -> list[Job]:
+        """The translation jobs, which depend on the others."""
         return list(plan(study).values())
 
-    def device(self, study: Study) -> str:
-        """The device of the models."""
+    def device(self, study: TranslationStudy) -> str:
+        """Type of the device of the models."""
         return study.machine.device
 
-    def measure(self, study: Study, runner: Runner) -> TranslationResult:
-        """Run a study; the results of pretraining and of fine-tuning are read, too."""
+    def measure(self, study: TranslationStudy, runner: Runner) -> TranslationResult:
+        """Run a study and read the results of all its jobs, pretraining and fine-tuning included."""
         return self.collect(study, runner.run(everything(self.plan(study))))
 
-    def collect(self, study: Study, results: Mapping[Job, Result]) -> TranslationResult:
-        """The scores by beam width, from the results of the jobs of `plan` and of those that they read.
+    def collect(self, study: TranslationStudy, results: Mapping[Job, Result]) -> TranslationResult:
+        """The scores by beam width, from the results of the jobs of `plan` and of their inputs.
 
         Raises:
             DivergedError: If a training diverged.
@@ -49,8 +112,8 @@ class Translation(Benchmark[Study, TranslationResult]):
             tuned=results[tuning_job].checked(),
         )
 
-    def record(self, study: Study, finding: TranslationResult) -> list[Source]:
-        """One source: chrF and BLEU, their means over the beam widths and those of each."""
+    def record(self, study: TranslationStudy, finding: TranslationResult) -> list[Source]:
+        """One source: chrF and BLEU for each beam width, and their means over the beam widths."""
         by_beam: list[tuple[dict[str, int], float, float]] = [({}, finding.chrf, finding.bleu)]
         by_beam += [({"beam": beam}, score.chrf, score.bleu) for beam, score in finding.beams.items()]
         records = tuple(
@@ -65,13 +128,12 @@ class Translation(Benchmark[Study, TranslationResult]):
             )
         ]
 
-    def report(self, study: Study, finding: TranslationResult) -> Report:
-        """The table of scores; there is no figure."""
-        return Report(tables=(scores_table(finding),), notes=(), data=finding.as_dict())
+    def report(self, study: TranslationStudy, finding: TranslationResult) -> Report:
+        """A table with one row per beam width and their mean; there is no figure."""
+        return Report(tables=(_scores_table(finding),), notes=(), data=finding.as_dict())
 
 
-def scores_table(result: TranslationResult) -> Table:
-    """A row a beam width and one of their means, with what the models are trained on below."""
+def _scores_table(result: TranslationResult) -> Table:
     study, tuned = result.study, result.tuned
     pretraining = f"corpus repeated {result.repeats:.3g} times" if result.repeats else "without pretraining"
     columns = [name_column("beam"), number_column("chrf", "chrF"), number_column("bleu", "BLEU")]

@@ -1,10 +1,21 @@
-"""Sentence pairs: read from a file, deduplicated, and split into training, validation and test without leaks."""
+"""Sentence pairs: read, deduplicated, split into training, validation and test without leaks, and encoded as token ids.
+
+One byte-level BPE is learnt for both languages; the model's special ids follow its tokens.
+"""
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ecsuite.eval.learning import bpe
+from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials
+from ecsuite.eval.learning.encoder_decoder import Encoded
 from ecsuite.formats.stored_text import num_columns_in_words, read_lines
 from ecsuite.runtime.errors import ConfigError
 
@@ -14,7 +25,7 @@ MIN_PAIRS = 20
 """Minimum number of different pairs."""
 
 
-class Pair(NamedTuple):
+class SentencePair(NamedTuple):
     """A sentence and its translation."""
 
     source: str
@@ -25,9 +36,9 @@ class Pair(NamedTuple):
 class Split:
     """Pairs for training, validation and test. No training pair shares its source or target with a held-out pair."""
 
-    train: tuple[Pair, ...]
-    valid: tuple[Pair, ...]
-    test: tuple[Pair, ...]
+    train: tuple[SentencePair, ...]
+    valid: tuple[SentencePair, ...]
+    test: tuple[SentencePair, ...]
     digest: str
     """A hash of the different pairs."""
     num_left_out: int
@@ -36,34 +47,34 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairFile:
-    """A file of pairs and how it is split: known by its different pairs, not by its path or their order."""
+    """A file of pairs and how it is split, identified by its distinct pairs, not by its path or their order."""
 
     path: Path
     """The file."""
     num_valid: int
-    """See `Preset`."""
+    """Maximum number of validation pairs."""
     num_test: int
-    """See `Preset`."""
+    """Maximum number of test pairs."""
     digest: str
     """A hash of the different pairs."""
 
     def job_key(self) -> list[str | int]:
-        """What can change a result."""
+        """Digest of the pairs and sizes of the split."""
         return [self.digest, self.num_valid, self.num_test]
 
     def split(self) -> Split:
         """Read and split the file again.
 
         Raises:
-            ConfigError: If it has changed since it was split first.
+            ConfigError: If its pairs have changed since the digest was computed.
         """
-        found = split_pairs(self.path, self.num_valid, self.num_test)
-        if found.digest != self.digest:
+        split = split_pairs(self.path, self.num_valid, self.num_test)
+        if split.digest != self.digest:
             raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
-        return found
+        return split
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[SentencePair]:
     """Read pairs, one per line: source, tab, target; the file may be compressed (`.gz`, `.xz`).
 
     Raises:
@@ -77,16 +88,16 @@ def read_pairs(path: Path) -> list[Pair]:
             continue
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != 2 or not all(fields):
-            found = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
-            raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {found}")
-        pairs.append(Pair(*fields))
+            problem = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
+            raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {problem}")
+        pairs.append(SentencePair(*fields))
     return pairs
 
 
 def split_pairs(path: Path, num_valid: int, num_test: int) -> Split:
     """Read a file and split its different pairs by their hashes, so that the order of lines does not matter.
 
-    In order of the hashes, the first pairs are for test, the next for validation: as many as asked for, but
+    In order of the hashes, the first pairs are for test, the next for validation: the requested numbers, but
     together at most a fifth of all pairs. The others are for training, without pairs that share their source or target
     with a held-out pair.
 
@@ -121,5 +132,81 @@ def split_pairs(path: Path, num_valid: int, num_test: int) -> Split:
     )
 
 
-def _digest(pair: Pair) -> bytes:
+def _digest(pair: SentencePair) -> bytes:
     return hashlib.blake2b("\t".join(pair).encode(), digest_size=16).digest()
+
+
+NUM_BPE_PAIRS = 100_000
+"""Number of pairs that BPE is trained on, as in the authors' program."""
+
+
+def learn(pairs: Sequence[SentencePair], vocab_size: int) -> Tokenizer:
+    """Train BPE on both sides of the pairs; `vocab_size` includes the special tokens."""
+    return bpe.train_bpe(map(" ".join, pairs[:NUM_BPE_PAIRS]), vocab_size - NUM_SPECIAL)
+
+
+def encode(tokenizer: Tokenizer, sentences: Iterable[str], end: int) -> Iterator[NDArray[np.int64]]:
+    """Token ids of each sentence, followed by the end token."""
+    for tokens in bpe.encode(tokenizer, sentences, end=""):
+        yield np.array([*tokens, end], dtype=np.int64)
+
+
+def decode(tokenizer: Tokenizer, tokens: NDArray[np.int64], end: int) -> tuple[str, bool]:
+    """The sentence before the first `end`, on one line, and whether there is an end."""
+    ends = np.flatnonzero(tokens == end)
+    content = tokens[: ends[0]] if len(ends) else tokens
+    text = tokenizer.decode(content[content < tokenizer.get_vocab_size()].tolist())
+    return " ".join(text.split()), len(ends) > 0
+
+
+def training_pairs(
+    tokenizer: Tokenizer, pairs: Sequence[SentencePair], *, longest: int, num_tokens: int, special: Specials
+) -> tuple[Encoded, int]:
+    """Pairs that are short enough, up to `num_tokens` source tokens, and the number of skipped longer pairs.
+
+    Raises:
+        ConfigError: If all pairs are longer than `longest` tokens.
+    """
+    encoded = Encoded(sources=[], targets=[])
+    num_seen = num_too_long = 0
+    sources = encode(tokenizer, (pair.source for pair in pairs), special.end)
+    targets = encode(tokenizer, (pair.target for pair in pairs), special.end)
+    for source, target in zip(sources, targets, strict=True):
+        if num_seen >= num_tokens:
+            break
+        if max(len(source), len(target)) > longest:
+            num_too_long += 1
+            continue
+        encoded.sources.append(source)
+        encoded.targets.append(target)
+        num_seen += len(source)
+    if not encoded.sources:
+        raise ConfigError(f"expected pairs of at most {longest} tokens, found only longer ones")
+    return encoded, num_too_long
+
+
+def require_short_pairs(pairs: Sequence[SentencePair], *, longest: int, vocab_size: int) -> None:
+    """Raise the error of `training_pairs` early if all pairs are too long.
+
+    Raises:
+        ConfigError: If all pairs are longer than `longest` tokens.
+    """
+    # Mostly a pair is so short that BPE is not needed: a byte is at most one token, and two more tokens are the space
+    # before the first word and the end.
+    if not any(max(len(side.encode()) for side in pair) + 2 <= longest for pair in pairs):
+        tokenizer, special = learn(pairs, vocab_size), Specials.of(vocab_size)
+        training_pairs(tokenizer, pairs, longest=longest, num_tokens=1, special=special)
+
+
+def held_out_pairs(
+    tokenizer: Tokenizer, pairs: Sequence[SentencePair], *, longest: int, special: Specials
+) -> Encoded:
+    """Held-out pairs; sentences longer than `longest` tokens are truncated."""
+
+    def encoded(sentences: Iterable[str]) -> list[NDArray[np.int64]]:
+        rows = encode(tokenizer, sentences, special.end)
+        return [row if len(row) <= longest else np.append(row[: longest - 1], special.end) for row in rows]
+
+    return Encoded(
+        sources=encoded(pair.source for pair in pairs), targets=encoded(pair.target for pair in pairs)
+    )

@@ -9,7 +9,7 @@ from ecsuite.parts.config import read_presets
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Optimisation:
-    """Settings of every training."""
+    """Settings of pretraining and fine-tuning."""
 
     batch: int
     """Batch size in blocks or pairs."""
@@ -20,7 +20,7 @@ class Optimisation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pretraining(TrainingSizes):
+class TranslationPretraining(TrainingSizes):
     """Pretraining on the corpus."""
 
     block: int
@@ -28,7 +28,7 @@ class Pretraining(TrainingSizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning(TrainingSizes):
+class TranslationTuning(TrainingSizes):
     """One setting of the paper for fine-tuning on pairs; its tokens are those of the sources."""
 
     is_frozen: bool = False
@@ -37,7 +37,7 @@ class Tuning(TrainingSizes):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decoding:
-    """How sentences are translated."""
+    """Settings of beam search."""
 
     num_new_tokens: int
     """Maximum number of tokens of a translation."""
@@ -46,8 +46,8 @@ class Decoding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Preset:
-    """How much compute an experiment takes."""
+class TranslationPreset:
+    """Sizes of the model, of the data and of the training."""
 
     name: str
     """The name in signatures."""
@@ -56,10 +56,10 @@ class Preset:
     model: EncoderDecoderSizes
     """Sizes of the model."""
     optimisation: Optimisation
-    """Settings of pretraining and fine-tuning."""
-    pretraining: Pretraining
+    """Settings of both trainings."""
+    pretraining: TranslationPretraining
     """Pretraining on the corpus."""
-    settings: Mapping[str, Tuning]
+    settings: Mapping[str, TranslationTuning]
     """Settings of fine-tuning: full, frozen and reduced."""
     longest: int
     """Maximum tokens of a sentence with its end: longer training pairs are left out, longer test sources truncated."""
@@ -68,12 +68,12 @@ class Preset:
     num_test: int
     """Maximum number of test pairs, which are translated."""
     decoding: Decoding
-    """How they are translated."""
+    """Settings of beam search on the test pairs."""
     beams: tuple[int, ...] = (1, 3, 5)
     """Beam widths; scores are means over them."""
 
 
-PRESETS = read_presets(Preset, __package__)
+PRESETS = read_presets(TranslationPreset, __package__)
 """Presets by name: full is the paper's size, nano a smoke test."""
 FULL, MINI, NANO = (PRESETS[name] for name in ("full", "mini", "nano"))
 SETTINGS = ("full", "frozen", "reduced")

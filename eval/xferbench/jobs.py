@@ -1,33 +1,117 @@
-"""The jobs of XferBench: tokenise a text, pretrain on a corpus, fine-tune on the text and test on its held-out part."""
+"""XferBench as jobs: tokenise a text, pretrain on a corpus, fine-tune on the text and test on its held-out part.
+
+`make_study` validates what is asked, and `plan` turns it into jobs.
+"""
 
 import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save
+from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Target, Windows
+from ecsuite.eval.learning import training
+from ecsuite.eval.learning.data import Target, Windows, shuffled
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, Tuning
-from ecsuite.eval.xferbench.protocols import PROTOCOLS
-from ecsuite.eval.xferbench.study import Study
-from ecsuite.eval.xferbench.texts import Text
-from ecsuite.eval.xferbench.training import cross_entropy, train
-from ecsuite.eval.xferbench.traits import XFERBENCH
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
+from ecsuite.eval.xferbench.presets import (
+    PROTOCOLS,
+    XFERBENCH,
+    TextSizes,
+    XferBenchPreset,
+    XferBenchPretraining,
+    XferBenchTuning,
+)
+from ecsuite.eval.xferbench.texts import ArtificialText, Text, TextFile
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
+from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
+
+LARGEST_SEED = 2**32 - 1
+"""A seed is the upper half of the 64-bit seed of fine-tuning; the lower half is of the text."""
+
+Corpora = Corpus | None | Mapping[int, Corpus | None]
+"""A corpus, None (no pretraining), or one of these for each seed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class XferBenchStudy:
+    """One source of corpora, its targets and seeds; made by `make_study`."""
+
+    corpora: Mapping[int, Corpus | None]
+    """The corpus to pretrain on, by seed; None: no pretraining."""
+    texts: tuple[Text, ...]
+    """The target languages."""
+    preset: XferBenchPreset
+    """Sizes of the model, of the data and of the training."""
+    protocol: str
+    """A name in `PROTOCOLS`."""
+    machine: Machine
+    """Device and precision."""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the targets are the artificial languages."""
+        return all(isinstance(text, ArtificialText) for text in self.texts)
+
+
+def make_study(
+    corpus: Corpora,
+    texts: Sequence[Text],
+    preset: XferBenchPreset,
+    seeds: Sequence[int],
+    *,
+    protocol: str = "strict",
+    device: str = "auto",
+) -> XferBenchStudy:
+    """Validate the arguments, and identify the texts by their content.
+
+    Args:
+        corpus: Corpus to pretrain on, or a corpus for each seed; None for the baseline without pretraining.
+        texts: The target languages.
+        preset: Sizes of the model, of the data and of the training.
+        seeds: Seeds of initial weights, dropout and the order of the data.
+        protocol: A name in `PROTOCOLS`.
+        device: `auto`, `cpu`, `cuda` or `mps`.
+
+    Raises:
+        ConfigError: If a seed is not usable, a name is unknown, a text cannot be read or is empty, or a corpus does not
+            fit the protocol.
+    """
+    for seed in seeds:
+        if not 0 <= seed <= LARGEST_SEED:
+            raise ConfigError(f"XferBench: expected a seed from 0 to {LARGEST_SEED}, got {seed}")
+    rules = look_up("protocol", protocol, PROTOCOLS)
+    corpora = {seed: corpus[seed] if isinstance(corpus, Mapping) else corpus for seed in seeds}
+    for each in {id(each): each for each in corpora.values()}.values():
+        if each is not None and len(each.messages.values):
+            rules.require_fitting(each, preset)
+    return XferBenchStudy(
+        corpora=corpora,
+        texts=tuple(text.identified() if isinstance(text, TextFile) else text for text in texts),
+        preset=preset,
+        protocol=protocol,
+        machine=Machine.chosen(device, preset.precision, is_reduced=preset.is_reduced),
+    )
+
 
 VERSION = XFERBENCH.version
 BYTES_PER_UNIT = 20
-"""Bytes of text that are tokenised in the time of a token of training; only for the time left."""
+"""Bytes of text that are tokenised in the time of a token of training; only for the remaining time."""
 
 
 @job_function(
     version=VERSION,
     work=lambda *, sizes, **_: sizes.bpe_bytes / BYTES_PER_UNIT,
     label=lambda *, text, **_: f"tokens of {text.name}",
-    comes_first=True,  # so that what is wrong in a text is told before the training
+    comes_first=True,  # so that errors in a text are raised before the training
 )
 def tokenise(*, text: Text, sizes: TextSizes, protocol: str, context: Context) -> Outcome:
     """Make the fine-tuning and test data of a text by a protocol.
@@ -65,7 +149,7 @@ def tokenise(*, text: Text, sizes: TextSizes, protocol: str, context: Context) -
 def pretrain(
     *,
     corpus: Corpus | None,
-    sizes: Pretraining,
+    sizes: XferBenchPretraining,
     protocol: str,
     seed: int,
     machine: Machine,
@@ -115,7 +199,7 @@ def _reason(not_compiled: str | None) -> dict[str, str]:
     return {} if not_compiled is None else {"not_compiled": not_compiled}
 
 
-def _cost_of_tuning(*, tokens: Job, sizes: Tuning, **_: Any) -> float:
+def _cost_of_tuning(*, tokens: Job, sizes: XferBenchTuning, **_: Any) -> float:
     # A test has no backward pass, and its windows overlap by half.
     text: TextSizes = tokens.inputs["sizes"]
     return text.tune_tokens * sizes.tune_epochs + text.test_tokens * 2 / 3
@@ -132,7 +216,7 @@ def tune_and_test(
     pretrained: Result,
     tokens: Result,
     text: str,
-    sizes: Tuning,
+    sizes: XferBenchTuning,
     weight_decay: float,
     seed: int,
     machine: Machine,
@@ -147,7 +231,7 @@ def tune_and_test(
         sizes: Sizes of the model and of the training.
         weight_decay: Weight decay of AdamW.
         seed: Seed of the new embeddings, of the order of the data, and of dropout.
-        machine: What computes.
+        machine: Device and precision.
         context: See `Context`.
 
     Returns:
@@ -157,7 +241,7 @@ def tune_and_test(
     Raises:
         DivergedError: If the loss, the weights or the cross-entropy are not finite.
     """
-    target = read_target(tokens)
+    target = _read_target(tokens)
     assert pretrained.arrays is not None
     own_seed = (seed << 32) + int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
     generator = torch.Generator().manual_seed(own_seed)
@@ -179,12 +263,11 @@ def tune_and_test(
             followed=followed(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
-    found = {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
-    return found | _reason(not_compiled)
+    figures = {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
+    return figures | _reason(not_compiled)
 
 
-def read_target(tokens: Result) -> Target:
-    """The data of a target language from the result of `tokenise`."""
+def _read_target(tokens: Result) -> Target:
     assert tokens.arrays is not None
     symbols = load_file(tokens.arrays)
     windows = {
@@ -193,7 +276,7 @@ def read_target(tokens: Result) -> Target:
     return Target(vocab_size=tokens.value["vocab_size"], repeats=tokens.value["repeats"], **windows)
 
 
-def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
+def plan(study: XferBenchStudy) -> dict[tuple[int] | tuple[int, str], Job]:
     """The jobs of a study: pretraining by seed, fine-tuning with a test by seed and text."""
     preset = study.preset
     tokens = {
@@ -205,7 +288,7 @@ def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
         jobs[seed,] = Job(
             pretrain,
             corpus=corpus,
-            sizes=preset.part(Pretraining),
+            sizes=preset.part(XferBenchPretraining),
             protocol=study.protocol,
             seed=seed,
             machine=study.machine,
@@ -216,9 +299,101 @@ def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
                 pretrained=jobs[seed,],
                 tokens=tokens[name],
                 text=name,
-                sizes=preset.part(Tuning),
+                sizes=preset.part(XferBenchTuning),
                 weight_decay=PROTOCOLS[study.protocol].weight_decay,
                 seed=seed,
                 machine=study.machine,
             )
     return jobs
+
+
+def train(
+    model: LanguageModel,
+    windows: Windows,
+    *,
+    num_epochs: int,
+    batch: int,
+    lr: float,
+    weight_decay: float,
+    generator: torch.Generator,
+    followed: Followed = UNFOLLOWED,
+) -> str | None:
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
+
+    Args:
+        model: The model.
+        windows: Training windows.
+        num_epochs: Passes over the windows.
+        batch: Batch size in windows.
+        lr: Learning rate of the first update.
+        weight_decay: Weight decay of AdamW.
+        generator: Draws the order of the windows.
+        followed: See `Followed`.
+
+    Returns:
+        Why the model was not compiled; None if it was, or is too small to gain by it.
+    """
+    device = model.positions.weight.device
+    windows = windows.to(device)
+    num_updates = num_epochs * -(-len(windows) // batch)
+    model.train()
+    everything = torch.arange(len(windows), device=device)
+    not_compiled = compile_if_wide(
+        model,
+        model.positions.embedding_dim,
+        device,
+        [
+            partial(_loss_of, model, windows, everything[:size])
+            for size in {batch, len(windows) % batch or batch}
+        ],
+    )
+    training.train(
+        list(model.parameters()),
+        lambda: shuffled(len(windows), batch, generator, device),
+        lambda index: [index],
+        partial(_loss_of, model, windows),
+        total=num_updates,
+        lr=lr,
+        schedule=lambda update: rate_by_share(update / num_updates, 0.0),
+        weight_decay=weight_decay,
+        generators=[generator],
+        is_compiled=model.compiled_loss is not None,
+        followed=followed,
+    )
+    return not_compiled
+
+
+def _loss_of(model: LanguageModel, windows: Windows, index: Tensor) -> Tensor:
+    return model.loss(*windows.take(index))
+
+
+@torch.no_grad()
+def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[float, int]:
+    """Mean cross-entropy in nats per token, and the number of scored tokens.
+
+    Raises:
+        DivergedError: If the cross-entropy is not finite.
+    """
+    device = model.positions.weight.device
+    windows = windows.to(device)
+    model.eval()
+    losses, counts, recorded = [], [], Recorded()
+
+    def scored(index: Tensor) -> Outputs:
+        symbols, targets = windows.take(index)
+        return {"loss": model.loss(symbols, targets), "count": (targets >= 0).sum()}, ()
+
+    for index in torch.split(torch.arange(len(windows), device=device), batch):
+        figures, _ = recorded(len(index), scored, [index]) if index.is_cuda else scored(index)
+        losses.append(figures["loss"])
+        counts.append(figures["count"])
+    numbers = torch.stack(counts).tolist()
+    # Summed in 64 bits on the CPU, since MPS has none.
+    total = 0.0
+    for loss, number in zip(torch.stack(losses).tolist(), numbers, strict=True):
+        total += loss * number
+    num_scored = sum(numbers)
+    value = total / num_scored if num_scored else math.nan
+    if not math.isfinite(value):
+        raise DivergedError(f"the cross-entropy of the held-out text is {value}")
+    return value, num_scored

@@ -1,11 +1,20 @@
-"""Presets of XferBench; their sizes are in `presets.yaml`."""
+"""Names that users give to XferBench, with their contents: presets, protocols and baselines; imports nothing heavy."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta
 
 from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.metrics.traits import Traits
 from ecsuite.parts.config import read_presets
+from ecsuite.parts.registry import Registry
+
+if TYPE_CHECKING:
+    from ecsuite.corpus import Corpus
+    from ecsuite.eval.learning.data import Source, Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,15 +31,15 @@ class WindowSize:
 
 @dataclass(frozen=True, kw_only=True)
 class Model(TransformerSizes, WindowSize):
-    """What pretraining and fine-tuning have in common."""
+    """Sizes that pretraining and fine-tuning share."""
 
     batch: int
     """Batch size in windows of `context` tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pretraining(Model):
-    """What pretraining reads of a preset."""
+class XferBenchPretraining(Model):
+    """Sizes of pretraining."""
 
     vocab_size: int
     """Size of each target's BPE vocabulary, and of a whole vocabulary of pretraining."""
@@ -46,10 +55,10 @@ class Pretraining(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class TextSizes(WindowSize):
-    """What tokenising a text reads of a preset."""
+    """Sizes of a tokenised text."""
 
     vocab_size: int
-    """See `Pretraining`."""
+    """Size of the BPE vocabulary, including an end token of the authors' protocols."""
     bpe_bytes: int
     """Bytes of fine-tuning text that BPE is trained on."""
     tune_tokens: int
@@ -59,8 +68,8 @@ class TextSizes(WindowSize):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning(Model):
-    """What fine-tuning and the test read of a preset; the numbers of tokens are those of the tokenised text."""
+class XferBenchTuning(Model):
+    """Sizes of fine-tuning and of the test; the numbers of tokens are those of the tokenised text."""
 
     tune_epochs: int
     """Epochs of fine-tuning."""
@@ -68,11 +77,11 @@ class Tuning(Model):
     """Initial learning rate of fine-tuning, with linear decay to 0."""
 
 
-Part = TypeVar("Part", Pretraining, TextSizes, Tuning)
+Part = TypeVar("Part", XferBenchPretraining, TextSizes, XferBenchTuning)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(Pretraining, TextSizes, Tuning):
+class XferBenchPreset(XferBenchPretraining, TextSizes, XferBenchTuning):
     """Sizes of the model, of the data and of the training."""
 
     name: str
@@ -91,10 +100,140 @@ class Preset(Pretraining, TextSizes, Tuning):
     """Scores of reference sources on the artificial targets, for comparison: means of seeds 1, 2 and 3."""
 
     def part(self, kind: type[Part]) -> Part:
-        """The fields that a job reads, so that the others are not in its key."""
+        """The fields that one kind of job reads, so that the others are not in its key."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
-PRESETS = read_presets(Preset, __package__)
+PRESETS = read_presets(XferBenchPreset, __package__)
 """Presets by name."""
 FULL, DANISH, MINI, NANO = (PRESETS[name] for name in ("full", "danish", "mini", "nano"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class XferBenchProtocol:
+    """Rules for the data of XferBench."""
+
+    name: str
+    """The name in signatures."""
+    about: str
+    """One-line description."""
+    source: "Callable[[Corpus, XferBenchPretraining, int], Source]"
+    """Makes pretraining data from a corpus and a seed."""
+    require_fitting: "Callable[[Corpus, XferBenchPretraining], None]"
+    """Raises `ConfigError` if the symbols or the size of a corpus do not fit the sizes of pretraining."""
+    target: "Callable[[Any, TextSizes], Target]"
+    """Makes fine-tuning and test data from a text."""
+    weight_decay: float
+    """Weight decay of AdamW."""
+    warning: str | None = None
+    """Warning shown with its scores."""
+
+
+def _imported_later(name: str, **options: Any) -> Callable[..., Any]:
+    """A function of `protocols.py` with options; imported when called, as torch takes a second."""
+
+    def function(*arguments: Any) -> Any:
+        return getattr(import_module("ecsuite.eval.xferbench.protocols"), name)(*arguments, **options)
+
+    return function
+
+
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        XferBenchProtocol(
+            name="strict",
+            about="as the paper describes: fine-tuning and test data are disjoint, each held-out token is scored once",
+            source=_imported_later("strict_source"),
+            require_fitting=_imported_later("require_strict"),
+            target=_imported_later("strict_target"),
+            weight_decay=0.01,
+        ),
+        XferBenchProtocol(
+            name="published-2024",
+            about="as the authors' program of September 2024, which made the published tables",
+            source=_imported_later("program_source"),
+            require_fitting=_imported_later("require_program"),
+            target=_imported_later("program_target"),
+            weight_decay=0.0,
+            warning="fine-tuning and test data overlap, untrained end tokens are scored, as for the published tables",
+        ),
+        XferBenchProtocol(
+            name="head-2024-12",
+            about="as the authors' program since December 2024, which fine-tunes on its test data",
+            source=_imported_later("program_source", shuffled=True),
+            require_fitting=_imported_later("require_program"),
+            target=_imported_later("program_target", shuffled=True),
+            weight_decay=0.0,
+            warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",
+        ),
+    )
+}
+"""Protocols by name; a signature names its protocol."""
+
+
+SOURCES = Registry(
+    word="baseline",
+    parts={
+        "paren_synth": (
+            "ecsuite.eval.xferbench.texts:paren_synth",
+            "Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law.",
+        ),
+        "paren_real": (
+            "ecsuite.eval.xferbench.texts:paren_real",
+            "Nested pairs of symbols with the frequencies of the words of a text (--text).",
+        ),
+        "random": (
+            "ecsuite.eval.xferbench.texts:random",
+            "Symbols drawn independently and uniformly.",
+        ),
+        "no_pretrain": (
+            "ecsuite.eval.xferbench.texts:no_pretrain",
+            "No corpus: the model is fine-tuned from its initial weights.",
+        ),
+        "human": (
+            "ecsuite.eval.xferbench.texts:human",
+            "BPE tokens of a human language (--text), a message per line.",
+        ),
+    },
+)
+"""Baselines by name: functions of a `Request`; a result of None means no pretraining."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class XferBenchOptions:
+    """How XferBench is run; its signature has what changes the score."""
+
+    preset: Annotated[str, Meta(description="mini, mini-3m, danish, full")] = "mini"
+    """Its size: model, data and training steps."""
+    protocol: Annotated[str, Meta(description="strict, published-2024, head-2024-12")] = "strict"
+    """strict, or a protocol of the authors' program."""
+    num_seeds: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    """Number of runs, with seeds from that of scoring on."""
+    targets: Annotated[str, Meta(description="a folder")] = ""
+    """Folder of target texts (da.txt.gz, ...); empty: those of the preset."""
+
+
+USUAL = XferBenchOptions()
+
+XFERBENCH = Traits(
+    name="xferbench",
+    about="transfer to human languages, lower is better",
+    title="XferBench: cross-entropy of human text after pretraining on the corpus",
+    high="below a reference source of its preset: the corpus helps more than that; nats per token",
+    question="transfer",
+    direction="lower",
+    version=4,
+    chance="training",
+    trains=True,
+    names_options=False,
+    options=XferBenchOptions,
+    keeps_work=True,
+    details={
+        "by_target": "nats per token, by target language",
+        "reference": "score of a reference source",
+        "repeats": "passes over the corpus per epoch of pretraining",
+        "text_repeats": "passes over this target's text per epoch",
+    },
+)
+"""The version is also that of the jobs. The effect of size is in the signature: `passes`."""

@@ -1,21 +1,27 @@
-"""Target languages as lists of documents: texts of a folder, or the artificial languages."""
+"""Target texts as lists of documents, from a folder or of artificial languages; and the paper's baseline corpora."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 
-from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.corpus import Corpus
+from ecsuite.eval.xferbench.presets import XferBenchPreset
 from ecsuite.formats.stored_text import digest_of, read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
+from ecsuite.grammars.baselines import text_parentheses, uniform_noise, zipf_parentheses
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
 """An upper bound, so that no artificial text is too short."""
 NUM_BEGINNING_BYTES = 1 << 16
-"""Bytes by which it is seen whether there is text, and whether a plain one could be read as JSON lines."""
+"""Bytes that are read to detect whether there is text, and whether plain text could be read as JSON lines."""
 
 
 class TextFile(msgspec.Struct, frozen=True, tag=True):
@@ -26,10 +32,10 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
     path: Path
     """The file."""
     digest: str = ""
-    """The `job_key` with which its jobs were planned; empty: it was not asked for."""
+    """The `job_key` with which its jobs were planned; empty if the file was not identified."""
 
     def identified(self) -> "TextFile":
-        """The same, with its whole path and the hash of what is stored now: no other content is read then.
+        """A copy with the absolute path and the hash of the current content; no other content is read from it.
 
         Raises:
             ConfigError: If the file can't be read, or has no text.
@@ -49,7 +55,7 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
             raise ConfigError(f"{self.path}: expected text, found none")
 
     def job_key(self) -> str:
-        """A hash of the content and of how it is read, wherever the file is.
+        """A hash of the content and of how it is read, independent of the path.
 
         Raises:
             ConfigError: If the file can't be read.
@@ -65,8 +71,8 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
         text = read_text(self.path)
         if self.digest and self._stored_key() != self.digest:
             raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
-        found = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
-        return [document for document in found if document]
+        documents = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
+        return [document for document in documents if document]
 
     @property
     def _is_json(self) -> bool:
@@ -118,7 +124,7 @@ Text = TextFile | ArtificialText
 """A text of one language, as documents; an input of jobs."""
 
 
-def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
+def choose_texts(folder: Path | None, preset: XferBenchPreset) -> list[Text]:
     """The target texts of a preset: those of a folder, or the artificial languages.
 
     Raises:
@@ -144,10 +150,10 @@ def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
     return [texts[name] for name in preset.languages]
 
 
-def preset_folder(given: Path | None, preset: Preset) -> Path | None:
-    """The folder of target texts: `given`, or the downloaded texts if it is None and the preset needs texts."""
-    if given is not None or not preset.languages:
-        return given
+def preset_folder(folder: Path | None, preset: XferBenchPreset) -> Path | None:
+    """The folder of target texts: `folder`, or the downloaded texts if it is None and the preset needs texts."""
+    if folder is not None or not preset.languages:
+        return folder
     from ecsuite.files.data_folder import data_folder
 
     downloaded = data_folder("wikipedia")
@@ -177,9 +183,95 @@ def read_texts(folder: Path) -> dict[str, Text]:
     return texts
 
 
+def in_hash_order(lines: Iterable[str]) -> list[str]:
+    """The different lines in the order of their hashes: a pseudorandom order that is always the same."""
+    return sorted(set(lines), key=lambda line: hashlib.blake2b(line.encode(), digest_size=16).digest())
+
+
 def fingerprint(texts: Sequence[Text]) -> str:
     """The names of texts and a short hash of their content."""
     content = hashlib.blake2b(digest_size=4)
     for text in texts:
         content.update(f"{text.name}\n{text.job_key()}\n".encode())
     return f"{'+'.join(text.name for text in texts)}#{content.hexdigest()}"
+
+
+PROGRAM_OPEN_PROBABILITY = 0.5
+"""Probability that the authors' program opens a pair; the paper's source, and `strict`, have 0.4."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """Settings of a baseline corpus."""
+
+    preset: XferBenchPreset
+    """Numbers of symbols and of symbol types."""
+    protocol: str
+    """The authors' protocols use the probability of an opening parenthesis in their program."""
+    seed: int
+    """Seed of random draws."""
+    text: Path | None
+    """A text file, for sources that need one."""
+
+
+def paren_synth(request: Request) -> Corpus:
+    """Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
+    is_strict = request.protocol == "strict"
+    return _draw(
+        zipf_parentheses, request, **({} if is_strict else {"open_probability": PROGRAM_OPEN_PROBABILITY})
+    )
+
+
+def paren_real(request: Request) -> Corpus:
+    """Nested pairs of symbols with the frequencies of the words of a text (--text)."""
+    return _draw(text_parentheses, request, text=_required("paren_real", request))
+
+
+def random(request: Request) -> Corpus:
+    """Symbols drawn independently and uniformly."""
+    return _draw(uniform_noise, request)
+
+
+def no_pretrain(request: Request) -> None:
+    """No corpus: the model is fine-tuned from its initial weights."""
+    return None
+
+
+def human(request: Request) -> Corpus:
+    """BPE tokens of a human language (--text), a message per line."""
+    path = _required("human", request)
+    return tokens_of(TextFile(path.name, path), request.preset)
+
+
+def tokens_of(text: TextFile, preset: XferBenchPreset) -> Corpus:
+    """BPE tokens of a text in a human language, a message per line, up to the number that pretraining reads.
+
+    Raises:
+        ConfigError: If it can't be read, has changed, or is empty.
+    """
+    from ecsuite.eval.learning.bpe import encode, train_bpe  # most sources need no tokeniser
+
+    lines = in_hash_order(text.documents())
+    if not lines:
+        raise ConfigError(f"{text.path}: expected text, found none")
+    tokenizer = train_bpe(lines, preset.vocab_size, preset.bpe_bytes)
+    rows: list[list[int]] = []
+    num_tokens = 0
+    for row in encode(tokenizer, lines):
+        rows.append(row)
+        num_tokens += len(row)
+        if num_tokens > preset.pretrain_tokens:
+            break
+    names = tuple(str(tokenizer.id_to_token(token)) for token in range(tokenizer.get_vocab_size()))
+    return Corpus(messages=Ragged.from_rows(rows), symbol_names=names)
+
+
+def _draw(baseline: Callable[..., Corpus], request: Request, **options: Any) -> Corpus:
+    preset, rng = request.preset, np.random.default_rng(request.seed)
+    return baseline(preset.pretrain_tokens, rng, num_types=preset.vocab_size - 10, **options)
+
+
+def _required(name: str, request: Request) -> Path:
+    if request.text is None:
+        raise ConfigError(f"{name} needs a text: give --text FILE, such as fr.txt.gz")
+    return request.text

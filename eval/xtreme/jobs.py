@@ -1,35 +1,132 @@
-"""The jobs of a study: pretrain a backbone, train it on texts of languages, and evaluate it on a task."""
+"""The jobs of a study: pretrain a backbone, train it on texts of languages, and evaluate it on a task.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+Results have weights of backbones, and vocabularies with their embeddings, as arrays.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from tokenizers import Tokenizer
+from torch import Tensor
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import first_bytes
-from ecsuite.eval.learning.encoders import initial_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, Backbone, TrainableBackbone, initial_embedding
 from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
 from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.learning.vocabulary import SubWords, subwords_of, train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
-from ecsuite.eval.xtreme.published_model import PublishedModel
-from ecsuite.eval.xtreme.retrieval import run_retrieval
+from ecsuite.eval.xtreme.data import (
+    CORPUS,
+    HUMAN,
+    RANDOM_INIT,
+    SHUFFLED,
+    ExampleSet,
+    LanguageText,
+    PublishedModel,
+    source,
+)
+from ecsuite.eval.xtreme.presets import TextTraining, VocabularySizes, XtremePretraining
+from ecsuite.eval.xtreme.scoring.task import ENGLISH
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, source
-from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
-from ecsuite.eval.xtreme.study import Study
-from ecsuite.eval.xtreme.task import TransferSetting, run_task
-from ecsuite.eval.xtreme.texts import LanguageText
-from ecsuite.eval.xtreme.weights import Architecture, backbone_arrays, load_backbone, prepared, text_arrays
+from ecsuite.eval.xtreme.study import XtremeStudy
+from ecsuite.eval.xtreme.transfer import TransferSetting, run_retrieval, run_task
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
+EMBEDDING, TOKENIZER = "embedding", "tokenizer"
+"""Names of the embedding and of the tokenizer stored with the weights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Architecture:
+    """A backbone without its weights."""
+
+    kind: str
+    """A name in `BACKBONES`."""
+    sizes: TransformerSizes
+    """Its sizes."""
+
+    def build(self, generator: torch.Generator) -> TrainableBackbone:
+        """A backbone with initial weights, and the embedding of a single symbol."""
+        return BACKBONES[self.kind](self.sizes, generator)
+
+
+def backbone_arrays(backbone: Backbone) -> bytes:
+    """The weights of a backbone without its embedding."""
+    return save(_weights(backbone))
+
+
+def text_arrays(backbone: Backbone, sub_words: SubWords, *, with_backbone: bool) -> bytes:
+    """A vocabulary with its embedding, and the other weights of the backbone if these were trained, too."""
+    embedding = {EMBEDDING: backbone.embedding.weight.detach().cpu().contiguous()}
+    weights = _weights(backbone) if with_backbone else {}
+    return save(weights | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})
+
+
+def load_backbone(pretrained: Result, architecture: Architecture) -> TrainableBackbone:
+    """The backbone of `backbone_arrays`, with the embedding of a single symbol."""
+    assert pretrained.arrays is not None
+    backbone = architecture.build(torch.Generator().manual_seed(0))
+    backbone.load_state_dict(load_file(pretrained.arrays), strict=False)
+    return backbone
+
+
+def prepared(
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    texts: Mapping[str, Result],
+    architecture: Architecture | None,
+    machine: Machine,
+) -> tuple[Backbone, Callable[[str], SubWords]]:
+    """A backbone, and the function that gives it the embedding of a language and returns the vocabulary.
+
+    Args:
+        model: A published model, which keeps its embedding and its vocabulary; None for one of the architecture.
+        pretrained: A result with the arrays of `backbone_arrays`.
+        texts: By language, a result with the arrays of `text_arrays`.
+        architecture: Of the backbone that was pretrained.
+        machine: Where the backbone computes.
+
+    Raises:
+        ConfigError: If the model cannot be loaded, or its files have changed.
+    """
+    if model is not None:
+        published = model.load().to(machine.place)
+        published.products = machine.dtype
+        return published, lambda language: published.sub_words
+    assert pretrained is not None and architecture is not None
+    backbone = load_backbone(pretrained, architecture)
+    backbone.products = machine.dtype
+
+    def load_vocabulary(language: str) -> SubWords:
+        arrays = texts[language].arrays
+        assert arrays is not None
+        weights = load_file(arrays)
+        embedding = weights.pop(EMBEDDING)
+        if weights:
+            backbone.load_state_dict(weights, strict=False)
+        backbone.set_embedding(embedding)
+        backbone.to(machine.place)
+        with safe_open(arrays, framework="pt") as opened:
+            return subwords_of(Tokenizer.from_str(opened.metadata()[TOKENIZER]))
+
+    return backbone, load_vocabulary
+
+
+def _weights(backbone: Backbone) -> dict[str, Tensor]:
+    return {name: weight.detach().cpu().contiguous() for name, weight in backbone.without_embedding().items()}
+
+
 EXAMPLE_TOKENS = 200
-"""Cost of an example of a task, in training tokens; only for the time left."""
+"""Cost of an example of a task, in training tokens; only for the remaining time."""
 MANY_TRAINED, MANY_TESTED = 10_000, 1_000
-"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the time left."""
+"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the remaining time."""
 Name = tuple[str, int, str, str]
 """Backbone, seed, task, and the language that it is trained in, or for retrieval that is compared with English."""
 
@@ -46,7 +143,7 @@ def pretrain(
     corpus: Corpus | None,
     text: TextFile | None,
     architecture: Architecture,
-    pretraining: Pretraining | None,
+    pretraining: XtremePretraining | None,
     seed: int,
     machine: Machine,
     context: Context,
@@ -206,13 +303,13 @@ def evaluate(
     return {"learnt_from": None, "by_language": {test.language: metrics}}
 
 
-def plan(study: Study) -> dict[Name, Job]:
+def plan(study: XtremeStudy) -> dict[Name, Job]:
     """The jobs of a study: those of the tasks; the others are among their inputs."""
     preset, zero_shot, named = study.preset, study.protocol.is_zero_shot, dict[Name, Job]()
     swaps_embedding = zero_shot and not study.protocol.shares_vocabulary
     for name in study.bodies:
         for seed in study.seeds:
-            given, texts = _trained(study, name, seed)
+            inputs, texts = _trained(study, name, seed)
             for part, task, language in study.examples:
                 if part != ("test" if TASKS[task].kind == "retrieval" else "train"):
                     continue
@@ -231,7 +328,7 @@ def plan(study: Study) -> dict[Name, Job]:
                 read = (language if training is not None else ENGLISH, *tested)
                 named[name, seed, task, language] = Job(
                     evaluate,
-                    **given,
+                    **inputs,
                     texts={each: texts[each] for each in read if each in texts},
                     setting=setting,
                     training=training,
@@ -242,7 +339,7 @@ def plan(study: Study) -> dict[Name, Job]:
     return named
 
 
-def _trained(study: Study, name: str, seed: int) -> tuple[dict[str, Any], dict[str, Job]]:
+def _trained(study: XtremeStudy, name: str, seed: int) -> tuple[dict[str, Any], dict[str, Job]]:
     """The inputs of all tasks of a backbone, and by language the job that trained it on text."""
     preset, rules = study.preset, study.protocol
     if study.model is not None:

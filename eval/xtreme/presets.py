@@ -1,4 +1,4 @@
-"""Sizes of models, data and training; protocols: what a backbone is trained on before a task, and its language."""
+"""Presets: sizes of models, data and training. Protocols: training of a backbone before a task, and its languages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ Scope = Literal["head", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pretraining(TrainingSizes):
+class XtremePretraining(TrainingSizes):
     """Pretraining on the corpus or on the data of a control."""
 
     num_types: int
@@ -47,7 +47,7 @@ class TextTraining:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tuning:
+class XtremeTuning:
     """Fine-tuning settings of a kind of task."""
 
     lr: float
@@ -65,7 +65,7 @@ class Tuning:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Preset:
+class XtremePreset:
     """Sizes of backbones, of their training data, and of the tasks."""
 
     name: str
@@ -74,7 +74,7 @@ class Preset:
     """Description of one line."""
     backbone: TransformerSizes
     """Sizes of the backbone."""
-    pretraining: Pretraining
+    pretraining: XtremePretraining
     """Pretraining on a corpus."""
     vocabulary: VocabularySizes
     """Sizes of a human vocabulary."""
@@ -83,15 +83,15 @@ class Preset:
     embedding_lr: float
     """Highest learning rate of training on text, if only the embedding is trained."""
     scope: Scope
-    """What fine-tuning trains: the head only, on frozen states, or the backbone as well."""
-    tuning: Mapping[str, Tuning]
+    """Scope of fine-tuning: the head only, on frozen states, or the backbone as well."""
+    tuning: Mapping[str, XtremeTuning]
     """Fine-tuning settings by kind of task: pairs, tagging, questions and retrieval."""
     max_train: int | None
     """Number of training examples, the first ones; None is all."""
     max_test: int | None
     """Number of test examples per language, the first ones; None is all."""
     languages: tuple[str, ...]
-    """Test languages beside English; empty is all languages of a task."""
+    """Test languages besides English; empty is all languages of a task."""
     num_seeds: int
     """Default number of seeds."""
     precision: Literal["fp32", "auto"]
@@ -105,13 +105,13 @@ class Preset:
         return replace(self.text, lr=self.embedding_lr, trains_backbone=False)
 
 
-PRESETS = read_presets(Preset, __package__)
+PRESETS = read_presets(XtremePreset, __package__)
 """Presets by name: full has the benchmark's own settings, nano is a smoke test."""
 FULL, MINI, NANO = (PRESETS[name] for name in ("full", "mini", "nano"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Protocol:
+class XtremeProtocol:
     """One way of transferring a backbone to tasks in human languages."""
 
     name: str
@@ -128,7 +128,7 @@ class Protocol:
     """Whether the task is trained in English only, or in each test language."""
 
 
-PROTOCOLS = read_presets(Protocol, __package__, "protocols.yaml")
-"""By name."""
+PROTOCOLS = read_presets(XtremeProtocol, __package__, "protocols.yaml")
+"""Protocols by name."""
 PUBLISHED = PROTOCOLS.pop("published")
 """The usual use of the benchmark, with `--model`."""

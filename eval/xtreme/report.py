@@ -1,22 +1,90 @@
-"""Tables of a transfer run: gains, tasks and languages, beside chance level and a baseline without a model."""
+"""The benchmark, and its result as tables, JSON and a figure, with chance level and a baseline without a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import numpy as np
+
+from ecsuite.eval.experiments.benchmark import Benchmark
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.heat_map import heat_map
+from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Difference
-from ecsuite.eval.xtreme.figure import draw
-from ecsuite.eval.xtreme.gains import Gain, gains_over_controls, gains_over_reference
-from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
-from ecsuite.eval.xtreme.scoring.tables import (
+from ecsuite.eval.xtreme.data import RANDOM_INIT
+from ecsuite.eval.xtreme.jobs import plan
+from ecsuite.eval.xtreme.result import (
+    Gain,
+    TransferResult,
+    collect,
+    gains_over_controls,
+    gains_over_reference,
+)
+from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
+    METRIC_TITLES,
+    TASKS,
+    EnglishVsOthers,
     by_family,
     language_cells,
+    mean,
+    metric_titles,
     num_languages,
     points,
+    sides,
 )
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, Sides, mean, metric_titles, sides
+from ecsuite.eval.xtreme.study import XtremeStudy
+from ecsuite.jobs.job import Job, Result
 from ecsuite.tables.cells import INTERVAL, Cell, interval, p_value
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+
+class Xtreme(Benchmark[XtremeStudy, TransferResult]):
+    """Does pretraining on a corpus help with tasks in human languages?"""
+
+    def plan(self, study: XtremeStudy) -> list[Job]:
+        """The jobs of the tasks, which depend on the others."""
+        return list(plan(study).values())
+
+    def device(self, study: XtremeStudy) -> str:
+        """Type of the device of the models."""
+        return study.machine.device
+
+    def collect(self, study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult:
+        """The metrics of every backbone, see `result.collect`."""
+        return collect(study, results)
+
+    def record(self, study: XtremeStudy, finding: TransferResult) -> list[Source]:
+        """A source for each backbone and seed, with a record for each metric of each task and language."""
+        return [
+            Source(
+                name=body,
+                file=study.data,
+                settings={"preset": finding.preset, "protocol": finding.protocol},
+                seed=seed,
+                group=body,
+                records=tuple(
+                    Record(
+                        score=metric,
+                        value=value,
+                        unit={"task": task, "language": language},
+                        signature=finding.signature,
+                    )
+                    for task, by_language in by_task.items()
+                    for language, metrics in by_language.items()
+                    for metric, value in metrics.items()
+                ),
+            )
+            for body, by_seed in finding.by_body.items()
+            for seed, by_task in by_seed.items()
+        ]
+
+    def report(self, study: XtremeStudy, finding: TransferResult) -> Report:
+        """Gains, tasks and languages, see `report.report`."""
+        return report(finding)
+
 
 GAIN_COLUMNS = (number_column("gain", parts=INTERVAL), Column("conclusion"))
 """The columns of `_gain_cells`."""
@@ -48,14 +116,14 @@ def report(result: TransferResult) -> Report:
 def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     """One line with the main result: the gain of the corpus over the randomly initialised backbone."""
     if headline is None:
-        return f"{result.corpus}: no gain reported: the backbone '{REFERENCE}' was not run."
+        return f"{result.corpus}: no gain reported: the backbone '{RANDOM_INIT}' was not run."
     overall = headline.overall
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
-        return f"{result.corpus} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
+        return f"{result.corpus} over {RANDOM_INIT}: {overall.mean:+.1f} points; {why}."
     why = ", the interval contains 0" if overall.conclusion == "inside the noise" else ""
     shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
-    return f"{result.corpus} over {REFERENCE}: {shown}."
+    return f"{result.corpus} over {RANDOM_INIT}: {shown}."
 
 
 def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
@@ -69,7 +137,9 @@ def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
             row_of(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
         )
     columns = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
-    more = (number_column("gain", ("gain over", REFERENCE), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    more = (
+        (number_column("gain", ("gain over", RANDOM_INIT), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    )
     title = "Scores and gains" if gains else "Scores"
     return Table(
         columns=(name_column("backbone"), *columns, number_column("all"), *more), rows=rows, title=title
@@ -88,7 +158,7 @@ def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
 
 def _tasks(result: TransferResult, headline: Gain) -> Table:
     """Scores of the corpus and of the randomly initialised backbone, one row per task."""
-    both = [result.scores(backbone).mean(0) for backbone in (result.corpus, REFERENCE)]
+    both = [result.scores(backbone).mean(0) for backbone in (result.corpus, RANDOM_INIT)]
     rows = []
     for index, (task, codes) in enumerate(result.languages.items()):
         gain = headline.by_task[task]
@@ -99,20 +169,20 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
         name_column("task"),
         Column("languages", align="right"),
         number_column(result.corpus),
-        number_column(REFERENCE),
+        number_column(RANDOM_INIT),
     )
     return Table(columns=(*columns, *GAIN_COLUMNS), rows=rows, title="By task")
 
 
 def _zero_shot(result: TransferResult) -> Table:
-    """Scores in English and in other languages, beside chance level and baseline, one row per task."""
+    """Scores in English and in other languages, next to chance level and baseline, one row per task."""
     rows = []
     for task in result.splits:
         transfer = result.sides(result.corpus, task)
         figures = [transfer.english, transfer.others, transfer.gap]
         for reference in (result.chance, result.baselines):
             tested = result.tested(reference, task)
-            level = Sides() if tested is None else sides(task, tested)
+            level = EnglishVsOthers() if tested is None else sides(task, tested)
             figures += [level.english, level.others]
         rows.append(row_of(TASKS[task].title, METRIC_TITLES[TASKS[task].main[0]], *map(points, figures)))
     references = [(name, side) for name in ("chance", "baseline") for side in ("English", "others")]
@@ -127,7 +197,7 @@ def _zero_shot(result: TransferResult) -> Table:
 
 def _languages(result: TransferResult, task: str) -> Table:
     """Scores of one task, one row per language, grouped by family."""
-    backbones = [result.corpus, *([REFERENCE] if REFERENCE in result.bodies else [])]
+    backbones = [result.corpus, *([RANDOM_INIT] if RANDOM_INIT in result.bodies else [])]
     scores = [result.language_scores(backbone, task).mean(0).tolist() for backbone in backbones]
     gains = [[one - other for one, other in zip(*scores, strict=True)]] if len(scores) > 1 else []
     codes = result.languages[task]
@@ -167,7 +237,7 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
     lines += result.notes
     if headline is not None and headline.english is not None and headline.others is not None:
         gains = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
-        lines.append(f"Gain over {REFERENCE}: {gains}.")
+        lines.append(f"Gain over {RANDOM_INIT}: {gains}.")
     return [*lines, conclusion_line(result, headline), result.signature]
 
 
@@ -212,3 +282,62 @@ def _seeds(result: TransferResult) -> str:
 def _gain_cells(difference: Difference) -> tuple[Cell, str]:
     """Gain with its interval, and conclusion."""
     return interval(difference.mean, difference.ci95, 1), difference.conclusion
+
+
+MOST_ROWS = 12
+"""Most languages whose seeds are shown; more are a heat map, which fits a page."""
+
+
+def draw(result: TransferResult, *paths: Path) -> None:
+    """Draw scores: of few languages a panel per task with means and seeds, of many their means as colours.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    title = f"{result.corpus}: XTREME scores by language"
+    codes = by_family({code for of_task in result.languages.values() for code in of_task})
+    scores = {task: _scores(result, task) for task in result.languages}
+    if len(codes) <= MOST_ROWS:
+        panels = [
+            Panel(points=_points(codes, by_code), axis=f"{TASKS[task].title}, {metric_titles(task)}")
+            for task, by_code in scores.items()
+        ]
+        save(intervals(*panels, title=title), *paths)
+        return
+    names = {
+        (task, name): None for task, by_code in scores.items() for each in by_code.values() for name in each
+    }
+    means = [
+        [float(scores[task][code][name].mean()) if code in scores[task] else None for task, name in names]
+        for code in codes
+    ]
+    rows = [
+        ": ".join(filter(None, (language_cells(code)[2], language_cells(code)[1] or code))) for code in codes
+    ]
+    columns = [f"{TASKS[task].title}: {name}" for task, name in names]
+    save(heat_map(means, rows, columns, form=".0f", scale="score", title=title), *paths)
+
+
+def _scores(result: TransferResult, task: str) -> dict[str, dict[str, Floats]]:
+    """Scores of all seeds by language and backbone, then those without a model."""
+    scores = {backbone: result.language_scores(backbone, task) for backbone in result.bodies}
+    for name, reference in (("baseline", result.baselines), ("chance", result.chance)):
+        if (levels := result.levels(reference, task)) is not None:
+            scores[name] = np.array([levels])
+    codes = result.languages[task]
+    return {code: {name: each[:, place] for name, each in scores.items()} for place, code in enumerate(codes)}
+
+
+def _points(codes: list[str], scores: Mapping[str, Mapping[str, Floats]]) -> list[Point]:
+    """The points of a task; a row is a language with its script."""
+    points = []
+    for code in filter(scores.__contains__, codes):
+        _, language, family, script = language_cells(code)
+        row, group = f"{language}, {script}" if language else code, family or "unknown"
+        for name, seeds in scores[code].items():
+            mean, is_faint = float(seeds.mean()), name == "chance"
+            point = Point(
+                row=row, value=mean, single=seeds.tolist(), series=name, group=group, is_faint=is_faint
+            )
+            points.append(point)
+    return points

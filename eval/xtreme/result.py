@@ -1,23 +1,100 @@
-"""Result of a transfer run: metrics of every backbone on every language of every task."""
+"""Result of a transfer run: metrics of every backbone on every language of every task, and gains between backbones.
+
+A gain is a score difference between two backbones, paired by seed, with a confidence interval over seeds. A seed
+determines the initial weights and the fine-tuning of every backbone, so scores of the same seed are compared (paired
+differences). Student's interval covers the variation over seeds; tasks and languages are those of the run. The gain of
+the corpus over the randomly initialised backbone is the primary comparison, at 95 %. Its gains over the other controls
+are multiple comparisons: their p values are corrected by Holm's procedure.
+
+As gains are paired by seed, all backbones need the same seeds. A seed in which the evaluated backbone or the randomly
+initialised one failed is left out for all. Another control that failed in a remaining seed is left out altogether, as
+its mean over the other seeds would be too favourable to it.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.xtreme.failures import complete_part
+from ecsuite.eval.statistics.differences import (
+    NO_SPREAD,
+    Difference,
+    corrected,
+    paired_difference,
+    with_effect,
+)
+from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan
-from ecsuite.eval.xtreme.scoring.task import Metrics
-from ecsuite.eval.xtreme.scoring.tasks import TASKS, ByLanguage, ByTask, Sides, main_score, mean, sides
-from ecsuite.eval.xtreme.sources import RANDOM_INIT
-from ecsuite.eval.xtreme.splits import ENGLISH
-from ecsuite.eval.xtreme.study import Study
+from ecsuite.eval.xtreme.scoring.task import ENGLISH, Metrics
+from ecsuite.eval.xtreme.scoring.tasks import (
+    TASKS,
+    ByLanguage,
+    ByTask,
+    EnglishVsOthers,
+    main_score,
+    mean,
+    sides,
+)
+from ecsuite.eval.xtreme.study import XtremeStudy
 from ecsuite.jobs.job import Job, Result
+from ecsuite.runtime.errors import DivergedError
 
-REFERENCE = RANDOM_INIT
-"""The randomly initialised backbone, over which gains are reported."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompletePart:
+    """Backbones and seeds of which every job has a result."""
+
+    bodies: tuple[str, ...]
+    """The evaluated backbone, then its controls."""
+    seeds: tuple[int, ...]
+    """In the order of the study."""
+    notes: tuple[str, ...]
+    """Omitted backbones and seeds, and the reasons."""
+
+
+def complete_part(
+    study: XtremeStudy, failures: Mapping[tuple[str, int, str, str], str | None]
+) -> CompletePart:
+    """The part of a study that can be reported.
+
+    Args:
+        study: The study.
+        failures: Why a job failed, by its name; None if it did not.
+
+    Raises:
+        DivergedError: If the evaluated backbone has no seed without a failure.
+    """
+    reasons: dict[tuple[str, int], str] = {}
+    for (backbone, seed, _, _), reason in failures.items():
+        if reason is not None:
+            reasons.setdefault((backbone, seed), reason)
+    evaluated, *controls = study.bodies
+    seeds, notes = study.seeds, list[str]()
+    for backbone in (evaluated, RANDOM_INIT):
+        complete = tuple(seed for seed in seeds if (backbone, seed) not in reasons)
+        if not complete and backbone == evaluated:
+            raise DivergedError(f"{evaluated}, seed {seeds[0]}: {reasons[evaluated, seeds[0]]}")
+        if complete:
+            notes += [
+                f"Seed {seed} is left out, as {backbone} failed in it: {reasons[backbone, seed]}."
+                for seed in seeds
+                if seed not in complete
+            ]
+            seeds = complete
+    bodies = [evaluated]
+    for backbone in controls:
+        failed = next((seed for seed in seeds if (backbone, seed) in reasons), None)
+        if failed is None:
+            bodies.append(backbone)
+        else:
+            notes.append(
+                f"{backbone} is left out, as it failed in seed {failed}: {reasons[backbone, failed]}."
+            )
+    return CompletePart(bodies=tuple(bodies), seeds=seeds, notes=tuple(notes))
+
+
 IN_LANGUAGE = "in-language"
 """The protocol without transfer between languages: each is trained and tested separately."""
 
@@ -74,10 +151,10 @@ class TransferResult:
         """Task scores, means over languages, shape (num_seeds, num_tasks); their mean is the overall score."""
         return np.stack([self.language_scores(backbone, task).mean(1) for task in self.splits], axis=1)
 
-    def sides(self, backbone: str, task: str) -> Sides:
+    def sides(self, backbone: str, task: str) -> EnglishVsOthers:
         """Scores in English and in the other languages, means over seeds."""
         by_seed = [sides(task, by_task[task]) for by_task in self.by_body[backbone].values()]
-        return Sides(
+        return EnglishVsOthers(
             english=_mean([each.english for each in by_seed]), others=_mean([each.others for each in by_seed])
         )
 
@@ -145,29 +222,37 @@ class TransferResult:
 
 def _mean(scores: Sequence[float | None]) -> float | None:
     """The mean; None if one is missing."""
-    known = [score for score in scores if score is not None]
-    return mean(known) if len(known) == len(scores) else None
+    present = [score for score in scores if score is not None]
+    return mean(present) if len(present) == len(scores) else None
 
 
-def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
-    """The result of a study from those of the jobs of its `plan`; what is not complete is left out, with a note.
+def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult:
+    """The result of a study from the results of its jobs; incomplete backbones and seeds are left out, with a note.
 
     Raises:
         ConfigError: If data have changed since the study was made.
         DivergedError: If the evaluated backbone has no seed without a failure.
     """
     jobs = plan(study)
-    found = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
+    complete = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
     scored: dict[tuple[str, int, str, str], Mapping[str, Any]] = {}
     learnt_from: dict[str, dict[str, str | None]] = {}
     for (backbone, seed, task, language), job in jobs.items():
-        if backbone in found.bodies and seed in found.seeds:
+        if backbone in complete.bodies and seed in complete.seeds:
             value = results[job].checked()
             learnt_from.setdefault(task, {})[language] = value["learnt_from"]
             for code, each in value["by_language"].items():
                 scored[backbone, seed, task, code] = each
-    corpus, seeds = study.bodies[0], sorted(set(found.seeds))
-    languages = {task: _in_order(task, study.tested[task]) for task in TASKS if task in study.tested}
+    corpus, seeds = study.bodies[0], sorted(set(complete.seeds))
+    # Languages are in the order of the paper's tables; those that it does not have are last.
+    languages = {
+        name: [
+            *(code for code in task.languages if code in tested),
+            *sorted(set(tested).difference(task.languages)),
+        ]
+        for name, task in TASKS.items()
+        if (tested := study.tested.get(name))
+    }
     baselines, chance_level = reference_scores(study)
     return TransferResult(
         protocol=study.protocol.name,
@@ -181,7 +266,7 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
                 }
                 for seed in seeds
             }
-            for backbone in found.bodies
+            for backbone in complete.bodies
         },
         splits={
             task: {code: scored[corpus, seeds[0], task, code]["split"] for code in codes}
@@ -189,12 +274,12 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
         },
         baselines=baselines,
         chance=chance_level,
-        notes=(*_study_notes(study, learnt_from), *found.notes),
+        notes=(*_study_notes(study, learnt_from), *complete.notes),
         signature=study.signature,
     )
 
 
-def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
+def reference_scores(study: XtremeStudy) -> tuple[ByTask, ByTask]:
     """Scores of a baseline without a model, and of chance level, on the examples of a study.
 
     Raises:
@@ -216,15 +301,15 @@ def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
     return baselines, chance_level
 
 
-def _has_baseline(study: Study, task: str) -> bool:
-    """Whether there is what a baseline is fitted on: labels in English, which training in other languages needs not."""
+def _has_baseline(study: XtremeStudy, task: str) -> bool:
+    """Whether a baseline can be fitted: it needs labels in English, which training in other languages does not."""
     is_fitted = TASKS[task].kind in ("pairs", "tagging")
     return not is_fitted or any(
         TASKS[task].is_labelled(study.data, ENGLISH, part) for part in ("train", "dev")
     )
 
 
-def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None]]) -> list[str]:
+def _study_notes(study: XtremeStudy, learnt_from: Mapping[str, Mapping[str, str | None]]) -> list[str]:
     """Notes on sizes, training data (`learnt_from` by task and language), and labels that are missing."""
     preset = study.preset
     lines = []
@@ -244,7 +329,7 @@ def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None
     if study.protocol.learns_text and all(text.folder is None for text in study.texts.values()):
         lines.append("Training text: tagged sentences outside the test sets (choose another with --texts).")
     for task, languages in study.tested.items():
-        requested = study.languages_asked or TASKS[task].languages
+        requested = study.requested_languages or TASKS[task].languages
         missing = [one for one in requested if one not in languages and one != ENGLISH]
         if missing:
             lines.append(f"{TASKS[task].title}: no labels in {', '.join(missing)}.")
@@ -256,7 +341,115 @@ def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None
     return lines
 
 
-def _in_order(task: str, languages: Sequence[str]) -> list[str]:
-    """Languages in the order of the paper's tables; those that it does not have are last."""
-    known = TASKS[task].languages
-    return [code for code in known if code in languages] + sorted(set(languages).difference(known))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gain:
+    """Score difference between two backbones, in points."""
+
+    overall: Difference
+    """Difference of overall scores: means over tasks of means over languages; with Holm's correction of further
+    controls."""
+    by_task: Mapping[str, Difference]
+    """Difference of task scores, means over languages, by task."""
+    by_language: Mapping[str, Mapping[str, float]]
+    """Mean difference over seeds by task and language; without intervals, as they are many."""
+    english: Difference | None
+    """Difference in English, if tasks are trained in English; None otherwise, or if English was not tested."""
+    others: Difference | None
+    """Difference in the other languages, which have no training examples; None as above."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The gain as JSON values."""
+        return {
+            "body": self.overall.source,
+            "over": self.overall.baseline,
+            "overall": _as_json(self.overall),
+            "by_task": {task: _as_json(difference) for task, difference in self.by_task.items()},
+            "by_language": self.by_language,
+            "english": _as_json(self.english),
+            "others": _as_json(self.others),
+            "p_holm": self.overall.p_holm,
+            "conclusion": self.overall.conclusion,
+        }
+
+
+def _as_json(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {
+        **difference.details,
+        "mean": difference.mean,
+        "ci95": difference.ci95,
+        "p": difference.p_value,
+        "hedges_g": difference.hedges_g,
+        "hedges_g_ci95": difference.hedges_g_ci95,
+        "conclusion": replace(difference, p_holm=None).conclusion,
+    }
+
+
+def estimate(differences: Floats) -> Difference:
+    """Mean, confidence interval and p value of differences in points, shape (num_seeds,), by seed among the details.
+
+    It is concluded from the interval. If the difference is the same for all seeds, which is possible with few
+    questions, noise cannot be estimated: p is 1, and the conclusion is unknown, as with one seed.
+    """
+    difference = replace(paired_difference(differences), details={"by_seed": differences.tolist()})
+    if difference.ci95 is None:
+        return difference
+    if difference.ci95[0] <= 0 <= difference.ci95[1] or abs(difference.mean) <= NO_SPREAD:
+        return replace(difference, p_value=difference.p_value or 1.0, judged="inside the noise")
+    if difference.p_value is None:
+        return replace(difference, p_value=1.0, judged="unknown")
+    return replace(difference, judged="higher" if difference.mean > 0 else "lower")
+
+
+def gain(result: TransferResult, backbone: str, over: str) -> Gain:
+    """Compare two backbones of a result."""
+    differences = {
+        task: result.language_scores(backbone, task) - result.language_scores(over, task)
+        for task in result.languages
+    }  # each (num_seeds, num_languages)
+    by_task = {task: of_task.mean(1) for task, of_task in differences.items()}
+    overall = estimate(np.mean(list(by_task.values()), axis=0))
+    first, second = (result.scores(each).mean(1) for each in (backbone, over))
+    return Gain(
+        overall=with_effect(
+            replace(overall, source=backbone, baseline=over, basis="seeds, paired"),
+            first,
+            second,
+            is_paired=True,
+        ),
+        by_task={task: estimate(of_seeds) for task, of_seeds in by_task.items()},
+        by_language={
+            task: dict(zip(codes, differences[task].mean(0).tolist(), strict=True))
+            for task, codes in result.languages.items()
+        },
+        english=_gain_by_side(result, differences, is_english=True),
+        others=_gain_by_side(result, differences, is_english=False),
+    )
+
+
+def gains_over_reference(result: TransferResult) -> tuple[Gain, ...]:
+    """Gains over the randomly initialised backbone, the corpus first; empty if that was not run."""
+    if RANDOM_INIT not in result.bodies:
+        return ()
+    return tuple(gain(result, backbone, RANDOM_INIT) for backbone in result.bodies if backbone != RANDOM_INIT)
+
+
+def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
+    """Gains of the corpus over the other controls, with corrected p values."""
+    others = [backbone for backbone in result.bodies if backbone not in (result.corpus, RANDOM_INIT)]
+    gains = [gain(result, result.corpus, other) for other in others]
+    differences = corrected(each.overall for each in gains)
+    return tuple(replace(each, overall=overall) for each, overall in zip(gains, differences, strict=True))
+
+
+def _gain_by_side(
+    result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool
+) -> Difference | None:
+    """Gain in English, or in the other languages, over the tasks tested in both; None if there are none."""
+    parts = []
+    for task, codes in result.languages.items():
+        chosen = [(code == ENGLISH) == is_english for code in codes]
+        if result.is_zero_shot and 0 < sum(chosen) < len(codes):
+            parts.append(differences[task][:, chosen].mean(1))
+    return estimate(np.mean(parts, axis=0)) if parts else None

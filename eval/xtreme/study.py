@@ -1,4 +1,4 @@
-"""What is asked: what a backbone is pretrained on, the tasks and languages, and how much is computed."""
+"""Study of a transfer run: corpus or model, tasks, languages, protocol and sizes."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,20 @@ from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, Preset, Protocol
-from ecsuite.eval.xtreme.published_model import PublishedModel
+from ecsuite.eval.xtreme.data import (
+    CORPUS,
+    HUMAN,
+    PARENTHESES,
+    RANDOM_INIT,
+    SHUFFLED,
+    ExampleSet,
+    LanguageText,
+    Part,
+    PublishedModel,
+)
+from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, XtremePreset, XtremeProtocol
+from ecsuite.eval.xtreme.scoring.task import ENGLISH
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
-from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, Part
-from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
@@ -25,7 +33,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Study:
+class XtremeStudy:
     """A corpus or a published model, its tasks and seeds; made by `make_study`."""
 
     corpus: Corpus | None
@@ -35,27 +43,27 @@ class Study:
     human: TextFile | None
     """A text in a human language, for an additional control."""
     body: str
-    """A name in `BACKBONES`: what is pretrained."""
-    protocol: Protocol
-    """What a backbone is trained on before a task."""
-    preset: Preset
-    """How much compute."""
+    """Architecture of the pretrained backbone, a name in `BACKBONES`."""
+    protocol: XtremeProtocol
+    """Training before a task."""
+    preset: XtremePreset
+    """Sizes of the backbone, of its training data and of the tasks."""
     data: Path
     """The data folder of the tasks."""
     tasks: tuple[str, ...]
-    """The tasks that were asked for."""
-    languages_asked: tuple[str, ...]
-    """The test languages beside English that were asked for; empty: all languages of a task."""
+    """The requested tasks."""
+    requested_languages: tuple[str, ...]
+    """The requested test languages besides English; empty: all languages of a task."""
     examples: Mapping[tuple[Part, str, str], ExampleSet]
-    """By part, task and language: `train`, but of retrieval, `test`, and of BUCC `dev`, on which the threshold is
-    tuned."""
+    """Examples by part, task and language: `train` (but of retrieval), `test`, and of BUCC `dev`, on which the
+    threshold is tuned."""
     texts: Mapping[str, LanguageText]
     """The text of each language, from which a vocabulary is trained even without training on text; none for a published
     model."""
     seeds: tuple[int, ...]
     """Seeds of weights, heads, dropout and the order of the data."""
     machine: Machine
-    """What computes."""
+    """Device and precision."""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -144,8 +152,8 @@ def make_study(
     human: Path | None = None,
     seeds: Sequence[int] = (),
     device: str = "auto",
-) -> Study:
-    """Check and resolve what is asked; all data are read once, so that what is missing is told before the work.
+) -> XtremeStudy:
+    """Validate the arguments and identify the data, which are all read once, so that missing data raise early.
 
     Args:
         corpus: The corpus to pretrain on; None for a published model.
@@ -153,7 +161,7 @@ def make_study(
         tasks: Names in `TASKS`.
         skips_missing_tasks: Whether tasks without data are skipped instead of an error.
         model: A published encoder, instead of a corpus: a folder, or a name on Hugging Face's hub.
-        languages: Test languages beside English; empty for those of the preset.
+        languages: Test languages besides English; empty for those of the preset.
         protocol: A name in `PROTOCOLS`; not read with `model`.
         preset: A name in `PRESETS`.
         body: A name in `BACKBONES`; not read with `model`.
@@ -178,9 +186,9 @@ def make_study(
         raise ConfigError(
             f"{data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
         )
-    asked = tuple(languages) or sizes.languages
+    requested = tuple(languages) or sizes.languages
     tested = {
-        task: _test_languages(data, task, asked, rules, skips_missing_tasks=skips_missing_tasks)
+        task: _test_languages(data, task, requested, rules, skips_missing_tasks=skips_missing_tasks)
         for task in tasks
     }
     if not any(tested.values()):
@@ -200,8 +208,8 @@ def make_study(
     }
     text = None if human is None else TextFile(human.name, human).identified()
     if text is not None:
-        text.documents()  # whose faults are told before the work
-    return Study(
+        text.documents()  # raises on malformed text before the work
+    return XtremeStudy(
         corpus=corpus,
         model=published,
         human=text,
@@ -210,7 +218,7 @@ def make_study(
         preset=sizes,
         data=data,
         tasks=tuple(tasks),
-        languages_asked=asked,
+        requested_languages=requested,
         examples=examples,
         texts={
             language: LanguageText(language=language, data=data, folder=texts).identified()
@@ -222,7 +230,7 @@ def make_study(
 
 
 def _test_languages(
-    data: Path, task: str, asked: Sequence[str], protocol: Protocol, *, skips_missing_tasks: bool
+    data: Path, task: str, requested: Sequence[str], protocol: XtremeProtocol, *, skips_missing_tasks: bool
 ) -> tuple[str, ...]:
     """The test languages of a task; empty if it is skipped."""
     info = TASKS[task]
@@ -233,21 +241,21 @@ def _test_languages(
             f"{task} compares two languages, but protocol {protocol.name} uses one language at a time"
         )
     adds_english = protocol.is_zero_shot and info.kind != "retrieval"
-    candidates: Iterable[str] = (ENGLISH, *asked) if adds_english else asked
-    if not asked:
+    candidates: Iterable[str] = (ENGLISH, *requested) if adds_english else requested
+    if not requested:
         candidates = (code for code in info.languages if protocol.is_zero_shot or code != ENGLISH)
     available = tuple(code for code in dict.fromkeys(candidates) if info.scored_split(data, code) is not None)
-    expected = asked or tuple(code for code in info.languages if code != ENGLISH)
+    expected = requested or tuple(code for code in info.languages if code != ENGLISH)
     if set(available).intersection(expected):
         return available
     if skips_missing_tasks:
         return ()
     raise ConfigError(
-        f"{data}: expected labels of {task} in one of {', '.join(asked or info.languages)}, found none; choose others "
-        "by --languages or exclude the task by --tasks"
+        f"{data}: expected labels of {task} in one of {', '.join(requested or info.languages)}, found none; choose "
+        "others by --languages or exclude the task by --tasks"
     )
 
 
-def _all_languages(protocol: Protocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def _all_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     english = (ENGLISH,) if protocol.is_zero_shot else ()
     return tuple(dict.fromkeys((*english, *chain.from_iterable(tested.values()))))

@@ -16,9 +16,8 @@ from ecsuite.eval.results.samples import gather
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.scoring.bitexts import read_bucc, read_tatoeba
-from ecsuite.eval.xtreme.scoring.pairs import read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.labels import read_conllu, read_named_pairs, read_pairs, read_tagged
 from ecsuite.eval.xtreme.scoring.questions import read_questions
-from ecsuite.eval.xtreme.scoring.tagging import read_conllu, read_tagged
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import newest_weights

@@ -9,8 +9,8 @@ import pytest
 from mini_search import HALVES, RECIPES, Recipe, summary
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.xferbench.presets import MINI, PRESETS, Pretraining
-from ecsuite.eval.xferbench.study import make_study
+from ecsuite.eval.xferbench.jobs import make_study
+from ecsuite.eval.xferbench.presets import MINI, PRESETS, XferBenchPretraining
 from ecsuite.jobs.graph import Runner
 
 
@@ -78,7 +78,7 @@ def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkey
 def test_held_out_messages_are_not_trained_on_and_training_ends_at_the_least_loss(tmp_path):
     rng = np.random.default_rng(0)
     corpus = Corpus([[1, *rng.integers(2, 30, size=6).tolist()] for _ in range(30)] * 3)
-    sizes = replace(PRESETS["nano"], pretrain_epochs=40, lr=1e-2).part(Pretraining)
+    sizes = replace(PRESETS["nano"], pretrain_epochs=40, lr=1e-2).part(XferBenchPretraining)
     train, held_out, num_types = early_stopping.halves(corpus.messages, sizes, seed=0)
     assert num_types == len(np.unique(corpus.messages.values))
 

@@ -7,8 +7,8 @@ from compared_sources import paper_results
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics import bootstrap
-from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF
-from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
+from ecsuite.eval.xferbench.comparison import PAPER_CHRF
+from ecsuite.eval.xferbench.correlation import read_translation
 from ecsuite.formats import write_corpus
 from ecsuite.runtime.errors import ConfigError
 

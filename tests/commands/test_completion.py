@@ -9,9 +9,9 @@ import pytest
 from ecsuite.commands.reference import SOURCES as WRITTEN_SOURCES
 from ecsuite.commands.table import KINDS as WRITTEN_KINDS
 from ecsuite.commands.translate import SETTINGS
-from ecsuite.eval.experiments.overview import KINDS
+from ecsuite.eval.experiments.pictures import KINDS
 from ecsuite.eval.translation.presets import PRESETS
-from ecsuite.eval.xferbench.registry import SOURCES
+from ecsuite.eval.xferbench.presets import SOURCES
 
 LINES = {
     "ecsuite sco": ["score"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xtreme import study, task
+from ecsuite.eval.xtreme import study, transfer
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
@@ -140,7 +140,7 @@ def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(task, "finetune", interrupted)
+        patch.setattr(transfer, "finetune", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")
     assert code != 0 and out == ""
     assert "stopped; finished jobs are kept in mine; run the same command to resume" in err

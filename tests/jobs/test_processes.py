@@ -61,8 +61,8 @@ def small_jobs(runner, *_):
 
 
 def translation(runner, folder, _):
-    from ecsuite.eval.translation.benchmark import Translation
-    from ecsuite.eval.translation.study import make_study
+    from ecsuite.eval.translation.benchmark import TranslationBenchmark
+    from ecsuite.eval.translation.jobs import make_study
     from ecsuite.grammars.baselines import zipf_parentheses
 
     words = np.random.default_rng(0).choice(list("abcdefgh"), (60, 4))
@@ -70,7 +70,7 @@ def translation(runner, folder, _):
     pairs.write_text("".join(f"{' '.join(row)}\t{' '.join(row[::-1])}\n" for row in words))
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
     study = make_study(corpus, pairs, preset="nano", device="cpu")
-    return Translation().measure(study, runner).as_dict()
+    return TranslationBenchmark().measure(study, runner).as_dict()
 
 
 def concept_games(runner, folder, _):
@@ -91,7 +91,7 @@ def concept_games(runner, folder, _):
 def xferbench(runner, folder, _):
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.xferbench.metric import xferbench
-    from ecsuite.eval.xferbench.traits import XferBenchOptions
+    from ecsuite.eval.xferbench.presets import XferBenchOptions
     from ecsuite.grammars.baselines import zipf_parentheses
 
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
@@ -116,7 +116,7 @@ def icy(runner, folder, _):
 
 
 def xtreme(runner, _, ask):
-    from ecsuite.eval.xtreme.benchmark import Xtreme
+    from ecsuite.eval.xtreme.report import Xtreme
 
     return Xtreme().measure(ask(seeds=(0, 1)), runner).to_json()
 

@@ -1,7 +1,16 @@
 """XTREME: nine tasks in forty languages, trained in English and tested in the others (Hu et al. 2020).
 
-A task is one object (`task.py`), which says where its files are, how they are read and how predictions are scored; a
-kind of task is a file: `tagging.py`, `pairs.py`, `questions.py` and `bitexts.py`. `tasks.py` has the nine tasks and the
-benchmark's averages, `evaluation.py` scores submissions, and `baselines.py` predictions without a model. Models are in
-`ecsuite.eval.xtreme`.
+A task is one object (`task.py`), which says where its files are, how they are read and how predictions are scored; its
+kinds are in `labels.py`, `questions.py` and `bitexts.py`. `tasks.py` has the nine tasks and the benchmark's averages,
+`evaluation.py` scores submissions, and predictions without a model. Models are in `ecsuite.eval.xtreme`.
+
+This file imports nothing heavy, as names of tasks are completed while they are typed.
 """
+
+from collections.abc import Mapping
+from typing import Any
+
+from ecsuite.parts.config import packaged_yaml
+
+ENTRIES: Mapping[str, Mapping[str, Any]] = packaged_yaml("ecsuite.eval.xtreme.scoring", "tasks.yaml")
+"""Fields of a `Task` and its kind, by name, in the order of the paper's tables."""

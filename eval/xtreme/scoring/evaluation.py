@@ -1,35 +1,44 @@
-"""Evaluates a folder of predictions against a folder of labels, in the format of the benchmark's own program.
+"""Evaluate a folder of predictions against a folder of labels, and baselines without a model; their tables and JSON.
 
-A folder has one subfolder per task with one file per language: `test-de.tsv`, for questions `test-de.json`, optionally
-compressed (`.xz`, `.gz`).
+The format is that of the benchmark's own program: a folder has one subfolder per task with one file per language:
+`test-de.tsv`, for questions `test-de.json`, optionally compressed (`.xz`, `.gz`).
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.xtreme.scoring.tables import num_languages
+from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.scoring.task import Metrics, Task
 from ecsuite.eval.xtreme.scoring.tasks import (
+    LANGUAGE_COLUMNS,
+    METRIC_TITLES,
     TASKS,
     ByTask,
-    Sides,
+    EnglishVsOthers,
     average,
     average_gap,
+    by_family,
     group_scores,
+    language_cells,
+    main_score,
+    num_languages,
+    points,
     sides,
     task_score,
 )
 from ecsuite.formats.stored_text import ENDINGS
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 VERSION = 1
 """Incremented whenever the same files would give a different value."""
-LANGUAGES = {
+LANGUAGE_CHOICES = {
     "all": "every language of a task; a missing one is an error",
     "available": "the languages with predictions and labels",
 }
@@ -37,13 +46,13 @@ LANGUAGES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluation:
+class SubmissionScores:
     """The scores of all evaluated tasks."""
 
     tasks: ByTask
     """Metrics by task and language, in the order of the paper's tables; at least one task."""
     chance: ByTask
-    """The same metrics at chance level: of the best constant prediction."""
+    """Metrics at chance level: of the best constant prediction."""
     unanswered: Mapping[str, Mapping[str, int]]
     """Number of questions without a predicted answer, which count as wrong, by task and language; only if above 0."""
     left_out: tuple[str, ...]
@@ -62,8 +71,8 @@ class Evaluation:
         return group_scores(self.scores)
 
     @property
-    def sides(self) -> dict[str, Sides]:
-        """By task, scores in English and in the other languages, and their gap."""
+    def sides(self) -> dict[str, EnglishVsOthers]:
+        """Scores in English and in the other languages with their gap, by task."""
         return {task: sides(task, by_language) for task, by_language in self.tasks.items()}
 
     @property
@@ -127,7 +136,7 @@ class Evaluation:
         return {**self.groups, **tasks, "ecsuite": additional}
 
 
-def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluation:
+def evaluate(predictions: Path, labels: Path, languages: str = "all") -> SubmissionScores:
     """Score every task with a folder of predictions and a folder of labels.
 
     Args:
@@ -138,7 +147,7 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
     Raises:
         ConfigError: If there is no task, a language is missing, or a file is malformed.
     """
-    look_up("choice of languages", languages, LANGUAGES)
+    look_up("choice of languages", languages, LANGUAGE_CHOICES)
     for folder in (predictions, labels):
         if not folder.is_dir():
             raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
@@ -163,7 +172,7 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
             chance.setdefault(name, {})[language] = task.chance(language, gold)
             if task.kind == "questions" and (number := sum(each not in answers for each, _ in gold)):
                 unanswered.setdefault(name, {})[language] = number
-    return Evaluation(
+    return SubmissionScores(
         tasks=scores,
         chance=chance,
         unanswered=unanswered,
@@ -201,3 +210,148 @@ def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -
             f"{predictions / task.name} and {labels / task.name}: expected predictions and labels of one language"
         )
     return available
+
+
+GROUPS = {
+    "classification": "classification",
+    "tagging": "tagging",
+    "qa": "question answering",
+    "retrieval": "retrieval",
+    "all_task": "all nine tasks",
+}
+"""Titles of groups in tables, in order."""
+
+
+def report(evaluation: SubmissionScores, *, by_language: bool) -> Report:
+    """Scores by task and group; with `by_language` also by language."""
+    tables = [_summary(evaluation), *([_by_language(evaluation)] if by_language else [])]
+    return Report(tables=tables, notes=tuple(_notes(evaluation)), data=evaluation.to_json())
+
+
+def _summary(evaluation: SubmissionScores) -> Table:
+    """One row per task, then one row per group."""
+    rows = []
+    for name, by_language in evaluation.tasks.items():
+        task, sides = TASKS[name], evaluation.sides[name]
+        chance = task_score(name, evaluation.chance[name])
+        figures = (evaluation.scores[name], sides.english, sides.others, sides.gap, chance)
+        metrics = ", ".join(METRIC_TITLES[metric] for metric in task.main)
+        languages, is_last = num_languages(task, by_language), name == list(evaluation.tasks)[-1]
+        rows.append(row_of(task.title, languages, metrics, *map(points, figures), ends_section=is_last))
+    for group, title in GROUPS.items():
+        if group in evaluation.groups:
+            rows.append(row_of(title, None, None, points(evaluation.groups[group]), None, None, None, None))
+    columns = (name_column("task"), Column("languages", align="right"), Column("metric"))
+    names = ("score", "English", "others", "gap", "chance")
+    return Table(columns=(*columns, *map(number_column, names)), rows=rows)
+
+
+def _by_language(evaluation: SubmissionScores) -> Table:
+    """One row per language, grouped by family; one column per task."""
+    tasks = evaluation.tasks
+    rows = [
+        row_of(
+            *language_cells(code),
+            *(points(main_score(name, each[code]) if code in each else None) for name, each in tasks.items()),
+        )
+        for code in by_family({code for by_language in tasks.values() for code in by_language})
+    ]
+    columns = [number_column(name, TASKS[name].short_title or TASKS[name].title) for name in tasks]
+    return Table(columns=(*LANGUAGE_COLUMNS, *columns), rows=rows)
+
+
+def _notes(evaluation: SubmissionScores) -> list[str]:
+    """Notes for readers of the tables; the signature is last."""
+    tasks = [(TASKS[name], by_language) for name, by_language in evaluation.tasks.items()]
+    lines = ["gap: English minus the mean of the others; it is also about 0 at chance level."]
+    if any(task.kind == "questions" for task, _ in tasks):
+        lines.append("Questions: the score is the mean of EM and F1; English, others and gap are EM only.")
+    for task, by_language in tasks:
+        if task.kind == "tagging":
+            accuracy = average(by_language, "accuracy")
+            lines.append(f"{task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %.")
+    if evaluation.average_gap is not None:
+        lines.append(f"Average gap of XNLI, PAWS-X and question answering: {evaluation.average_gap:.1f}.")
+    for task, by_language in tasks:
+        if missing := evaluation.missing[task.name]:
+            lines.append(
+                f"{task.title}: {num_languages(task, by_language)} languages, so not comparable with published scores; "
+                f"missing: {' '.join(missing)}."
+            )
+    for name, numbers in evaluation.unanswered.items():
+        shown = ", ".join(f"{language} {number:,}" for language, number in numbers.items())
+        lines.append(f"{TASKS[name].title}: questions without an answer, which count as wrong: {shown}.")
+    if evaluation.left_out:
+        lines.append(f"Left out, as predictions or labels are missing: {', '.join(evaluation.left_out)}.")
+    return [*lines, evaluation.signature]
+
+
+BASELINES_VERSION = 1
+"""Incremented whenever the same data would give a different value."""
+
+
+def baseline_report(
+    folder: Path,
+    tasks: Sequence[str],
+    languages: Sequence[str],
+    progress: Callable[[str, float, float], None],
+) -> Report:
+    """Score the strongest baseline of each task.
+
+    Args:
+        folder: The data folder.
+        tasks: Names in `TASKS`.
+        languages: Codes; empty for all languages of a task with labels.
+        progress: Called as `progress(label, done, total)`.
+
+    Raises:
+        ConfigError: If a name is unknown, or data are missing or malformed.
+    """
+    for language in languages:
+        look_up("language", language, LANGUAGES)
+    scored: dict[str, dict[str, dict[str, Any]]] = {}
+    for number, name in enumerate(tasks):
+        task = look_up("task", name, TASKS)
+        predict = task.fit_baseline(folder)
+        for language in languages or task.languages:
+            split = task.scored_split(folder, language)
+            if split is None:
+                continue
+            examples = task.read(folder, language, split)
+            labels = task.labels(examples)
+            scored.setdefault(name, {})[language] = {
+                "split": split,
+                "metrics": task.score(language, predict(examples), labels),
+                "chance": task.chance(language, labels),
+            }
+            progress(f"{name} in {language}", number + len(scored[name]) / 50, len(tasks))
+    names = {task: next(iter(TASKS[task].baselines)) for task in scored}
+    line = signature(
+        "xtreme-baselines",
+        BASELINES_VERSION,
+        **{task: name.replace(" ", "-") for task, name in names.items()},
+    )
+    missing = [f"{TASKS[task].title}: no labels in any language." for task in tasks if task not in scored]
+    return Report(
+        tables=[_baseline_table(task, names[task], by_language) for task, by_language in scored.items()],
+        notes=(*missing, line),
+        data={"signature": line, "baselines": names, "tasks": scored},
+    )
+
+
+def _baseline_table(name: str, baseline: str, by_language: dict[str, dict[str, Any]]) -> Table:
+    task = TASKS[name]
+    shown = dict.fromkeys((*task.main, *(["accuracy"] if task.kind == "tagging" else [])))
+    rows = []
+    for code, scored in by_language.items():
+        figures = [*(scored["metrics"][metric] for metric in shown), main_score(name, scored["chance"])]
+        is_last = code == list(by_language)[-1]
+        rows.append(
+            row_of(*language_cells(code), scored["split"], *map(points, figures), ends_section=is_last)
+        )
+    mean = points(task_score(name, {code: scored["metrics"] for code, scored in by_language.items()}))
+    rows.append(row_of("", "mean", None, None, None, mean, *[None] * len(shown)))
+    columns = (*(number_column(metric, METRIC_TITLES[metric]) for metric in shown), number_column("chance"))
+    return Table(
+        columns=(*LANGUAGE_COLUMNS, Column("split"), *columns), rows=rows, title=f"{task.title}: {baseline}"
+    )

@@ -1,23 +1,111 @@
-"""Questions, answered by a span of a context: the JSON format of SQuAD 1.1 (Rajpurkar et al. 2016).
+"""Questions, answered by a span of a context: the JSON format of SQuAD 1.1 (Rajpurkar et al. 2016), exact match and F1.
 
-XQuAD, MLQA and TyDiQA-GoldP use it, too.
+XQuAD, MLQA and TyDiQA-GoldP use the format, too. Answers are compared by the rules of SQuAD 1.1 for XQuAD and TyDiQA,
+by MLQA's rules by language for MLQA (Rajpurkar et al. 2016, section 6.1; Lewis et al. 2020, and their programs): in
+lower case, without punctuation and articles; F1 is over bags of words. With several correct answers the best one
+counts, separately for each metric. SQuAD's rules are those of English for every language, so a Chinese or Thai answer
+is mostly one word.
 """
 
 import re
+import string
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from ecsuite.eval.xtreme.scoring.answer_f1 import Normalizer, answer_scores, mlqa_words, squad_words
-from ecsuite.eval.xtreme.scoring.examples import Answer, Question
-from ecsuite.eval.xtreme.scoring.task import Predict, Task, english_name
+from ecsuite.eval.xtreme.scoring.task import Answer, Predict, Question, Task, english_name
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.errors import ConfigError, look_up, shown
+
+Normalizer = Callable[[str], list[str]]
+"""Normalises an answer to a list of words for comparison."""
+
+_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ENGLISH_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+_NOTHING = re.compile(r"(?!)")
+_ARTICLES: Mapping[str, re.Pattern[str]] = {
+    "en": _ENGLISH_ARTICLES,
+    "es": re.compile(r"\b(?:un|una|unos|unas|el|la|los|las)\b"),
+    "vi": re.compile(r"\b(?:của|là|cái|chiếc|những)\b"),
+    "de": re.compile(r"\b(?:ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b"),
+    # MLQA's program also removes the letters of the Arabic article inside words.
+    "ar": re.compile("ال"),
+    "hi": _NOTHING,
+    "zh": _NOTHING,
+}
+"""Articles that MLQA removes, by language; the keys are MLQA's languages."""
+
+_IDEOGRAM = re.compile("([\u4e00-\u9fa5])")
+
+
+def squad_words(answer: str) -> list[str]:
+    """The words of an answer by the rules of SQuAD 1.1: ASCII punctuation and English articles are removed."""
+    return _ENGLISH_ARTICLES.sub(" ", answer.lower().translate(_ASCII_PUNCTUATION)).split()
+
+
+def mlqa_words(language: str) -> Normalizer:
+    """MLQA's rules for a language: Unicode punctuation and articles are removed; each Chinese character is a word.
+
+    Raises:
+        ConfigError: If the language is not in MLQA.
+    """
+    articles = look_up("language of MLQA", language, _ARTICLES)
+
+    def words(answer: str) -> list[str]:
+        letters = [letter for letter in answer.lower() if letter not in string.punctuation]
+        text = "".join(letter for letter in letters if not unicodedata.category(letter).startswith("P"))
+        text = articles.sub(" ", text)
+        return (_IDEOGRAM.sub(r" \1 ", text) if language == "zh" else text).split()
+
+    return words
+
+
+def answer_scores(
+    predicted: Mapping[str, str], gold: Sequence[tuple[str, Sequence[str]]], words: Normalizer
+) -> dict[str, float]:
+    """Exact match and F1, means over questions.
+
+    Args:
+        predicted: Answers by question id; a question without an answer counts as wrong.
+        gold: Id and correct answers of each question.
+        words: Normalises an answer to words.
+
+    Returns:
+        `exact_match` and `f1`, 0 to 100.
+
+    Raises:
+        ValueError: If there is no question, or one has no correct answer.
+    """
+    if not gold:
+        raise ValueError("expected questions, found none")
+    exact_match = f1 = 0.0
+    for name, answers in gold:
+        if not answers:
+            raise ValueError(f"question {name}: expected a correct answer, found none")
+        if name not in predicted:
+            continue
+        predicted_words = words(predicted[name])
+        gold_words = [words(answer) for answer in answers]
+        exact_match += any(predicted_words == answer for answer in gold_words)
+        f1 += max(_f1(predicted_words, answer) for answer in gold_words)
+    return {"exact_match": 100 * exact_match / len(gold), "f1": 100 * f1 / len(gold)}
+
+
+def _f1(predicted_words: list[str], answer: list[str]) -> float:
+    """F1 of two bags of words; 0 if either is empty, as in both programs."""
+    num_common = (Counter(predicted_words) & Counter(answer)).total()
+    if num_common == 0:
+        return 0.0
+    precision, recall = num_common / len(predicted_words), num_common / len(answer)
+    return 2 * precision * recall / (precision + recall)
+
 
 _NUM_HEADER_BYTES = 1 << 20
 """Enough for the contexts before the first answer."""
@@ -84,11 +172,11 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
         name, context = str(entry.id), paragraph.context
         if not name.startswith(prefix):
             continue
-        place = f"{path}: question {name}"
+        location = f"{path}: question {name}"
         if context is None or entry.question is None:
-            raise ConfigError(f"{place}: expected a question and its context, found one of them")
+            raise ConfigError(f"{location}: expected a question and its context, found one of them")
         num_seen[name] += 1
-        answers = (_located(answer, context, place) for answer in entry.answers if answer.text)
+        answers = (_located(answer, context, location) for answer in entry.answers if answer.text)
         questions.append(
             Question(
                 id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
@@ -98,18 +186,18 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
             )
         )
     if not questions:
-        wanted = f" with ids that begin with '{prefix}'" if prefix else ""
-        raise ConfigError(f"{path}: expected questions{wanted}, found none")
+        selection = f" with ids that begin with '{prefix}'" if prefix else ""
+        raise ConfigError(f"{path}: expected questions{selection}, found none")
     return questions
 
 
-def _located(stored: _Answer, context: str, place: str) -> Answer:
+def _located(stored: _Answer, context: str, location: str) -> Answer:
     """An answer at the nearest of its positions in the context."""
     text, start = stored.text, stored.answer_start
     if start < 0 or not context.startswith(text, start):
         starts = [match.start() for match in re.finditer(re.escape(text), context)]
         if not starts:
-            raise ConfigError(f"{place}: expected the answer {shown(text)} in the context, found none")
+            raise ConfigError(f"{location}: expected the answer {shown(text)} in the context, found none")
         start = min(starts, key=lambda other: abs(other - start))
     return Answer(text=text, start=start)
 
@@ -123,15 +211,14 @@ def _overlap(task: Task, folder: Path) -> Predict:
     """The sentence of the context that shares most words with the question; the first of equals."""
 
     def answer(question: Question) -> str:
-        asked = _words(question.question)
+        question_words = _words(question.question)
         sentences = _END_OF_SENTENCE.split(question.context)
-        return max(sentences, key=lambda sentence: len(asked & _words(sentence))).strip()
+        return max(sentences, key=lambda sentence: len(question_words & _words(sentence))).strip()
 
     return lambda questions: {question.id: answer(question) for question in questions}
 
 
 def _first_sentence(task: Task, folder: Path) -> Predict:
-    """The first sentence of the context."""
     return lambda questions: {
         question.id: _END_OF_SENTENCE.split(question.context)[0].strip() for question in questions
     }
@@ -153,7 +240,7 @@ class Questions(Task):
     """How answers are compared, see `answer_f1.py`."""
 
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[Question]:
-        self._words(language)  # an unknown language is told before the work
+        self._words(language)  # raises on an unknown language before the work
         prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
         return read_questions(paths[0], prefix=prefix)
 

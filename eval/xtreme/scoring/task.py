@@ -2,21 +2,84 @@
 
 A data folder has one subfolder per task (and `squad`, the training data of xquad and mlqa), with the files of XTREME's
 scripts or those of the tasks' authors, each plain, `.xz` or `.gz`. If there are both, the first with labels is read, as
-XTREME removes the labels from its test files.
+XTREME removes the labels from its test files. Examples do not depend on file formats; errors name file and line.
 """
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.formats.stored_text import ENDINGS
-from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
+from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
+from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
-SOURCE = "en"
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaggedSentence:
+    """Words with one tag each."""
+
+    words: tuple[str, ...]
+    """The words; at least one."""
+    tags: tuple[str, ...] | None
+    """One tag per word; None if the tags are withheld."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextPair:
+    """Two sentences and their relation."""
+
+    first: str
+    """The premise, or the first sentence."""
+    second: str
+    """The hypothesis, or the second sentence."""
+    label: str | None
+    """The relation; None if it is withheld."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A span of a context."""
+
+    text: str
+    """Text of the answer."""
+    start: int
+    """Position of its first character in the context."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A question about a context that contains its answer."""
+
+    id: str
+    """Identifier in predictions."""
+    question: str
+    """Text of the question."""
+    context: str
+    """Text that contains the answer."""
+    answers: tuple[Answer, ...]
+    """All correct answers; empty if they are withheld."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bitext:
+    """Sentences in two languages, of which some translate each other."""
+
+    source_ids: tuple[str, ...]
+    """Names of the query sentences; for Tatoeba their rows, "0" and so on."""
+    sources: tuple[str, ...]
+    """The query sentences; for Tatoeba the English ones, sorted."""
+    target_ids: tuple[str, ...]
+    """Names of the candidate sentences."""
+    targets: tuple[str, ...]
+    """The candidate sentences."""
+    gold: frozenset[tuple[str, str]] | None
+    """Pairs of names of sentences that translate each other; None if they are withheld."""
+
+
+ENGLISH = "en"
 """The training language of tasks, whose labels baselines may use."""
 SPLITS = ("train", "dev", "test")
 
@@ -29,8 +92,8 @@ Fit = Callable[[Any, Path], Predict]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
-    """Where the files of a task are, and their format."""
+class FileLayout:
+    """Paths and format of the files of a task."""
 
     pattern: str
     """Path with placeholders {language}, {iso3}, {name} (English, lower case) and {split}; * matches anything."""
@@ -93,8 +156,8 @@ class Task(ABC):
     """The task whose training data replace those of this one if they are missing; the output notes this."""
     dev_is_apart: bool = True
     """Whether the test split is independent of the dev split."""
-    layouts: tuple[Layout, ...]
-    """Where the files are, XTREME's own layout first, except for Tatoeba's, which have no gold translations."""
+    layouts: tuple[FileLayout, ...]
+    """Layouts of the files, XTREME's own first, except for Tatoeba's, which have no gold translations."""
 
     @abstractmethod
     def labels(self, examples: Any) -> Any:
@@ -181,13 +244,13 @@ class Task(ABC):
         Raises:
             ConfigError: If data or labels are missing.
         """
-        split = "train" if self.is_labelled(folder, SOURCE, "train") else "dev"
-        examples = self.read(folder, SOURCE, split)
+        split = "train" if self.is_labelled(folder, ENGLISH, "train") else "dev"
+        examples = self.read(folder, ENGLISH, split)
         try:
             return examples, self.labels(examples)
         except ValueError:
             raise ConfigError(
-                f"{folder}: expected labels of {self.name} in '{SOURCE}' ({split}), found none"
+                f"{folder}: expected labels of {self.name} in '{ENGLISH}' ({split}), found none"
             ) from None
 
     def read(self, folder: Path, language: str, split: str) -> Any:
@@ -219,7 +282,7 @@ class Task(ABC):
         layout, paths = stored
         return self._read(layout.format, paths, language)
 
-    def find(self, folder: Path, language: str, split: str) -> tuple[Layout, list[Path]] | None:
+    def find(self, folder: Path, language: str, split: str) -> tuple[FileLayout, list[Path]] | None:
         """The first layout with labels, else the first layout, with its files; None if there are none.
 
         Raises:
@@ -250,7 +313,7 @@ class Task(ABC):
         return stored is not None and self._is_labelled(stored[0].format, stored[1][0])
 
     def _given(self, labels: list[Any]) -> list[Any]:
-        """The same labels, none of which may be withheld."""
+        """Labels, none of which may be withheld."""
         if None in labels:
             raise ValueError(f"{self.title}: example {labels.index(None)} has no label")
         return labels
@@ -273,3 +336,58 @@ def set_scores(predicted: "set[Any] | frozenset[Any]", gold: "set[Any] | frozens
 def english_name(language: str) -> str:
     """The English name of a language in lower case; the code if it is unknown."""
     return LANGUAGES[language].name.lower() if language in LANGUAGES else language
+
+
+def columns(line: str, location: str, numbers: Container[int], expected: str) -> list[str]:
+    """The columns of a line, whose number must be one of `numbers`."""
+    fields = line.split("\t")
+    if len(fields) not in numbers:
+        raise ConfigError(f"{location}: expected {expected}, found {num_columns_in_words(len(fields))}")
+    return fields
+
+
+def one_of(label: str, labels: Sequence[str], location: str, name: str = "label") -> str:
+    """Return a label, which must be one of `labels`."""
+    if label not in labels:
+        raise ConfigError(f"{location}: {name} {shown(label)}; expected one of {', '.join(labels)}")
+    return label
+
+
+def blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Blocks of lines between blank lines, with the number of the first line, from 1."""
+    block: list[str] = []
+    for number, line in enumerate((*lines, ""), 1):
+        if line and not line.isspace():
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def stripped_lines(file: Path) -> list[str]:
+    """Stripped lines, without empty ones at the end."""
+    lines = [line.strip() for line in read_lines(file)]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def read_values(
+    predictions: Path, labels: Path, parse: Callable[[str, str], Any]
+) -> tuple[list[Any], list[Any]]:
+    """One value per line of both files, the same number in each; `parse` gets a line and its location."""
+    predicted, gold = (
+        [parse(line, f"{file}:{number}") for number, line in enumerate(stripped_lines(file), 1)]
+        for file in (predictions, labels)
+    )
+    location = f"{predictions}:{min(len(predicted), len(gold)) + 1}"
+    require_equal_numbers(location, len(predicted), labels, len(gold), "labels")
+    return predicted, gold
+
+
+def require_equal_numbers(location: str, num_predicted: int, labels: Path, num_right: int, unit: str) -> None:
+    """Raise an error if numbers differ; `location` is the first missing or surplus line."""
+    if num_right == 0:
+        raise ConfigError(f"{labels}: expected {unit}, the file has none")
+    if num_predicted != num_right:
+        raise ConfigError(f"{location}: expected {num_right:,} {unit} as in {labels}, got {num_predicted:,}")

@@ -1,32 +1,34 @@
-"""The nine tasks of XTREME (Hu et al. 2020, table 1), and averages of their scores: over languages, tasks and groups.
+"""The nine tasks of XTREME (Hu et al. 2020, table 1), averages over languages, tasks and groups, and cells of tables.
 
 Scores of a task are `by_language[language][metric]`, 0 to 100.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from ecsuite.downloads.languages import LANGUAGES
+from ecsuite.eval.xtreme.scoring import ENTRIES
 from ecsuite.eval.xtreme.scoring.bitexts import Bucc, Tatoeba
-from ecsuite.eval.xtreme.scoring.entries import ENTRIES
-from ecsuite.eval.xtreme.scoring.pairs import Pairs
+from ecsuite.eval.xtreme.scoring.labels import PairTask, Tagging
 from ecsuite.eval.xtreme.scoring.questions import Questions
-from ecsuite.eval.xtreme.scoring.tagging import Tagging
-from ecsuite.eval.xtreme.scoring.task import SOURCE, Metrics, Task
+from ecsuite.eval.xtreme.scoring.task import ENGLISH, Metrics, Task
+from ecsuite.tables.cells import Cell, number
+from ecsuite.tables.table import Column, name_column
 
 KINDS: Mapping[str, type[Task]] = {
-    "pairs": Pairs,
+    "pairs": PairTask,
     "tagging": Tagging,
     "questions": Questions,
     "bucc": Bucc,
     "tatoeba": Tatoeba,
 }
-"""By the name in `tasks.yaml`."""
+"""Classes of tasks by the name in `tasks.yaml`."""
 TASKS: Mapping[str, Task] = {
     name: msgspec.convert({"name": name, **entry}, KINDS[entry["kind"]]) for name, entry in ENTRIES.items()
 }
-"""By name, in the order of the paper's tables."""
+"""Tasks by name, in the order of the paper's tables."""
 METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 """Names of metrics in tables."""
 MINED = "bucc2018"
@@ -39,7 +41,7 @@ ByTask = Mapping[str, ByLanguage]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sides:
+class EnglishVsOthers:
     """A task's score in English and in other languages, in the metric of the transfer gap."""
 
     english: float | None = None
@@ -89,12 +91,12 @@ def main_score(task: str, metrics: Metrics) -> float:
     return mean(metrics[metric] for metric in TASKS[task].main)
 
 
-def sides(task: str, by_language: ByLanguage) -> Sides:
+def sides(task: str, by_language: ByLanguage) -> EnglishVsOthers:
     """Scores in English and in the other languages, in the metric of the gap: exact match for questions."""
     metric = TASKS[task].main[0]
-    others = [metrics[metric] for language, metrics in by_language.items() if language != SOURCE]
-    return Sides(
-        english=by_language[SOURCE][metric] if SOURCE in by_language else None,
+    others = [metrics[metric] for language, metrics in by_language.items() if language != ENGLISH]
+    return EnglishVsOthers(
+        english=by_language[ENGLISH][metric] if ENGLISH in by_language else None,
         others=mean(others) if others else None,
     )
 
@@ -108,3 +110,29 @@ def average_gap(gaps: Mapping[str, float | None]) -> float | None:
     """The mean gap over the paper's five tasks (table 3); None if one is missing."""
     available = [gap for task in OF_AVERAGE_GAP if (gap := gaps.get(task)) is not None]
     return mean(available) if len(available) == len(OF_AVERAGE_GAP) else None
+
+
+LANGUAGE_COLUMNS = (name_column("code", ""), Column("language"), Column("family"), Column("script"))
+"""The columns of `language_cells`."""
+
+
+def language_cells(code: str) -> tuple[str, str, str, str]:
+    """Code, name, family and script; empty strings if unknown."""
+    language = LANGUAGES.get(code)
+    return (code, language.name, language.family, language.script) if language else (code, "", "", "")
+
+
+def by_family(codes: Iterable[str]) -> list[str]:
+    """Languages ordered by family."""
+    return sorted(codes, key=lambda code: (language_cells(code)[2], code))
+
+
+def points(value: float | None) -> Cell:
+    """A score, 0 to 100."""
+    return number(value, 1)
+
+
+def num_languages(task: Task, codes: Collection[str]) -> str:
+    """How many languages of a task were scored, such as 33 or 31/33."""
+    whole = len(task.languages)
+    return str(len(codes)) if set(codes) >= set(task.languages) else f"{len(codes)}/{whole}"

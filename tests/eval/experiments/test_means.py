@@ -4,12 +4,15 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from compared_sources import run
+from scipy import stats
 
-from ecsuite.eval.experiments.overview import means_table, noise_notes
-from ecsuite.eval.results.means import best_of, means_of
+from ecsuite.eval.results.comparison import compare
+from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.views.comparison import means_table, noise_notes
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -42,7 +45,10 @@ def test_means_have_students_intervals():
 def test_rows_are_means_over_all_settings_that_are_not_named():
     table = means_of(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
     assert [row.settings for row in table.rows] == [("gumbel",), ("reinforce",)]
-    assert table.rows[0].cells[0].mean == pytest.approx(0.3) and table.rows[0].cells[0].num_values == 3
+    assert (
+        table.rows[0].cells[0].mean == pytest.approx((0.2 + 0.5) / 2)
+        and table.rows[0].cells[0].num_values == 3
+    )
     assert means_of(RECORDS, by=[]).rows[0].num_runs == 4
 
 
@@ -65,12 +71,21 @@ def test_forms():
     assert json.loads(json.dumps(means_of(RECORDS).to_json()))["rows"][2]["num_failed"] == 1
 
 
+def marked(rows, score="topsim"):
+    """Which rows of values are marked in a table."""
+    records = [
+        run(f"{name}{seed}", {"row": name}, seed, {}, {score: value})
+        for name, values in zip("abcdefgh", rows, strict=False)
+        for seed, value in enumerate(values)
+    ]
+    return [row.cells[0].is_best for row in means_of(records, figures=[score]).rows]
+
+
 def test_the_best_rows_are_those_that_no_test_tells_apart():
     near, far, one = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11], [0.5]
-    assert best_of([near, [0.79, 0.84, 0.8], far, one, []], "higher") == [True, True, False, False, False]
-    assert best_of([near, far, [0.11, 0.11]], "lower") == [False, True, True]
-    assert best_of([near, far], None) == [False, False] == best_of([near, []], "higher")
-    assert best_of([[1.0, 1.0], [1.0]], "higher") == [False, False]
+    assert marked([near, [0.79, 0.84, 0.8], far, one]) == [True, True, False, False]
+    assert marked([near, far, [0.11, 0.11]], "loss") == [False, True, True]
+    assert marked([near, far], "num_symbols") == [False, False] == marked([near, [None] * 3])
     table = means_of(
         [
             record(kind, 5, seed, value)
@@ -82,20 +97,54 @@ def test_the_best_rows_are_those_that_no_test_tells_apart():
     shown = means_table(table)
     assert "**0.810 ± 0.025**" in shown.markdown() and r"\textbf{0.810 $\pm$ 0.025}" in shown.latex()
     assert "*" not in str(shown)
+    assert [row.cells[0].is_best for row in table.rows] == [False, False]  # accuracy is shown, not compared
+
+
+def test_single_runs_are_never_marked():
+    """The larger of two runs was bold, in LaTeX too."""
+    assert marked([[0.9], [0.1]]) == [False, False] == marked([[0.9], [0.1, 0.11, 0.12]])
+    assert marked([[0.85], [0.8, 0.9, 0.7, 0.84], [0.1, 0.11, 0.1]]) == [False, True, False]
 
 
 def test_equal_values_of_one_row_do_not_tell_it_apart_from_one_with_a_spread():
     """Of rows at their ceiling one is often without a spread; the others may still be as good."""
-    assert best_of([[1.0] * 5, [1.0, 1.0, 0.98, 1.0, 0.99], [0.2, 0.21, 0.19]], "higher") == [
-        True,
-        True,
+    assert marked([[1.0] * 5, [1.0, 1.0, 0.98, 1.0, 0.99], [0.2, 0.21, 0.19]]) == [True, True, False]
+    assert marked([[0.1, 0.1, 0.1], [0.3, 0.3, 0.3]]) == [
         False,
-    ]
-    assert best_of([[0.1, 0.1, 0.1], [0.3, 0.3, 0.3]], "higher") == [
         False,
-        True,
-    ]  # with a rounding error
-    assert best_of([[0.85], [0.8, 0.9, 0.7, 0.84], [0.1, 0.11, 0.1]], "higher") == [True, True, False]
+    ]  # no spread, from which no noise is known
+
+
+def test_main_effects_are_over_the_other_settings_and_seeds():
+    """In 36 pairs of settings 35 were inside the noise, while the effect of one of the settings was clear."""
+    rng = np.random.default_rng(0)
+    runs = [
+        run(f"{length}{size}{seed}", {"max_len": length, "size": size}, seed, {},
+            {"topsim": 0.1 * length + 0.3 * size + rng.normal(scale=0.08)})
+        for length in (1, 2) for size in range(4) for seed in range(3)
+    ]  # fmt: skip
+    pairs = compare(runs, ["topsim"])
+    assert len(pairs.differences) == 28
+    assert not any(each.is_clear for each in pairs.differences if each.source[-1] == each.baseline[-1])
+    [effect] = compare(runs, ["topsim"], by=["max_len"]).differences
+    cells = np.array([each.scores["topsim"] for each in runs]).reshape(2, 4, 3)
+    error = np.sqrt((cells.var(2, ddof=1) / 3).sum() / 16)
+    freedom = (cells.var(2, ddof=1) / 3).sum() ** 2 / ((cells.var(2, ddof=1) / 3) ** 2 / 2).sum()
+    t = (cells[1].mean() - cells[0].mean()) / error
+    assert (effect.source, effect.mean) == ("max_len=2", pytest.approx(cells[1].mean() - cells[0].mean()))
+    assert effect.p_value == pytest.approx(2 * stats.t.sf(t, freedom)) and effect.is_clear
+    assert effect.basis == "mean over 4 combinations of other settings"
+    table = means_of(runs, by=["max_len"])
+    assert [row.cells[0].mean for row in table.rows] == pytest.approx(cells.mean((1, 2)))
+    assert [row.cells[0].is_best for row in table.rows] == [False, True]
+    missing = [each for each in runs if each.name != "200"]  # each combination weighs the same
+    [effect] = compare(missing, ["topsim"], by=["max_len"]).differences
+    assert effect.mean == pytest.approx(np.mean([
+        cells[1, size, (1 if size == 0 else 0):].mean() - cells[0, size].mean() for size in range(4)
+    ]))  # fmt: skip
+    single = [each for each in runs if each.seed == 0]
+    [effect] = compare(single, ["topsim"], by=["max_len"]).differences
+    assert effect.basis == "paired by 4 combinations of other settings"
 
 
 def test_a_mean_of_some_of_the_runs_says_of_how_many():

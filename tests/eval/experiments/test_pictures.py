@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from figure_texts import assert_readable
 
-from ecsuite.eval.experiments import overview
-from ecsuite.eval.experiments.overview import curve_of, layout_of
+from ecsuite.eval.experiments import pictures
+from ecsuite.eval.experiments.pictures import curve_of, layout_of
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.sources import Record, Source
 
@@ -116,7 +116,7 @@ def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
     runs = sources(
         [({"noise": noise, "kind": kind}, noise) for noise in (0.4, 0.0, 0.2) for kind in ("a", "b")]
     )
-    figure, lines = overview.over_setting(runs, "accuracy", direction="higher")
+    figure, lines = pictures.over_setting(runs, "accuracy", direction="higher")
     assert [(line.name, line.x) for line in lines] == [(kind, [0.0, 0.2, 0.4]) for kind in ("a", "b")]
     assert lines[0].y == pytest.approx([0.15, 0.35, 0.55])
     assert np.subtract(lines[0].high, lines[0].y) == pytest.approx(
@@ -132,18 +132,18 @@ def test_settings_that_are_lists_are_told_apart():
     runs = sources(
         [({"world.num_values": world, "size": size}, size / 10) for world in worlds for size in (1, 2)]
     )
-    _, lines = overview.over_setting(runs, "accuracy", "size")
+    _, lines = pictures.over_setting(runs, "accuracy", "size")
     assert [line.x for line in lines] == [[1.0, 2.0]] * 2 and len({line.name for line in lines}) == 2
-    figure = overview.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
+    figure = pictures.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
     assert {"[4, 3]", "[3, 3]"} <= {each.get_text() for each in figure.axes[0].get_yticklabels()}
-    assert overview.settings_side_by_side(runs, "accuracy")
+    assert pictures.settings_side_by_side(runs, "accuracy")
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("direction", "best_first"), [("higher", "321"), ("lower", "123"), (None, "321")])
 def test_combinations_of_settings_stand_with_the_best_first(direction, best_first):
     runs = sources([({"size": size}, size / 10) for size in (2, 3, 1)])
-    axes = overview.settings_side_by_side(runs, "accuracy", direction).axes[0]
+    axes = pictures.settings_side_by_side(runs, "accuracy", direction).axes[0]
     sizes = [text for text in axes.texts if int(text.get_position()[0]) == 0]
     assert [text.get_text() for text in sizes] == list(best_first)
 
@@ -151,10 +151,10 @@ def test_combinations_of_settings_stand_with_the_best_first(direction, best_firs
 @pytest.mark.slow
 def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
-    figure, [line] = overview.over_setting(runs, "accuracy")
+    figure, [line] = pictures.over_setting(runs, "accuracy")
     assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
     zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
-    assert overview.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
+    assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
 
 
 def test_no_text_overlaps_another_or_the_edge():
@@ -165,11 +165,11 @@ def test_no_text_overlaps_another_or_the_edge():
             for lr in (1e-4, 3e-4, 1e-3, 1e-2)
         ]
     )
-    assert_readable(overview.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
-    assert_readable(overview.settings_side_by_side(runs, "accuracy"))
-    assert_readable(overview.over_setting(runs, "accuracy", "optimizer.lr")[0])
+    assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
+    assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
+    assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
     table = means_of(runs)
-    assert_readable(overview.score_intervals(table, runs, "accuracy", "higher"))
+    assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
 
 
 def words(file):

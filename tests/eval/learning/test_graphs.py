@@ -17,12 +17,11 @@ from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.language_modelling import train_language_model
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TransformerSizes
 from ecsuite.eval.learning.training import Followed
-from ecsuite.eval.xferbench.training import cross_entropy
-from ecsuite.eval.xferbench.training import train as train_xferbench
-from ecsuite.eval.xtreme.heads import LabelHead
-from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xferbench.jobs import cross_entropy
+from ecsuite.eval.xferbench.jobs import train as train_xferbench
+from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
-from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime import recording
 
@@ -75,7 +74,7 @@ def tagger(kind, trains_backbone, followed):
     rows = Rows(ids=ids, targets=[[IGNORED, *(number % 2 for number in row[1:])] for row in ids], padding=0)
     parameters = [*model.to("cuda").parameters(), *head.to("cuda").parameters()]
     finetune(
-        model, head, rows, Tuning(lr=0.1, epochs=5, batch=3, context=64),
+        model, head, rows, XtremeTuning(lr=0.1, epochs=5, batch=3, context=64),
         parameters if trains_backbone else list(head.parameters()), trains_backbone=trains_backbone,
         generator=random(2), followed=followed,
     )  # fmt: skip

@@ -19,8 +19,8 @@ from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.language_modelling import train_language_model
 from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.translation.presets import NANO as TRANSLATION
+from ecsuite.eval.xferbench.jobs import train
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.training import train
 from ecsuite.jobs.job import Stopped
 
 WINDOWS = torch.arange(16).repeat(10, 1) % 11

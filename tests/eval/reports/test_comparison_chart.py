@@ -2,8 +2,8 @@
 
 from figure_texts import assert_readable, texts
 
-from ecsuite.eval.reports import comparison_chart
 from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.views import comparison
 
 
 def result(name, score, ci95=None):
@@ -12,8 +12,8 @@ def result(name, score, ci95=None):
 
 def drawn(monkeypatch, scores):
     caught = []
-    monkeypatch.setattr(comparison_chart, "save", lambda figure, *paths: caught.append(figure))
-    comparison_chart.draw_comparison(scores, "a.svg")
+    monkeypatch.setattr(comparison, "save", lambda figure, *paths: caught.append(figure))
+    comparison.draw_comparison(scores, "a.svg")
     assert_readable(caught[0])
     return caught[0]
 

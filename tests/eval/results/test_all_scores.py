@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.compared_scores import report
-from ecsuite.eval.reports.difference_tables import report as report_one
-from ecsuite.eval.results.comparison import common_scores, compare, compare_scores
+from ecsuite.eval.results.comparison import common_scores, compare
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.reading import read_sources
-from ecsuite.eval.results.samples import results_of
+from ecsuite.eval.views.comparison import report, report_one
 from ecsuite.formats import write_corpus
 from ecsuite.runtime.errors import ConfigError
 
@@ -37,7 +35,7 @@ def sources(documents):
 
 
 def compared(documents, **options):
-    return compare_scores(sources(documents), **options)
+    return compare(sources(documents), **options)
 
 
 FIRST = document("a", topsim=(0.5, 0.4, 0.6), cbm=(0.3, 0.2, 0.4), ami="no meaning occurs twice")
@@ -61,7 +59,7 @@ def test_scores_that_two_have_are_compared_and_corrected_together():
 def test_a_score_of_two_among_three_is_compared():
     third = document("c", topsim=(0.9, 0.8, 0.95))
     found = compared([FIRST, SECOND, third])
-    assert [len(score.results) for score in found.scores] == [3, 2]
+    assert [len(score.samples) for score in found.scores] == [3, 2]
     assert [len(score.differences) for score in found.scores] == [3, 1]
     shown = report(found)
     assert "3 of 4 differences are outside the noise." in shown.notes
@@ -74,8 +72,10 @@ def test_other_settings_are_shown_and_not_compared():
     other = document("b", topsim=(0.52, 0.42, 0.62))
     other[1]["scores"][0]["signature"] = "topsim|n:3|v:1"
     [score] = compared([FIRST, other]).scores
-    assert not score.differences and "of 3 messages, and one has no number of messages" in score.reason
-    assert {name: result.score for name, result in score.results.items()} == {"a": 0.5, "b": 0.52}
+    assert not score.differences and score.reason == (
+        "a cannot be compared at 3 messages: it has no number of messages in its signature: score it again"
+    )
+    assert {name: result.score for name, result in score.samples.items()} == {"a": 0.5, "b": 0.52}
 
 
 def run(folder, seed, value, kind="gumbel", **more):
@@ -91,12 +91,12 @@ def run(folder, seed, value, kind="gumbel", **more):
 
 def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(tmp_path):
     runs = [run(tmp_path / "a1", 1, 0.2), run(tmp_path / "a2", 2, 0.3)]
-    assert compare_scores(read_sources(runs)).sources == ("a1", "a2")
+    assert compare(read_sources(runs)).sources == ("a1", "a2")
     runs += [run(tmp_path / "b1", 1, 0.6, "soft"), run(tmp_path / "b2", 2, 0.8, "soft")]
-    found = compare_scores(read_sources(runs))
+    found = compare(read_sources(runs))
     assert len(found.sources) == 2
-    assert found.scores[0].differences[0].basis == "paired by 2 seeds"
-    assert len(compare_scores(read_sources(runs), distinct=True).sources) == 4
+    assert found.scores[0].differences[0].basis == "2 and 2 seeds, Welch's t test"
+    assert len(compare(read_sources(runs), distinct=True).sources) == 4
 
 
 def test_a_mean_over_seeds_has_the_name_of_its_settings_and_not_of_the_folder_of_one_seed(tmp_path):
@@ -105,12 +105,9 @@ def test_a_mean_over_seeds_has_the_name_of_its_settings_and_not_of_the_folder_of
         for value, kind in ((1, "soft"), (2, "gumbel"))
         for seed in (1, 2)
     ]
-    found = compare_scores(read_sources(runs))
-    assert found.sources == ("kind=gumbel, a=2, b=2, c=2, d=2", "kind=soft, a=1, b=1, c=1, d=1")
-    assert {Path(name).name for name in compare_scores(read_sources(runs[1:3])).sources} == {
-        "soft2",
-        "gumbel1",
-    }
+    found = compare(read_sources(runs))
+    assert found.sources == ("kind=gumbel", "kind=soft")  # the others follow from it
+    assert compare(read_sources(runs[1:3])).sources == ("kind=gumbel", "kind=soft")
 
 
 def test_only_of_runs_are_seeds_advised(tmp_path):
@@ -119,12 +116,12 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
         return line
 
     of_people = compared([FIRST, SECOND])
-    of_one = results_of(sources([FIRST, SECOND]), "cbm")
+    of_one = compare(sources([FIRST, SECOND]), ["cbm"])
     expected = "Noise between repetitions, such as other seeds or other people, is not in these intervals."
-    assert line(of_people) == expected == report_one(compare(of_one, "cbm")).notes[-1]
+    assert line(of_people) == expected == report_one(of_one).notes[-1]
     runs = [run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")]
     expected = "Noise between seeds is not in these intervals: train each source with several seeds."
-    assert line(compare_scores(read_sources(runs))) == expected
+    assert line(compare(read_sources(runs))) == expected
     parts = [
         document(f"split={name}", topsim=(value, 0, 1)) for name, value in (("train", 0.5), ("held_out", 0.4))
     ]
@@ -132,7 +129,7 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
         data["corpus"]["training"] = {"step": 8, "num_steps": 8}  # as of each part of the corpus of a run
     assert line(compared(parts)) == expected
     in_one_file = sources_of(Path("by.json"), {"corpora": [data for _, data in parts]})
-    assert line(compare_scores(in_one_file)) == expected
+    assert line(compare(in_one_file)) == expected
 
 
 def test_nothing_in_common_is_told():
@@ -206,7 +203,13 @@ def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_
     assert names[0] == names[1] == ["kind=gumbel", "kind=soft"]
 
 
-@pytest.mark.parametrize(("names", "told"), [(("cbm",), "p: from "), (("cbm", "topsim"), "p: with Holm's ")])
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("cbm",), "p: intervals of the scores."),
+        (("cbm", "topsim"), "Holm's correction for 2 comparisons of 2 scores (cbm"),
+    ],
+)
 def test_a_correction_is_told_where_there_is_one(names, told):
     found = report(compared([FIRST, SECOND], metrics=names))
-    assert any(note.startswith(told) for note in found.notes)
+    assert any(told in note for note in found.notes)

@@ -9,10 +9,9 @@ import pytest
 from compared_sources import source
 
 import ecsuite as ec
-from ecsuite.eval.results.comparison import compare_scores
+from ecsuite.eval.results.comparison import compare
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
 from ecsuite.eval.results.reading import read_sources
-from ecsuite.runtime.errors import ConfigError
 
 SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]
 
@@ -46,16 +45,16 @@ def folders(tmp_path_factory):
 @pytest.mark.slow
 def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
     """It was better by size alone in four of these scores."""
-    found = compare_scores(read_sources([folders["small"], folders["large"]]), SIZED)
+    found = compare(read_sources([folders["small"], folders["large"]]), SIZED)
     for score in found.scores:
         [difference] = score.differences
         assert difference.conclusion != "higher" and difference.conclusion != "lower", score.name
-        assert difference.basis.endswith("at 200 messages, 50 draws from larger corpora"), difference.basis
+        assert score.size == 200, score.name
 
 
 @pytest.mark.slow
 def test_another_grammar_is_told_apart_in_another_size(folders):
-    found = compare_scores(read_sources([folders["small"], folders["noisy"]]), ["posdis", "residual_entropy"])
+    found = compare(read_sources([folders["small"], folders["noisy"]]), ["posdis", "residual_entropy"])
     assert [score.differences[0].is_clear for score in found.scores] == [True, True]
 
 
@@ -70,16 +69,20 @@ def test_each_speaker_is_drawn_from(tmp_path):
             columns={"speaker": np.repeat([0, 1], size)},
         )
         paths.append(scored(tmp_path / str(size), both, ["posdis", "ncnpmi"]))
-    found = compare_scores(read_sources(paths), ["posdis", "ncnpmi"])
+    found = compare(read_sources(paths), ["posdis", "ncnpmi"])
     assert [score.reason for score in found.scores] == [None, None]
     for score in found.scores:
-        assert "at 200 messages, 50 draws" in score.differences[0].basis and not score.differences[0].is_clear
+        assert score.size == 200 and not score.differences[0].is_clear
+        drawn = {name: sample.score for name, sample in score.samples.items()}
+        assert score.differences[0].mean == pytest.approx(abs(drawn["200"] - drawn["400"])) or (
+            score.differences[0].mean == pytest.approx(-abs(drawn["200"] - drawn["400"]))
+        )
 
 
 def test_scores_that_do_not_depend_on_size_are_compared_as_they_are(tmp_path):
     paths = [scored(tmp_path / str(size), grammar(size), ["topsim"]) for size in (200, 400)]
-    [score] = compare_scores(read_sources(paths)).scores
-    assert "draws" not in score.differences[0].basis
+    [score] = compare(read_sources(paths)).scores
+    assert score.size is None
 
 
 def test_what_can_not_be_compared_says_why(tmp_path, folders):
@@ -89,15 +92,15 @@ def test_what_can_not_be_compared_says_why(tmp_path, folders):
     )
     small = scored(tmp_path / "few", grammar(40), ["posdis"])
     assert is_exhaustive(ec.read_corpus(exhaustive)) and not is_exhaustive(ec.read_corpus(small))
-    [score] = compare_scores(read_sources([exhaustive, small]), ["posdis"]).scores
+    [score] = compare(read_sources([exhaustive, small]), ["posdis"]).scores
     assert score.reason.endswith("says each meaning of its world once, so its size is that of the world")
     shutil.copy(folders["large"] / "scores.json", tmp_path / "alone.json")
-    scores = compare_scores(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    scores = compare(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
     assert scores[0].reason is None  # the file says where the corpus is
     text = (tmp_path / "alone.json").read_text().replace(str(folders["large"]), str(tmp_path / "gone"))
     (tmp_path / "alone.json").write_text(text)
-    [score] = compare_scores(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
-    assert "of 2000 and 40 messages, and the corpus of" in score.reason and "is not there" in score.reason
+    [score] = compare(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    assert score.reason.startswith("gone cannot be compared at 40 messages: the corpus of gone is not there")
 
 
 def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
@@ -106,7 +109,7 @@ def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
         scored(tmp_path / "b", grammar(400), ["posdis"]),
     )
     ec.write_corpus(grammar(400, seed=9), second)
-    [score] = compare_scores(read_sources([first, second]), ["posdis"]).scores
+    [score] = compare(read_sources([first, second]), ["posdis"]).scores
     assert score.reason.endswith("no longer is what was scored")
 
 
@@ -114,7 +117,7 @@ def test_each_metric_is_computed_once_at_a_size(folders):
     seen = []
     sizes = EqualSizes(progress=lambda label, done, total: seen.append((label, done)))
     sources = read_sources([folders["small"], folders["large"], folders["noisy"]])
-    compare_scores(sources, ["posdis"], sizes=sizes)
+    compare(sources, ["posdis"], sizes=sizes)
     assert len(seen) == 2 * NUM_DRAWS  # of both larger corpora, at the size of the small one
 
 
@@ -129,5 +132,6 @@ def test_the_interval_moves_with_the_mean_and_widens_by_the_error_of_draws():
 
 def test_sizes_by_speaker_are_refused():
     one, other = (source(name, [0.5], targets=["posdis"]) for name in "ab")
-    with pytest.raises(ConfigError, match="differ by speaker"):
-        EqualSizes().of_pair(replace(one, sizes=("60+300",)), replace(other, sizes=("200",)), "posdis")
+    samples = [replace(one, sizes=("60+300",)), replace(other, sizes=("200",))]
+    _, reasons = EqualSizes().at_one_size(samples, "posdis")
+    assert reasons == {"a": "a cannot be compared at 200 messages: its sizes differ by speaker (60+300)"}

@@ -3,17 +3,16 @@
 import numpy as np
 
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.translation.encoding import held_out_pairs, learn, training_pairs
-from ecsuite.eval.translation.pairs import Pair
+from ecsuite.eval.translation.pairs import SentencePair, held_out_pairs, learn, training_pairs
 
 SPECIAL = Specials.of(300)
-LONG = Pair("abcdefghij", "x")  # ten letters that are no word of BPE's, and the end
-SHORT = Pair("abcd", "xy")
+LONG = SentencePair("abcdefghij", "x")  # ten letters that are no word of BPE's, and the end
+SHORT = SentencePair("abcd", "xy")
 TOKENIZER = learn([SHORT], 300)
 
 
 def test_long_pairs_are_not_tuned_on():
-    long_target = Pair("x", "abcdefghij")
+    long_target = SentencePair("x", "abcdefghij")
     encoded, num_too_long = training_pairs(
         TOKENIZER, [SHORT, LONG, long_target], longest=10, num_tokens=100, special=SPECIAL
     )

@@ -11,10 +11,9 @@ import torch
 from packaging.version import Version
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.translation.benchmark import Translation, scores_table
-from ecsuite.eval.translation.jobs import plan
+from ecsuite.eval.translation.benchmark import TranslationBenchmark
+from ecsuite.eval.translation.jobs import make_study, plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
-from ecsuite.eval.translation.study import make_study
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import everything
@@ -55,7 +54,7 @@ def study_of(corpus, pairs, **choices):
 
 
 def run(corpus, pairs, runner=None, **choices):
-    return Translation().measure(study_of(corpus, pairs, **choices), runner or Runner()).as_dict()
+    return TranslationBenchmark().measure(study_of(corpus, pairs, **choices), runner or Runner()).as_dict()
 
 
 def missing(folder, corpus, pairs, **choices):
@@ -80,7 +79,7 @@ def test_the_whole_line(corpus, pairs, kept):
     state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()
     calls = []
     runner = Runner(progress=lambda *call: calls.append(call))
-    result = Translation().measure(study_of(corpus, pairs), runner)
+    result = TranslationBenchmark().measure(study_of(corpus, pairs), runner)
     first = result.as_dict()
     assert kept[1] == first == json.loads(json.dumps(first, allow_nan=False))
     assert torch.equal(torch.get_rng_state(), state)
@@ -94,8 +93,9 @@ def test_the_whole_line(corpus, pairs, kept):
     signature = first["signature"]
     assert signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
     assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in signature
-    assert signature.endswith("|v:1") and signature in str(scores_table(result))
-    assert "not comparable with published" in str(scores_table(result))
+    table = str(TranslationBenchmark().report(result.study, result).tables[0])
+    assert signature.endswith("|v:1") and signature in table
+    assert "not comparable with published" in table
     assert first["sacrebleu"]["bleu"].startswith("nrefs:1|")
 
 
@@ -143,7 +143,7 @@ def test_translations_are_kept_beside_their_references(corpus, pairs, kept):
         rows = results[job].value["translations"]
         assert len(rows) == NUM_TEST
         assert all(WORDS[source.split()[0]] == target.split()[0] for source, target, _ in rows)
-    assert Translation().collect(study, results).as_dict()["num_test"] == NUM_TEST
+    assert TranslationBenchmark().collect(study, results).as_dict()["num_test"] == NUM_TEST
 
 
 @pytest.mark.slow
@@ -155,7 +155,9 @@ def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pair
     runner = Runner(folder=tmp_path)
     for job in everything(plan(study).values()):  # one call each
         runner.run([job])
-    assert Translation().collect(study, runner.run(everything(plan(study).values()))).as_dict() == plain
+    assert (
+        TranslationBenchmark().collect(study, runner.run(everything(plan(study).values()))).as_dict() == plain
+    )
 
 
 def test_a_training_that_diverges_is_told(corpus, pairs, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import lzma
 
 import pytest
 
-from ecsuite.eval.translation.pairs import Pair, read_pairs, split_pairs
+from ecsuite.eval.translation.pairs import SentencePair, read_pairs, split_pairs
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -15,7 +15,7 @@ def write(path, pairs):
 
 
 def numbered(count):
-    return [Pair(f"number {index}", f"nombre {index}") for index in range(count)]
+    return [SentencePair(f"number {index}", f"nombre {index}") for index in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,9 @@ def test_order_and_copies_do_not_matter_but_content_does(tmp_path):
 
 def test_no_sentence_of_the_test_is_trained_on(tmp_path):
     """Every source has two translations, and every translation two sources."""
-    pairs = [Pair(f"s{index}", f"t{(index + shift) % 100}") for index in range(100) for shift in (0, 1)]
+    pairs = [
+        SentencePair(f"s{index}", f"t{(index + shift) % 100}") for index in range(100) for shift in (0, 1)
+    ]
     found = split(tmp_path, pairs)
     held_out = found.test + found.valid
     assert not {pair.source for pair in found.train} & {pair.source for pair in held_out}

@@ -6,10 +6,9 @@ import torch
 
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
-from ecsuite.eval.translation.encoding import decode, encode, learn
-from ecsuite.eval.translation.pairs import Pair
+from ecsuite.eval.translation.jobs import sacrebleu_signatures, score_translations, translate_sentences
+from ecsuite.eval.translation.pairs import SentencePair, decode, encode, learn
 from ecsuite.eval.translation.presets import NANO, Decoding
-from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 
@@ -38,7 +37,7 @@ def test_signatures_are_sacrebleus():
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return learn([Pair("où est le chat ?", "where is the cat ?")] * 3, 300)
+    return learn([SentencePair("où est le chat ?", "where is the cat ?")] * 3, 300)
 
 
 def test_sentences_survive_their_tokens(tokenizer):
@@ -66,7 +65,7 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     train_encoder_decoder(model, data, 6_000, lr=1e-2, warmup=0.0, weight_decay=0.01, precision="fp32")
     options = {"vocab_size": 300, "precision": "fp32", "report_progress": [].append}
     for beam in (1, 3):
-        said, ended = translate(model, tokenizer, rows, decoding, beam=beam, **options)
+        said, ended = translate_sentences(model, tokenizer, rows, decoding, beam=beam, **options)
         assert ended == 1
         lengths = [len(word) for word in said]
         assert np.abs(np.subtract(lengths, [len(word) for word in words])).mean() < 0.5

@@ -1,16 +1,22 @@
-"""Corpora and texts of the smallest size."""
+"""Corpora and texts of the smallest size; few resamples, so that tests are quick."""
 
 import functools
 
 import numpy as np
 import pytest
 
+from ecsuite.eval.statistics import bootstrap
+from ecsuite.eval.xferbench.jobs import make_study
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.grammars.baselines import zipf_parentheses
 
 TEXTS = tuple(ArtificialText(number, 30_000) for number in (1, 2, 3))
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 999)
 
 
 @functools.cache

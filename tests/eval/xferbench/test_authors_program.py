@@ -9,8 +9,8 @@ import torch
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.xferbench.authors_program import PADDING, source, target
 from ecsuite.eval.xferbench.presets import FULL, NANO
+from ecsuite.eval.xferbench.protocols import PADDING, program_source, program_target
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -25,7 +25,7 @@ def corpus_of(num_rows, length):
 
 def test_the_programs_numbers_of_blocks():
     messages = Ragged(np.zeros(16_000_000, dtype=np.int32), np.arange(0, 16_000_001, 256))
-    made = source(Corpus(messages=messages), FULL, 0)
+    made = program_source(Corpus(messages=messages), FULL, 0)
     assert made.windows.symbols.shape == (58_594, 256)
     assert made.vocab_size == 30_000 and made.repeats == pytest.approx(15_000_064 / 16_000_000)
 
@@ -33,18 +33,18 @@ def test_the_programs_numbers_of_blocks():
 def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed():
     corpus = corpus_of(250, 4)
     for seed in (0, 1):
-        made = source(corpus, SMALL, seed).windows.symbols
+        made = program_source(corpus, SMALL, seed).windows.symbols
         assert made.tolist() == np.repeat(np.arange(16), 4).reshape(4, 16).tolist()
     order = np.random.default_rng(0).permutation(250)[:16]
     assert (
-        source(corpus, SMALL, 0, shuffled=True).windows.symbols.tolist()
+        program_source(corpus, SMALL, 0, shuffled=True).windows.symbols.tolist()
         == np.repeat(order, 4).reshape(4, 16).tolist()
     )
 
 
 def test_a_short_corpus_is_shuffled_each_time_round():
     corpus = corpus_of(25, 2)
-    made = source(corpus, SMALL, 0)
+    made = program_source(corpus, SMALL, 0)
     orders = [np.random.default_rng(time).permutation(25) for time in range(2)]
     assert made.windows.symbols.flatten().tolist() == np.repeat(np.concatenate(orders), 2)[:64].tolist()
     assert made.repeats == 64 / 50
@@ -52,18 +52,20 @@ def test_a_short_corpus_is_shuffled_each_time_round():
 
 def test_what_is_left_of_each_thousand_rows_is_dropped():
     corpus = Corpus(messages=Ragged.from_rows([[row // 1000] for row in range(3000)]))
-    made = source(corpus, replace(SMALL, pretrain_tokens=2000), 0)
+    made = program_source(corpus, replace(SMALL, pretrain_tokens=2000), 0)
     assert made.windows.symbols.shape == (125, 16)
     assert np.bincount(made.windows.symbols.flatten()).tolist() == [992, 992, 16]
 
 
 def test_the_padding_is_never_predicted_in_a_corpus_of_ids():
     rows = [[PADDING, 1] * 8] * 20
-    _, targets = source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0).windows.take(torch.tensor([0]))
+    _, targets = program_source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0).windows.take(
+        torch.tensor([0])
+    )
     assert set(targets.flatten().tolist()) == {1, IGNORED}
     names = tuple(str(symbol) for symbol in range(300))
     text = Corpus(messages=Ragged.from_rows(rows), symbol_names=names)
-    _, targets = source(text, SMALL, 0).windows.take(torch.tensor([0]))
+    _, targets = program_source(text, SMALL, 0).windows.take(torch.tensor([0]))
     assert set(targets.flatten().tolist()) == {1, PADDING}
 
 
@@ -76,7 +78,7 @@ def test_the_padding_is_never_predicted_in_a_corpus_of_ids():
 )
 def test_corpora_that_do_not_fit(rows, message):
     with pytest.raises(ConfigError, match=message):
-        source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0)
+        program_source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0)
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ def text():
 def test_tuning_begins_with_the_text_and_test_ends_are_scored(text):
     documents = text.documents()
     tokenizer = train_bpe(documents, NANO.vocab_size - 1)
-    made = target(text, NANO)
+    made = program_target(text, NANO)
     tokens = [token for row in encode(tokenizer, documents[:1000], end="") for token in row]
     assert made.tune.symbols.flatten().tolist() == tokens[:4000]
     order = np.random.default_rng(0).permutation(len(documents))[: -(-len(documents) // 10)]
@@ -104,7 +106,7 @@ def test_tuning_begins_with_the_text_and_test_ends_are_scored(text):
 
 
 def test_head_tunes_on_its_test(text):
-    made = target(text, NANO, shuffled=True)
+    made = program_target(text, NANO, shuffled=True)
     tuned = made.tune.symbols.flatten().tolist()
     tested = made.test.symbols[:, 8:].flatten().tolist()
     said = [token for token in tested if token != 299]
@@ -116,11 +118,11 @@ def test_head_tunes_on_its_test(text):
 def test_a_text_too_short_for_tuning():
     message = r"^artificial-1: this protocol expects 4,000 tokens for fine-tuning, found \d"
     with pytest.raises(ConfigError, match=message):
-        target(ArtificialText(1, 4000), NANO)
+        program_target(ArtificialText(1, 4000), NANO)
 
 
 def test_a_text_without_documents(tmp_path):
     (tmp_path / "da.txt").write_text("\n\n")
     for shuffled in (False, True):
         with pytest.raises(ConfigError, match=r"^da: text too short: expected documents, found none$"):
-            target(TextFile("da", tmp_path / "da.txt"), NANO, shuffled=shuffled)
+            program_target(TextFile("da", tmp_path / "da.txt"), NANO, shuffled=shuffled)

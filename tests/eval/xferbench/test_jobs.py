@@ -14,7 +14,14 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import stretches
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.jobs import plan, pretrain, tune_and_test
-from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, TextSizes, Tuning
+from ecsuite.eval.xferbench.presets import (
+    DANISH,
+    FULL,
+    NANO,
+    TextSizes,
+    XferBenchPretraining,
+    XferBenchTuning,
+)
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
@@ -32,7 +39,7 @@ def pretrained(tmp_path):
     def run(corpus, should_stop=lambda: False, scratch=None, **options):
         found = pretrain(
             corpus=corpus,
-            sizes=replace(NANO, **options).part(Pretraining),
+            sizes=replace(NANO, **options).part(XferBenchPretraining),
             protocol="strict",
             seed=0,
             machine=MACHINE,
@@ -61,7 +68,7 @@ def score(tmp_path):
             pretrained=pretrained,
             tokens=Result(value={"vocab_size": vocab_size, "repeats": 1.0, "windows": settings}, arrays=file),
             text="known",
-            sizes=replace(NANO, **options).part(Tuning),
+            sizes=replace(NANO, **options).part(XferBenchTuning),
             weight_decay=0.01,
             seed=0,
             machine=MACHINE,
@@ -152,12 +159,12 @@ def test_a_key_holds_what_a_job_reads_and_nothing_else(study_of, field):
     """The key of pretraining held everything of a preset: whoever tuned otherwise pretrained again."""
     one, other = digests(study_of()), digests(study_of(preset=replace(NANO, **{field: OTHERS[field]})))
     reads = {
-        "pretrain": {each.name for each in fields(Pretraining)},
+        "pretrain": {each.name for each in fields(XferBenchPretraining)},
         "tokenise": {each.name for each in fields(TextSizes)},
     }
     for kind, names in reads.items():
         assert (one[kind] == other[kind]) == (field not in names)
-    read_by_any = set.union(*reads.values(), {each.name for each in fields(Tuning)})
+    read_by_any = set.union(*reads.values(), {each.name for each in fields(XferBenchTuning)})
     assert (one["tune_and_test"] == other["tune_and_test"]) == (field not in read_by_any)
 
 

@@ -7,9 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from ecsuite.eval.xferbench.languages import write
-from ecsuite.eval.xferbench.lexicon import Endings, Lexeme, RandomStream, Ranked, Sounds
-from ecsuite.eval.xferbench.typologies import TYPOLOGIES
+from ecsuite.eval.xferbench.languages import TYPOLOGIES, Endings, Lexeme, RandomStream, Ranked, Sounds, write
 
 NUMBERS = range(1, len(TYPOLOGIES) + 1)
 

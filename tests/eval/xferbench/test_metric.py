@@ -11,12 +11,9 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
-from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
-from ecsuite.eval.xferbench.report import report
-from ecsuite.eval.xferbench.result import measure
+from ecsuite.eval.xferbench.metric import jobs_of, measure, report, score_source, xferbench
+from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS, XferBenchOptions
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile, choose_texts
-from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import everything
 from ecsuite.runtime.errors import ConfigError

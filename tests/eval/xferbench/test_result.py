@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.xferbench.jobs import plan
+from ecsuite.eval.xferbench.metric import collect, measure, report
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.report import report
-from ecsuite.eval.xferbench.result import collect, measure
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result

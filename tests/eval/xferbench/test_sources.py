@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.registry import SOURCES
-from ecsuite.eval.xferbench.sources import Request
+from ecsuite.eval.xferbench.presets import NANO, SOURCES
+from ecsuite.eval.xferbench.texts import Request
 
 REQUEST = Request(preset=NANO, protocol="strict", seed=0, text=None)
 

@@ -11,10 +11,9 @@ import torch
 from ecsuite.eval.learning import training
 from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.xferbench.jobs import cross_entropy, train
+from ecsuite.eval.xferbench.metric import measure, report
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.report import report
-from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.training import cross_entropy, train
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
 
@@ -96,7 +95,7 @@ def test_a_model_that_cannot_be_compiled_is_trained_as_it_is(compiling, fails):
 
 
 def test_a_score_says_that_its_models_were_not_compiled(study_of, monkeypatch):
-    module = import_module("ecsuite.eval.xferbench.training")
+    module = import_module("ecsuite.eval.xferbench.jobs")
     monkeypatch.setattr(module, "compile_if_wide", lambda *_: "RuntimeError: no compiler")
     study = study_of()
     warning = report(study, measure(study, Runner())).details["warning"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.failures import complete_part
+from ecsuite.eval.xtreme.result import complete_part
 from ecsuite.runtime.errors import DivergedError
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.eval.xtreme import figure as module
-from ecsuite.eval.xtreme.figure import draw
+from ecsuite.eval.xtreme import report as module
+from ecsuite.eval.xtreme.report import draw
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 

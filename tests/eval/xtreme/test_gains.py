@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.xtreme.gains import (
-    estimate,
-    gain,
-    gains_over_controls,
-    gains_over_reference,
-)
+from ecsuite.eval.xtreme.result import estimate, gain, gains_over_controls, gains_over_reference
 
 HALF = 4.302652729911275 / 3**0.5
 """Half width of an interval over three seeds whose differences have a standard deviation of 1."""

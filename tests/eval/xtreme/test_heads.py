@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from ecsuite.eval.xtreme.heads import INIT_STD, LabelHead, SpanHead
 from ecsuite.eval.xtreme.rows import IGNORED
+from ecsuite.eval.xtreme.transfer import INIT_STD, LabelHead, SpanHead
 
 
 def generator(seed=0):

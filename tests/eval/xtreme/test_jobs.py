@@ -12,10 +12,9 @@ from xtreme_data import find_text
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
 from ecsuite.eval.learning.machine import Machine
-from ecsuite.eval.xtreme.benchmark import Xtreme
-from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
+from ecsuite.eval.xtreme.jobs import Architecture, plan, pretrain, train_on_text
 from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
-from ecsuite.eval.xtreme.weights import Architecture
+from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
 from ecsuite.runtime.ragged import Ragged

@@ -6,9 +6,8 @@ import pytest
 import torch
 from xtreme_data import BETWEEN, FIRST, LAST, PADDING, word_level
 
-from ecsuite.eval.xtreme.labels import pair_rows, predicted_labels
-from ecsuite.eval.xtreme.rows import IGNORED
-from ecsuite.eval.xtreme.scoring.examples import TextPair
+from ecsuite.eval.xtreme.rows import IGNORED, pair_rows, predicted_labels
+from ecsuite.eval.xtreme.scoring.task import TextPair
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 LABELS = ("no", "yes")

@@ -6,9 +6,8 @@ import pytest
 import torch
 from xtreme_data import FIRST, LAST, PADDING, UNKNOWN, word_level
 
-from ecsuite.eval.xtreme.labels import predicted_tags, tagging_rows
-from ecsuite.eval.xtreme.rows import IGNORED
-from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
+from ecsuite.eval.xtreme.rows import IGNORED, predicted_tags, tagging_rows
+from ecsuite.eval.xtreme.scoring.task import TaggedSentence
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 LETTERS = "abcdefgh"

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 from xtreme_data import constant_results
 
-from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import PRESETS
-from ecsuite.eval.xtreme.report import report
+from ecsuite.eval.xtreme.report import Xtreme, report
 from ecsuite.eval.xtreme.result import collect
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.jobs.graph import Runner

@@ -4,7 +4,7 @@ import pytest
 import transformers.utils.hub
 
 from ecsuite.eval.learning.encoders import PublishedBackbone
-from ecsuite.eval.xtreme.published_model import PublishedModel
+from ecsuite.eval.xtreme.data import PublishedModel
 from ecsuite.runtime.errors import ConfigError
 
 

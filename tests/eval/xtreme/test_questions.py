@@ -8,9 +8,9 @@ from tokenizers import Tokenizer, processors
 from xtreme_data import BETWEEN, FIRST, LAST, word_level
 
 from ecsuite.eval.learning.vocabulary import train_subwords
-from ecsuite.eval.xtreme import questions
-from ecsuite.eval.xtreme.questions import NO_ANSWER, predicted_answers, question_rows
-from ecsuite.eval.xtreme.scoring.examples import Answer, Question
+from ecsuite.eval.xtreme import rows
+from ecsuite.eval.xtreme.rows import NO_ANSWER, predicted_answers, question_rows
+from ecsuite.eval.xtreme.scoring.task import Answer, Question
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
@@ -155,7 +155,7 @@ def test_chunk_size_and_an_offset_of_logits_change_nothing(letters, monkeypatch)
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
     found = predicted_answers(scores, prepared)
     assert predicted_answers([score + 7 for score in scores], prepared) == found
-    monkeypatch.setattr(questions, "_CHUNK", 3)
+    monkeypatch.setattr(rows, "_CHUNK", 3)
     again = question_rows(examples, letters, 16)
     assert again.rows == prepared.rows
     assert predicted_answers(scores, again) == found

@@ -5,7 +5,7 @@ import json
 from xtreme_data import CONTROLS, constant_results
 
 from ecsuite.eval.xtreme.result import collect
-from ecsuite.eval.xtreme.scoring.tasks import TASKS, Sides
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, EnglishVsOthers
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 
@@ -28,16 +28,16 @@ def test_questions_score_the_mean_of_exact_match_and_f1_and_their_gap_is_of_exac
     by_body = {"corpus": {1: {"xquad": metrics}}}
     result = make_result(level_of, tasks=("xquad",), languages=("en",), by_body=by_body)
     assert result.scores("corpus").tolist() == [[42.5]]
-    assert result.sides("corpus", "xquad") == Sides(english=50, others=20)
+    assert result.sides("corpus", "xquad") == EnglishVsOthers(english=50, others=20)
     assert result.sides("corpus", "xquad").gap == 30
 
 
 def test_sides_are_means_over_seeds(make_result):
-    assert make_result(level_of).sides("corpus", "udpos") == Sides(english=61, others=21)
+    assert make_result(level_of).sides("corpus", "udpos") == EnglishVsOthers(english=61, others=21)
     foreign = make_result(level_of, languages=("fr", "kk")).sides("corpus", "udpos")
-    assert foreign == Sides(english=None, others=21) and foreign.gap is None
+    assert foreign == EnglishVsOthers(english=None, others=21) and foreign.gap is None
     alone = make_result(level_of, languages=("en",)).sides("corpus", "udpos")
-    assert alone == Sides(english=61, others=None)
+    assert alone == EnglishVsOthers(english=61, others=None)
 
 
 def test_a_baseline_without_a_language_is_not_averaged(make_result):
@@ -65,7 +65,7 @@ def test_all_nine_tasks(make_result):
     result = make_result(lambda *_: 7, tasks=tuple(TASKS), languages=None)
     assert result.languages == {task.name: task.languages for task in TASKS.values()}
     assert result.scores("parentheses").tolist() == [[7] * 9] * 3
-    assert result.sides("corpus", "tatoeba") == Sides(english=None, others=7)
+    assert result.sides("corpus", "tatoeba") == EnglishVsOthers(english=None, others=7)
 
 
 def test_json_has_everything(make_result):

@@ -11,10 +11,10 @@ from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, find_examples, word
 
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.vocabulary import train_subwords
-from ecsuite.eval.xtreme import retrieval as module
-from ecsuite.eval.xtreme.presets import Tuning
-from ecsuite.eval.xtreme.retrieval import embed, run_retrieval
-from ecsuite.eval.xtreme.scoring.examples import Bitext
+from ecsuite.eval.xtreme import transfer as module
+from ecsuite.eval.xtreme.presets import XtremeTuning
+from ecsuite.eval.xtreme.scoring.task import Bitext
+from ecsuite.eval.xtreme.transfer import embed, run_retrieval
 
 SENTENCES = ("a b c", "d", "a", "b b", "c d a b", "c")
 
@@ -33,7 +33,7 @@ class Spelling(nn.Module):
 def vectors(*sentences, pooling="mean", batch=2, context=99, special=True):
     letters = word_level("abcd")
     sub_words = letters if special else replace(letters, first=(), last=())
-    tuning = Tuning(lr=0, epochs=0, batch=batch, context=context)
+    tuning = XtremeTuning(lr=0, epochs=0, batch=batch, context=context)
     return embed(Spelling(), sub_words, sentences, tuning, pooling)
 
 
@@ -84,7 +84,7 @@ def retrieve(task, test, dev=None):
         return SimpleNamespace(task=task, language="de", read=lambda: ("test", bitext))
 
     threshold = None if dev is None else example_set(dev)
-    tuning = Tuning(lr=0, epochs=0, batch=3, context=99)
+    tuning = XtremeTuning(lr=0, epochs=0, batch=3, context=99)
     return run_retrieval(Spelling(), lambda _: word_level("abcd"), tuning, example_set(test), threshold)
 
 

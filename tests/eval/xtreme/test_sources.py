@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI
+from ecsuite.eval.xferbench.protocols import strict_source
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.sources import source
+from ecsuite.eval.xtreme.data import source
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
@@ -29,7 +29,7 @@ def draw(tiny, tiny_preset):
 
 def test_the_corpus_is_repeated_as_xferbench_does(draw, tiny, tiny_preset):
     sizes = replace(MINI, context=tiny.context, pretrain_tokens=tiny_preset.pretraining.tokens)
-    windows = strict.source(CORPUS, sizes, 0).windows
+    windows = strict_source(CORPUS, sizes, 0).windows
     assert draw("corpus", CORPUS) == windows.symbols[:, :-1].flatten().tolist()
     assert draw("corpus", CORPUS, seed=1) != draw("corpus", CORPUS)
 

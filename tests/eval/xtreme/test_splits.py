@@ -5,9 +5,9 @@ import json
 import pytest
 from xtreme_data import find_examples, find_text
 
-from ecsuite.eval.xtreme.scoring.examples import Bitext
+from ecsuite.eval.xtreme.data import ExampleSet
+from ecsuite.eval.xtreme.scoring.task import Bitext
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.runtime.errors import ConfigError
 
 

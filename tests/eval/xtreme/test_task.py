@@ -8,9 +8,9 @@ from xtreme_data import find_examples
 
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.vocabulary import train_subwords
-from ecsuite.eval.xtreme import task as module
+from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.task import KINDS, TransferSetting, run_task
+from ecsuite.eval.xtreme.transfer import KINDS, TransferSetting, run_task
 from ecsuite.jobs.job import Context, Stopped
 
 SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)

@@ -12,16 +12,15 @@ import torch
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.training import Followed
-from ecsuite.eval.xtreme import tuning as module
-from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
-from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme import transfer as module
+from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
-from ecsuite.eval.xtreme.tuning import finetune, logits_of
+from ecsuite.eval.xtreme.transfer import LabelHead, SpanHead, finetune, logits_of
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 NUM_SYMBOLS = 9
-RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)
+RULES = XtremeTuning(lr=0.05, epochs=30, batch=4, context=48)
 LENGTHS = (3, 7, 5, 4, 6, 3, 8, 5)
 
 

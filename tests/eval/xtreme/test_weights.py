@@ -7,14 +7,8 @@ from safetensors.torch import load_file
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.learning.vocabulary import train_subwords
-from ecsuite.eval.xtreme.published_model import PublishedModel
-from ecsuite.eval.xtreme.weights import (
-    Architecture,
-    backbone_arrays,
-    load_backbone,
-    prepared,
-    text_arrays,
-)
+from ecsuite.eval.xtreme.data import PublishedModel
+from ecsuite.eval.xtreme.jobs import Architecture, backbone_arrays, load_backbone, prepared, text_arrays
 from ecsuite.jobs.job import Result
 
 CPU = Machine(device="cpu", precision="fp32", num_threads=1)

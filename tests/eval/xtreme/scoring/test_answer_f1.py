@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
+from ecsuite.eval.xtreme.scoring.questions import answer_scores, mlqa_words, squad_words
 from ecsuite.runtime.errors import ConfigError
 
 

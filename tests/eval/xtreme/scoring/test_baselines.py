@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.baselines import baseline_report
+from ecsuite.eval.xtreme.scoring.evaluation import baseline_report
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 

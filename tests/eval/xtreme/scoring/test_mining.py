@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.xtreme.scoring import mining
-from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.mining import (
-    mine_bitext,
-    mine_pairs,
-    nearest,
-    pairs_above,
-    tune_threshold,
-)
+from ecsuite.eval.xtreme.scoring import bitexts
+from ecsuite.eval.xtreme.scoring.bitexts import mine_bitext, mine_pairs, nearest, pairs_above, tune_threshold
+from ecsuite.eval.xtreme.scoring.task import Bitext
 
 
 def at(*degrees):
@@ -93,7 +87,7 @@ def test_blocks_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     sources, targets = rng.normal(size=(23, 5)) + 1, rng.normal(size=(31, 5)) + 1
     whole, near = mine_pairs(sources, targets), nearest(sources, targets)
-    monkeypatch.setattr(mining, "_ROWS", 4)
+    monkeypatch.setattr(bitexts, "_ROWS", 4)
     assert nearest(sources, targets).tolist() == near.tolist()
     for one, other in zip(mine_pairs(sources, targets), whole, strict=True):
         assert one == pytest.approx(other, abs=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.xtreme.scoring.pairs import has_labels, read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.labels import has_labels, read_named_pairs, read_pairs
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.questions import has_answers, read_questions
+from ecsuite.eval.xtreme.scoring.task import Answer, Question
 from ecsuite.runtime.errors import ConfigError
 
 CONTEXT = "Ada met Ada in Oslo."

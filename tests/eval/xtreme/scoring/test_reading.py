@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.tagging import read_conllu
+from ecsuite.eval.xtreme.scoring.labels import read_conllu
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 

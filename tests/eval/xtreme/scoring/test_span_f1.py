@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.span_f1 import span_scores
+from ecsuite.eval.xtreme.scoring.labels import span_scores
 
 
 def f1(predicted, gold):

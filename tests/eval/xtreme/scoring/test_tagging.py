@@ -2,12 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.tagging import (
-    PARTS_OF_SPEECH,
-    has_tags,
-    read_conllu,
-    read_tagged,
-)
+from ecsuite.eval.xtreme.scoring.labels import PARTS_OF_SPEECH, has_tags, read_conllu, read_tagged
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.examples import Answer, Bitext, Question, TaggedSentence, TextPair
+from ecsuite.eval.xtreme.scoring.task import Answer, Bitext, Question, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 PAIRS = [TextPair(first="a", second="b", label=label) for label in ("1", "0", "0", "0")]

@@ -3,7 +3,7 @@
 import pytest
 
 from ecsuite.eval.xtreme.scoring.tasks import (
-    Sides,
+    EnglishVsOthers,
     average,
     average_gap,
     group_scores,
@@ -43,13 +43,13 @@ def test_the_score_of_a_language():
 
 
 def test_the_gap_of_questions_is_that_of_exact_match():
-    assert sides("xquad", ANSWERS) == Sides(english=70, others=30)
+    assert sides("xquad", ANSWERS) == EnglishVsOthers(english=70, others=30)
     assert sides("xquad", ANSWERS).gap == 40
 
 
 def test_no_gap_without_english_or_without_others():
     english, german = {"accuracy": 80.0}, {"accuracy": 60.0}
-    assert sides("tatoeba", {"de": german}) == Sides(english=None, others=60)
+    assert sides("tatoeba", {"de": german}) == EnglishVsOthers(english=None, others=60)
     assert sides("tatoeba", {"de": german}).gap is None
     assert sides("xnli", {"en": english}).gap is None
 

@@ -1,0 +1,474 @@
+"""Tables and figures of comparisons: of sources in all scores or in one, of one game over seeds, over settings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
+from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.eval.results.comparison import ComparedScore, Comparison
+from ecsuite.eval.results.files import XFERBENCH
+from ecsuite.eval.results.means import Means
+from ecsuite.eval.results.samples import (
+    EQUAL_SIZES,
+    Sample,
+    SeedMean,
+    noise_between,
+    over_seeds,
+    repetition,
+)
+from ecsuite.eval.results.sources import Source, setting_column
+from ecsuite.tables.cells import (
+    COUNTED,
+    INTERVAL,
+    UNDEFINED,
+    Cell,
+    Role,
+    estimate,
+    interval,
+    nothing,
+    number,
+    of_some,
+    p_value,
+    text,
+)
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+ROLES: Mapping[str, Role] = {"higher": "good", "lower": "bad"}
+"""Roles of conclusions; whether higher is better depends on the metric."""
+DIGITS = 4
+"""Decimals of scores and differences of one metric."""
+MEAN_DIGITS = 3
+"""Decimals of means over settings."""
+INTERVALS = "intervals of the scores"
+"""Basis of a difference of two single corpora."""
+LEFT_OUT = ("failed", "incomplete")
+"""Runs that are not in the means, in CSV and frames."""
+BEST = "Bold: the best of a column, and what no test tells apart from it; single runs never."
+OF_SOME = "n: runs in which the figure is defined, where it is not in all of the row."
+
+
+def report(compared: Comparison) -> Report:
+    """The output of a comparison in all scores: a row a score, a column a source, notes and JSON data."""
+    lines = _notes(compared)
+    tables = [_score_rows(compared)]
+    if len(compared.sources) > 2 and any(each.is_clear for each in compared.differences):
+        tables.append(_clear_differences(compared))
+    return Report(
+        tables=tables,
+        notes=tuple(lines),
+        data=compared.to_json() | {"notes": lines},
+        draw=partial(draw_comparison, _by_score(compared)),
+    )
+
+
+def report_one(compared: Comparison) -> Report:
+    """The output of a comparison in one score that was asked for: the sources, the differences, notes, JSON data."""
+    [score] = compared.scores
+    lines = _notes_on_one(compared, score)
+    tables = [_sources_table(score)]
+    if score.differences:
+        tables.append(_difference_table(score))
+    return Report(
+        tables=tables,
+        notes=tuple(lines),
+        data=compared.one_to_json() | {"notes": lines},
+        draw=partial(draw_comparison, _by_score(compared)),
+    )
+
+
+def _by_score(compared: Comparison) -> dict[str, list[Sample]]:
+    return {score.name: score.ranked for score in compared.scores}
+
+
+def family_notes(compared: Comparison) -> list[str]:
+    """Tests, Holm's family, and the sizes at which scores are compared: the same lines for every command."""
+    measured = [each for each in compared.differences if each.p_value is not None]
+    lines = []
+    if measured:
+        names = [
+            score.name
+            for score in compared.scores
+            if any(each.p_value is not None for each in score.differences)
+        ]
+        scores = (
+            names[0]
+            if len(names) == 1
+            else f"{len(names)} scores ({shorten(', '.join(names), 60, placeholder=' …')})"
+        )
+        bases = "; ".join(dict.fromkeys(each.basis for each in measured))
+        corrected = (
+            f", with Holm's correction for {compared.num_comparisons} comparisons of {scores}"
+            if compared.num_comparisons > 1
+            else ""
+        )
+        lines.append(f"95 % CI and p: {bases}{corrected}.")
+    by_size: dict[int, list[str]] = {}
+    for score in compared.scores:
+        if score.size is not None:
+            by_size.setdefault(score.size, []).append(score.name)
+    lines += [
+        f"{', '.join(names)}: at {size:,} messages, the mean of 50 draws from larger corpora."
+        for size, names in by_size.items()
+    ]
+    return lines
+
+
+def _left_out_notes(compared: Comparison) -> Iterable[str]:
+    """Sources and scores that are not compared, with the reasons."""
+    of_reason: dict[str, list[str]] = {}
+    for score in compared.scores:
+        if score.reason:
+            of_reason.setdefault(score.reason, []).append(score.name)
+    yield from (f"{', '.join(names)}: {reason}" for reason, names in of_reason.items())
+    for name, why in compared.without.items():
+        yield f"{name} is not among the sources: {why}."
+    if compared.left_out:
+        names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
+        yield f"{len(compared.left_out)} left out, as undefined: {names} (--json says why)."
+
+
+def _notes(compared: Comparison) -> list[str]:
+    """Notes on a comparison in all scores."""
+    lines = []
+    if len(compared.sources) > 2:
+        num_clear = sum(each.is_clear for each in compared.differences)
+        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
+    elif len(compared.sources) == 1:
+        lines.append("One source only: no comparison.")
+    lines += family_notes(compared)
+    samples = [sample for score in compared.scores for sample in score.samples.values()]
+    if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
+        lines.append(noise_between(samples))
+    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
+    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
+    limits = dict.fromkeys(limits_of(sample.signature) for sample in samples)
+    lines += [f"{XFERBENCH}: {each}." for each in limits if each]
+    return [*lines, *_left_out_notes(compared)]
+
+
+def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
+    """Notes on a comparison in one score."""
+    if not score.differences:
+        return ["One source only: no comparison.", *_left_out_notes(compared)]
+    lines = family_notes(compared)
+    if compared.num_comparisons > 1:
+        lines.append("higher or lower: p below .05 after the correction.")
+    if any(each.hedges_g is not None for each in score.differences):
+        lines.append(
+            "g: Hedges' g, the difference in standard deviations over seeds, with its 95 % interval."
+        )
+    if any(each.basis == INTERVALS for each in score.differences):
+        lines.append(noise_between(score.samples.values()))
+    unknown = dict.fromkeys(each.basis for each in score.differences if each.ci95 is None)
+    return [*lines, *(f"Not compared: {why}." for why in unknown), *_left_out_notes(compared)]
+
+
+def _score_rows(compared: Comparison) -> Table:
+    """A row a score, a column a source; of two sources also the difference."""
+    is_pair = len(compared.sources) == 2
+    columns = [name_column("score"), Column("better", heading="")]
+    columns += [number_column(name, heading=name, parts=INTERVAL) for name in compared.sources]
+    if is_pair:
+        columns += [
+            number_column("difference", "diff.", parts=INTERVAL),
+            number_column("p"),
+            Column("conclusion", wraps=True),
+        ]
+    rows = []
+    for score in compared.scores:
+        arrow = text(score.direction, shown=ARROWS[score.direction])
+        values = [_value(score.samples.get(name)) for name in compared.sources]
+        rows.append(
+            row_of(score.name, arrow, *values, *(_pair_cells(score, compared.sources) if is_pair else []))
+        )
+    return Table(columns=columns, rows=rows)
+
+
+def _value(sample: Sample | None) -> Cell:
+    """The score of a source; its interval, if it has one, is in CSV and frames."""
+    cell = number(None if sample is None else sample.score)
+    bounds = None if sample is None else sample.ci95
+    return cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
+
+
+def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
+    """First minus second, p-value and conclusion of two sources."""
+    each = score.difference(*sources)
+    if each is None:
+        return [nothing(), nothing(), text("not comparable", role="dim")]
+    bounds = {} if each.ci95 is None else dict(zip(INTERVAL, each.ci95, strict=True))
+    cells = [replace(number(each.mean), parts=bounds), p_value(each.p_holm)]
+    if not each.is_clear:
+        return [*cells, text(each.conclusion, role="dim")]
+    higher, lower = sources if each.mean > 0 else reversed(sources)
+    better = {"higher": higher, "lower": lower}.get(score.direction or "")
+    return [*cells, text(f"{higher} higher" if better is None else f"{better} better", role="good")]
+
+
+def _clear_differences(compared: Comparison) -> Table:
+    """A row a difference of two sources that is outside the noise."""
+    columns = (
+        name_column("score"),
+        name_column("first"),
+        name_column("second", "minus"),
+        number_column("difference", parts=INTERVAL),
+        number_column("p"),
+        Column("conclusion", wraps=True),
+    )
+    rows = [
+        row_of(
+            score.name,
+            each.source,
+            each.baseline,
+            interval(each.mean, each.ci95),
+            p_value(each.p_holm),
+            text(each.conclusion, role="good"),
+        )
+        for score in compared.scores
+        for each in score.differences
+        if each.is_clear
+    ]
+    return Table(columns=columns, rows=rows, title="Differences outside the noise")
+
+
+def _sources_table(score: ComparedScore) -> Table:
+    """Sources in one score: the value with its interval and, over seeds, the standard deviation."""
+    samples = score.ranked
+    has_seeds = any(each.deviation is not None for each in samples)
+    columns = (
+        name_column("source"),
+        number_column("score", parts=INTERVAL),
+        number_column("sd", "SD of seeds", is_shown=has_seeds),
+        number_column("seeds"),
+    )
+    rows = [
+        row_of(
+            each.name,
+            interval(each.score, each.ci95, DIGITS),
+            number(each.deviation, DIGITS),
+            len(each.seeds),
+        )
+        for each in samples
+    ]
+    return Table(columns=columns, rows=rows, title=f"{score.name}, 95 % intervals: {samples[0].signature}")
+
+
+def _difference_table(score: ComparedScore) -> Table:
+    """Differences to the baseline, or of all pairs."""
+    which = "All pairs" if score.baseline is None else "Differences to the baseline"
+    how_many = f", {len(score.differences)} comparisons" if len(score.differences) > 1 else ""
+    has_effect = any(each.hedges_g is not None for each in score.differences)
+    columns = (
+        name_column("first"),
+        name_column("second", "minus"),
+        number_column("difference", parts=INTERVAL),
+        number_column("p"),
+        number_column("hedges_g", "g", parts=INTERVAL, is_shown=has_effect),
+        Column("conclusion", wraps=True),
+    )
+    rows = [
+        row_of(
+            each.source,
+            each.baseline,
+            interval(each.mean, each.ci95, DIGITS),
+            p_value(each.p_holm),
+            interval(each.hedges_g, each.hedges_g_ci95, 2),
+            text(each.conclusion, role=ROLES.get(each.conclusion, "dim")),
+        )
+        for each in score.differences
+    ]
+    return Table(columns=columns, rows=rows, title=f"{which}: first minus second{how_many}")
+
+
+def seed_report(sources: Sequence[Source]) -> Report:
+    """The output of scoring several seeds of one game: means over seeds, and the two parts of their spread.
+
+    Args:
+        sources: Scored runs of one game, see `is_one_game`.
+    """
+    means = over_seeds(sources)
+    lines = _seed_notes(sources, means)
+    title = f"{sources[0].game}: {len(sources)} seeds"
+    data = {
+        "over_seeds": [
+            asdict(mean) | {"ci95": None if mean.ci95 is None else list(mean.ci95)} for mean in means
+        ],
+        "notes": lines,
+    }
+    draw = partial(_draw_means, means, title) if means else None
+    return Report(tables=[_seed_table(means, title)], notes=tuple(lines), data=data, draw=draw)
+
+
+def _seed_table(means: Sequence[SeedMean], title: str) -> Table:
+    """A row a score: mean with its interval over seeds, and the two spreads."""
+    columns = (
+        name_column("score"),
+        Column("better", heading=""),
+        number_column("mean", "mean over seeds", parts=COUNTED),
+        number_column("sd", "SD of seeds"),
+        number_column("between_sd", "of trainings"),
+        number_column("within_sd", "within a corpus"),
+        number_column("seeds"),
+    )
+    rows = [
+        row_of(
+            mean.name,
+            text(traits_of(mean.name).direction, shown=ARROWS[traits_of(mean.name).direction]),
+            estimate(
+                mean.mean, None if mean.ci95 is None else mean.ci95[1] - mean.mean, num_values=len(mean.seeds)
+            ),
+            number(mean.sd),
+            number(mean.between_sd),
+            number(mean.within_sd),
+            len(mean.seeds),
+        )
+        for mean in means
+    ]
+    return Table(columns=columns, rows=rows, title=title)
+
+
+def _draw_means(means: Sequence[SeedMean], title: str, file: Path) -> None:
+    """Draw each mean with its interval over seeds; scores in other units are left out.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or the file has another suffix.
+    """
+    points = []
+    for mean in means:
+        low, high = mean.ci95 or (None, None)
+        direction = traits_of(mean.name).direction
+        points.append(Point(row=mean.name, value=mean.mean, low=low, high=high, direction=direction))
+    usual = [point for point in points if has_usual_unit(point)]
+    left_out = [point.row for point in points if point not in usual]
+    panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
+    save(intervals(panel, title=title, notes=unit_notes(left_out) if usual else []), file)
+
+
+def _seed_notes(sources: Sequence[Source], means: Sequence[SeedMean]) -> list[str]:
+    """Notes on intervals, undefined values and sizes."""
+    lines = [
+        "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: that of "
+        "trainings, and noise within a corpus, from the intervals of single scores."
+    ]
+    few = [mean.name for mean in means if len(mean.seeds) < len(sources)]
+    if few:
+        lines.append(f"Undefined for some seeds: {', '.join(few)}.")
+    unequal = [mean.name for mean in means if len(set(mean.sizes)) > 1]
+    if unequal:
+        lines.append(f"Of corpora of different sizes, on which they depend: {', '.join(unequal)}.")
+    return lines
+
+
+def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
+    """Draw the scores of several sources.
+
+    Args:
+        scores: By the name of the score, what each source has; of several scores, those in other units are left out.
+        file: The output file, .svg or .png.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or the file has another suffix.
+    """
+    rows = {name: [_point(name, result) for result in results] for name, results in scores.items()}
+    left_out = [
+        name for name, points in rows.items() if len(rows) > 1 and not all(map(has_usual_unit, points))
+    ]
+    points = [point for name, points in rows.items() if name not in left_out for point in points]
+    sources = list(dict.fromkeys(point.series for point in points))
+    title = " and ".join(sources) if len(sources) < 3 else f"{len(sources)} sources compared"
+    panel = Panel(points=points, axis="score, with its 95 % interval")
+    save(intervals(panel, title=title, notes=unit_notes(left_out)), file)
+
+
+def _point(name: str, result: Sample) -> Point:
+    low, high = result.ci95 or (None, None)
+    direction = traits_of(name).direction
+    return Point(row=name, value=result.score, low=low, high=high, series=result.name, direction=direction)
+
+
+def means_table(means: Means) -> Table:
+    """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
+    names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
+    columns = [name_column(name, setting_heading(name)) for name in names]
+    columns += [
+        number_column("runs", parts=LEFT_OUT),
+        *(number_column(each, each, parts=COUNTED) for each in means.figures),
+    ]
+    rows = []
+    for each in means.rows:
+        left_out = (each.num_failed, each.num_incomplete)
+        words = [
+            f"{number} {word}"
+            for number, word in zip(left_out, ("failed", "not complete"), strict=True)
+            if number
+        ]
+        shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
+        runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
+        settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
+        cells = [
+            of_some(
+                estimate(
+                    cell.mean,
+                    cell.half_width,
+                    MEAN_DIGITS,
+                    num_values=cell.num_values,
+                    role="best" if cell.is_best else "",
+                ),
+                cell.num_values,
+                each.num_runs,
+            )
+            for cell in each.cells
+        ]
+        rows.append(row_of(*settings, runs, *cells))
+    some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
+    notes = [OF_SOME] if some else []
+    if means.comparison is not None:
+        if any(cell.is_best for each in means.rows for cell in each.cells):
+            notes.append(BEST)
+        notes += family_notes(means.comparison)
+        reasons = dict.fromkeys(score.reason for score in means.comparison.scores if score.reason)
+        notes += [f"Not compared: {why}." for why in reasons]
+    return Table(columns=columns, rows=rows, notes=notes)
+
+
+def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
+    """Whether measures of agents were taken with the noise of the channel, where the channel of a run has some."""
+    measures = {name for source in sources for name in source.measures if name in figures}
+    states = {
+        bool(_setting(source, "evaluation.noise"))
+        for source in sources
+        if source.is_run and _has_noise(source)
+    }
+    if not measures or not states:
+        return []
+    words = "of some runs with the noise of the channel, of others without it (evaluation.noise)"
+    if states == {True}:
+        words = "with the noise of the channel"
+    elif states == {False}:
+        words = "without the noise of the channel, which is in training alone (evaluation.noise)"
+    return [f"{', '.join(name for name in figures if name in measures)}: {words}."]
+
+
+def _has_noise(source: Source) -> bool:
+    """Whether its channel changes symbols."""
+    kind = _setting(source, "channel.noise.kind") or _setting(source, "channel.noise")
+    return kind not in (None, "none")
+
+
+def _setting(source: Source, key: str) -> Any:
+    return source.settings[key] if key in source.settings else source.config.get(key)
+
+
+def setting_heading(name: str) -> tuple[str, ...]:
+    """The name of a setting with its section above it, so that a column is as narrow as its values."""
+    section, point, rest = name.partition(".")
+    return (section + point, rest) if point else (section,)

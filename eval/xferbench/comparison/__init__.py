@@ -1,1 +1,0 @@
-"""Comparison of XferBench results: differences, published scores, writing systems, correlation with translation."""
