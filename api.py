@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ecsuite.eval.verification.result import Verification
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
+    from ecsuite.jobs.graph import Runner
 
 MAX_SEEDS = 10_000
 """Most seeds of a study."""
@@ -144,7 +145,7 @@ def score(
     Args:
         corpus: A corpus, a run, or a path that `read_corpus` reads; of the folder of a run, metrics ask its agents.
         metrics: Names of metrics, or `./mine.py:my_metric`; None: all.
-        **options: Fields of `ecsuite.eval.metrics.score.Options`: `seed`, `device`, and `runner`, which trains models.
+        **options: `seed` and `device`, see `ecsuite.eval.metrics.score.Options`, and `runner`, which trains models.
 
     Raises:
         ConfigError: If there is no such metric.
@@ -152,7 +153,7 @@ def score(
     """
     from ecsuite.eval.metrics import metric_names
     from ecsuite.eval.reports.scorecard import score_corpus
-    from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs import Run
 
@@ -161,14 +162,14 @@ def score(
     )
     names = None if metrics is None else _names("metrics", metrics)
     own_code.trust(names or ())
-    chosen = _options("score", options)
+    chosen, runner = _options("score", options)
     run = corpus if isinstance(corpus, Run) else None
     if isinstance(corpus, str | Path):
         found = read_corpus(Path(corpus))
-        run = asked_run(Path(corpus), metric_names(names), trust_code=False)
+        run = load_run_if_needed(Path(corpus), metric_names(names), trust_code=False)
     else:
         found = corpus.corpus if isinstance(corpus, Run) else corpus
-    return score_corpus(found, names, chosen, run=run)
+    return score_corpus(found, names, chosen, run=run, runner=runner)
 
 
 def language_similarity(
@@ -305,8 +306,7 @@ def icy(
     """
     from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.icy.benchmark import Icy
-    from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.study import FIRST_SEED, load_study
+    from ecsuite.eval.icy.study import FIRST_SEED, load_study, resolve
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.jobs.engines import Place
     from ecsuite.runtime.devices import choose_device
@@ -708,14 +708,22 @@ def _require_flags(**flags: object) -> None:
         _require(name, flag, (bool,), "True or False")
 
 
-def _options(of: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> "Options":
-    """The options of scoring that a user gives, but for those that are arguments."""
+def _options(
+    of: str, given: Mapping[str, Any], others: Iterable[str] = ()
+) -> "tuple[Options, Runner | None]":
+    """The options of scoring that a user gives, but for those that are arguments, and the runner if there is one."""
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.jobs.graph import Runner
 
-    known = [name for name in Options.__dataclass_fields__ if name != "run"]
+    known = [*(name for name in Options.__dataclass_fields__ if name != "run"), "runner"]
     for name in given:
         look_up(f"option of {of}", name, dict.fromkeys([*others, *known]))
-    return Options(**settings_of(given))
+    settings = dict(settings_of(given))
+    runner = settings.pop("runner", None)
+    chosen = Options(**settings)
+    if "runner" in given and not isinstance(runner, Runner):
+        raise ConfigError(f"runner: expected a Runner, got {shown(runner)}")
+    return chosen, runner
 
 
 def _names(name: str, given: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """A small causal language model, made on the spot: a folder that the backend `transformers` reads.
 
-It learns prompts that are followed by the right answer: texts of a grammar, in which the word of an object is to be
+It learns prompts that are callbacks by the right answer: texts of a grammar, in which the word of an object is to be
 said that was given above, and the object of a word is to be found.
 """
 

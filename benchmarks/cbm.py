@@ -20,10 +20,8 @@ import numpy as np
 from rows import Row, add_json_option, publish
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.cbm import cbm, cbm_types
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.cbm import cbm, cbm_types, sensitivity, translate
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.runtime.ragged import Ragged
 
 

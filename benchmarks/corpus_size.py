@@ -35,8 +35,7 @@ from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.differences import ALPHA
+from ecsuite.eval.statistics.estimates import ALPHA, holm
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner

@@ -10,10 +10,9 @@ from safetensors.torch import save
 from torch import nn
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Windows, dense, repeat, shuffled, stretches
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.machine import Machine
-from ecsuite.eval.learning.training import rate_by_share
+from ecsuite.eval.models.data import Windows, dense, repeat, shuffled, stretches
+from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.models.training import Machine, rate_by_share
 from ecsuite.eval.xferbench.jobs import XferBenchStudy, cross_entropy, plan
 from ecsuite.eval.xferbench.presets import PROTOCOLS, XferBenchPretraining
 from ecsuite.jobs.job import Context, Job, Outcome, job_function

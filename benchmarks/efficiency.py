@@ -16,9 +16,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.wcs import corpus_of
-from ecsuite.eval.efficiency.bound import fit
-from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
+from ecsuite.eval.metrics.information_bound import bound_of, fit
 from ecsuite.eval.metrics.score import Options
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.provenance import processor

@@ -32,15 +32,15 @@ from rows import Row, add_json_option, as_document, publish
 from scipy.stats import binomtest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, find_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.run_metrics.transfer import read_attributes
+from ecsuite.eval.run_metrics.representations import read_attributes
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.crossed_means import crossed_mean
+from ecsuite.eval.statistics.correlation import explained, relation
 from ecsuite.eval.statistics.differences import difference_of_estimates
-from ecsuite.eval.statistics.rank_correlation import explained, relation
+from ecsuite.eval.statistics.estimates import crossed_mean
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 
@@ -148,7 +148,7 @@ def copied_corpus(rng: np.random.Generator, copies: str, share: float, num_meani
 
 def scored(name: str, corpus: Corpus, seed: int) -> list[Score]:
     """The scores of a metric."""
-    return by_speaker(load_metric(name))(corpus, Options(seed=seed))
+    return by_speaker(find_metric(name), corpus, Options(seed=seed))
 
 
 def differs(metrics: Sequence[str], num_speakers: int, seed: int) -> dict[str, bool | None]:
@@ -344,7 +344,7 @@ def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> 
 def main() -> None:
     """Print the shares as they are measured."""
     warnings.simplefilter("ignore")
-    usual = [name for name in usual_metrics() if name != "elcc"]
+    usual = [name for name in DEFAULT_METRICS if name != "elcc"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS), help="parts, with commas")
     parser.add_argument("--scores", default=",".join([*usual, *ALSO]), help="names of metrics, with commas")

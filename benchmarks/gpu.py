@@ -131,24 +131,24 @@ def measure(
         torch.cuda.reset_peak_memory_stats()
     work = make()
     num_warm = 1 if is_small else work.num_warm
-    followed = Measurement(place, seconds, counts_flops=work.flops is None, num_warm=num_warm)
+    callbacks = Measurement(place, seconds, counts_flops=work.flops is None, num_warm=num_warm)
     try:
-        work.loop(followed.told)
+        work.loop(callbacks.told)
     except Enough:
         pass
-    best = min(followed.times)
-    yield Row(name=name, unit="ms", values=tuple(1000 * each for each in followed.times))
-    rates = tuple(work.amount / each for each in followed.times)
+    best = min(callbacks.times)
+    yield Row(name=name, unit="ms", values=tuple(1000 * each for each in callbacks.times))
+    rates = tuple(work.amount / each for each in callbacks.times)
     yield Row(name=f"{name}, {work.unit}", unit="1/s", values=rates, higher_is_better=True)
     if place.type == "cuda":
         megabytes = torch.cuda.max_memory_allocated() / 2**20
         yield Row(name=f"{name}, memory", unit="MB", values=(megabytes,))
-        if flops := work.flops or followed.flops:  # of graphs none are counted
+        if flops := work.flops or callbacks.flops:  # of graphs none are counted
             share = flops / best / limit_of(work.precision, place, 64 if is_small else 8192)
             yield Row(name=f"{name}, of the limit", unit="share", values=(share,), higher_is_better=True)
-    if followed.num_started is not None:
-        yield Row(name=f"{name}, launches", unit="an update", values=(followed.num_started,))
-        busy = followed.kernel_seconds / best
+    if callbacks.num_started is not None:
+        yield Row(name=f"{name}, launches", unit="an update", values=(callbacks.num_started,))
+        busy = callbacks.kernel_seconds / best
         yield Row(name=f"{name}, busy", unit="share", values=(busy,), higher_is_better=True)
     if work.padding is not None:
         yield Row(name=f"{name}, padding", unit="share", values=(work.padding,))

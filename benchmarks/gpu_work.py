@@ -11,12 +11,18 @@ import numpy as np
 import torch
 import xferbench
 
-from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials, build
-from ecsuite.eval.learning.data import Windows
-from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, train_encoder_decoder
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.data import Windows
+from ecsuite.eval.models.encoder_decoder import (
+    NUM_SPECIAL,
+    Encoded,
+    PairBatches,
+    Specials,
+    build,
+    train_encoder_decoder,
+)
+from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.models.training import Callbacks
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.presets import FULL, NANO
@@ -138,7 +144,7 @@ def language_model(device: torch.device, *, is_small: bool, is_test: bool = Fals
                 _repeated(lambda: cross_entropy(model, part, sizes.batch))(told)
             train(
                 model, windows, num_epochs=MANY, batch=sizes.batch, lr=1e-5, weight_decay=0.01, generator=draws,
-                followed=_telling(told),
+                callbacks=_telling(told),
             )  # fmt: skip
 
     tokens = sizes.batch * sizes.context * (NUM_TESTED if is_test else 1)
@@ -174,7 +180,7 @@ def translation(device: torch.device, *, is_small: bool) -> Work:
         with computing(device, "bf16", seed=0):
             train_encoder_decoder(
                 model, pairs, MANY * MANY, lr=1e-5, warmup=0.0, weight_decay=0.01, precision="bf16",
-                followed=_telling(told),
+                callbacks=_telling(told),
             )  # fmt: skip
 
     batches = [pairs.take(index)["input_ids"] for index in pairs.draw_epoch()]
@@ -212,7 +218,7 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
         with computing(device, "bf16", seed=0):
             finetune(
                 backbone, head, rows, tuning, parameters, trains_backbone=True, generator=draws,
-                followed=_telling(told),
+                callbacks=_telling(told),
             )  # fmt: skip
 
     batches = [rows.take(index, torch.device("cpu"))[1] for index in rows.batches(tuning.batch)]
@@ -256,8 +262,8 @@ def _repeated(step: Callable[[], object]) -> Callable[[Told], None]:
     return loop
 
 
-def _telling(told: Told) -> Followed:
-    return Followed(report_progress=lambda share: told())
+def _telling(told: Told) -> Callbacks:
+    return Callbacks(report_progress=lambda share: told())
 
 
 def _sentences(rng: np.random.Generator, num_symbols: int, longest: int) -> list[np.ndarray]:

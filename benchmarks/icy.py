@@ -27,16 +27,12 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.agents.spec import AgentSpec, Role
-from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.acquisition import RunGroup, TrainingRun, Updates
+from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.learners import make_learner
-from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.run_group import RunGroup
-from ecsuite.eval.icy.study import StudyConfig
-from ecsuite.eval.icy.updates import Updates
-from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.eval.icy.study import StudyConfig, resolve
+from ecsuite.eval.models.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
@@ -172,7 +168,7 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
     agents = [make_agent(spec, role, geometry, protocol.hidden_size) for _ in range(replicas)]
     replica_batch = Replicas(agents, lr=protocol.lr, clip=None, device=device)
     learner = make_learner(agents[0].to(device), geometry)
-    runs = [Run(grammar="concat", seed=SEED + index) for index in range(replicas)]
+    runs = [TrainingRun(grammar="concat", seed=SEED + index) for index in range(replicas)]
     run_group = RunGroup(runs, role, geometry, protocol, device)
     steps = Updates(learner, replica_batch, run_group.examples)
     counter = iter(range(10**9))

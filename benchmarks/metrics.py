@@ -48,13 +48,13 @@ def write(folder: Path, num_messages: int) -> None:
 
 def measure(folder: Path, names: list[str]) -> list[tuple[str, str, float]]:
     """Read a corpus and compute metrics, in this process."""
-    from ecsuite.eval.metrics import load_metric, metric_names
+    from ecsuite.eval.metrics import find_metric, metric_names
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.formats import read_corpus
 
     for name in metric_names(names):  # imported before time is taken
-        load_metric(name)
+        find_metric(name)
     wall, cpu, corpus = timed(lambda: read_corpus(folder / "corpus.jsonl"))
     figures = [("read", "s", wall), ("read, CPU", "s", cpu), ("read, peak", "MB", peak_megabytes())]
     wall, cpu, _ = timed(lambda: score_corpus(corpus, names, Options()))

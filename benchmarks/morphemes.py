@@ -20,8 +20,9 @@ from rows import Row, add_json_option, publish
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.morphemes import csar, morphemes
-from ecsuite.eval.metrics.score import Metric, Options
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.traits import Metric
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.runtime.ragged import Ragged
 
 NUM_ATTRIBUTES, NUM_VALUES, NUM_SPARSE = 4, 4, 8

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ecsuite.eval.statistics.tipping import tipping_point
+from ecsuite.eval.statistics.bootstrap import tipping_point
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.provenance import processor

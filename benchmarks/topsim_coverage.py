@@ -15,9 +15,9 @@ import numpy as np
 from rows import add_json_option, collect, publish
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 
@@ -65,7 +65,7 @@ LANGUAGES: tuple[Callable[[int, np.random.Generator], tuple[Ints, Ints]], ...] =
 
 def figures(sizes: list[int], repetitions: int) -> Iterator[tuple[str, str, float]]:
     """The share of intervals that contain the mean, and their half-width by that of the spread."""
-    topsim = load_metric("topsim")
+    topsim = find_metric("topsim")
     for language in LANGUAGES:
         for size in sizes:
             values, bounds = [], []

@@ -22,7 +22,7 @@ import torch
 from rows import Row, add_json_option, publish
 from torch import nn
 
-from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.jobs import make_study
 from ecsuite.eval.xferbench.metric import measure
 from ecsuite.eval.xferbench.presets import FULL, MINI, XferBenchPreset

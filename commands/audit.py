@@ -27,7 +27,7 @@ def audit(
 ) -> None:
     """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
     from ecsuite.eval.run_metrics.audit import audit as found
-    from ecsuite.eval.run_metrics.audit_report import report
+    from ecsuite.eval.run_metrics.audit import report
     from ecsuite.games.plays.acting import Acting
     from ecsuite.games.runs import load_run
     from ecsuite.runtime.errors import ConfigError

@@ -115,8 +115,7 @@ def _options_of_metric(before: str) -> dict[str, str]:
     """The options of the last metric in a list, as they are written after it: `correlation=`."""
     from ecsuite.commands.part_details import options_of
     from ecsuite.eval.metrics import METRICS
-    from ecsuite.eval.metrics.traits import traits_in
 
     named = [name for name in before.split(",") if "=" not in name][-1:]
-    options = traits_in(METRICS.load(named[0]))[0].options if named and named[0] in METRICS.parts else None
+    options = METRICS.load(named[0]).shared.options if named and named[0] in METRICS.parts else None
     return {} if options is None else {f"{each.name}=": each.about for each in options_of(options)}

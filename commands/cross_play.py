@@ -20,8 +20,7 @@ def cross_play(
     form: As = Form.TEXT,
 ) -> None:
     """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
-    from ecsuite.eval.run_metrics.cross_play_report import report
-    from ecsuite.eval.run_metrics.pairings import every_pairing
+    from ecsuite.eval.run_metrics.pairings import every_pairing, report
     from ecsuite.games.runs import load_run
 
     for number, folder in enumerate(runs):

@@ -148,8 +148,7 @@ def icy(
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
     from ecsuite.eval.icy.benchmark import Icy
-    from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.study import load_study
+    from ecsuite.eval.icy.study import load_study, resolve
     from ecsuite.runtime.devices import choose_device
 
     config = load_study(study, settings_of(asked), flags_of(IcyOptions))

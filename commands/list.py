@@ -150,25 +150,22 @@ def _part(kind: str, name: str) -> dict[str, Any]:
 
 def _scores_of(name: str) -> dict[str, Any]:
     """The traits of a metric of a user's file, which is trusted."""
-    from ecsuite.eval.metrics import load_metric
-    from ecsuite.eval.metrics.traits import traits_in
+    from ecsuite.eval.metrics import find_metric
 
-    return {"scores": [each.described() for each in traits_in(load_metric(name))]}
+    return {"scores": [each.described() for each in find_metric(name).traits]}
 
 
 def _metric(registry: Any, name: str) -> dict[str, Any]:
     """A metric of ours, with the traits of its scores."""
     from ecsuite.commands.part_details import options_of
-    from ecsuite.eval.metrics.traits import traits_in
 
-    function = registry.load(name)
-    traits = traits_in(function)
-    options = traits[0].options
+    metric = registry.load(name)
+    options = metric.shared.options
     return {
         "about": registry.lines()[name],
-        "text": _text(function),
+        "text": _text(metric),
         "options": [] if options is None else [asdict(each) for each in options_of(options)],
-        "scores": [each.described() for each in traits],
+        "scores": [each.described() for each in metric.traits],
         "source": registry.parts[name][0],
     }
 

@@ -109,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
     "loggers": _of_registry("games.registry:LOGGERS"),
     "grammars": _of_functions("grammars.registry:GRAMMARS", "concat", "shufdet", "hol", "zipf_parentheses"),
     "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
-    "protocols": Kind(names=lambda: found("eval.icy.protocols:PROTOCOLS")),
+    "protocols": Kind(names=lambda: found("eval.icy.protocol:PROTOCOLS")),
     "studies": Kind(
         names=lambda: dict(_described("paper")),
         usual=("paper/icy_table3", "paper/cbm_table1", "paper/xferbench_search"),

@@ -1,6 +1,5 @@
 """`ecsuite score reference`: XferBench scores of reference sources."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +56,7 @@ def reference(
     if options.plan:
         options.print_plan(plan_jobs(study).values())
         return
-    score = options.run(lambda runner: score_source(corpora, replace(of_metrics, runner=runner), own))
+    score = options.run(lambda runner: score_source(corpora, of_metrics, own, runner))
     known = {"source_path": source if text is None else f"{source} {text.name}"}
     corpus = corpora[seed]
     sizes_of = {} if corpus is None else describe(corpus)

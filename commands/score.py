@@ -95,17 +95,17 @@ def score(
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import Scored, prepare_scores, score_and_keep
-    from ecsuite.eval.metrics import METRICS, metric_names, require_files, traits_of_metric
+    from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.xferbench.metric import jobs_of, own_options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
-    traits = {name: traits_of_metric(name) for name in names}
+    traits = {name: find_metric(name).shared for name in names}
     if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
-        traits = {name: traits_of_metric(name) for name in METRICS.parts} | traits
+        traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
     reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
     reads |= dict.fromkeys({"xferbench", *filter(is_xferbench, names)}, XFERBENCH)
@@ -150,12 +150,13 @@ def score(
         prepare_picture(plot)
     prepare_scores(corpora)
     messages = [scored.read(path) for path in corpora]
-    runs = [asked_run(path, names, trust_code=trust_code, is_whole=scored.where is None) for path in corpora]
+    runs = [
+        load_run_if_needed(path, names, trust_code=trust_code, is_whole=scored.where is None)
+        for path in corpora
+    ]
     scorecards = options.run(
         lambda runner: [
-            score_and_keep(
-                path, each, names, replace(of_metrics, runner=runner), run=run, keeps=scored.is_whole
-            )
+            score_and_keep(path, each, names, of_metrics, run=run, runner=runner, keeps=scored.is_whole)
             for path, each, run in zip(corpora, messages, runs, strict=True)
         ]
     )
@@ -196,7 +197,7 @@ def _score_collection(
     from ecsuite.eval.experiments.corpora import members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
-    from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views import comparison
 
     members = tuple(members_of(corpora))
@@ -211,7 +212,10 @@ def _score_collection(
     if plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
-    runs = [asked_run(path, names, trust_code=trust_code, is_whole=scored.where is None) for path in corpora]
+    runs = [
+        load_run_if_needed(path, names, trust_code=trust_code, is_whole=scored.where is None)
+        for path in corpora
+    ]
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, note)
@@ -243,15 +247,15 @@ def _score_parts(
 ) -> None:
     """Score parts of a corpus by the values of columns, and print one table."""
     from ecsuite.commands.scoring import parts_by
-    from ecsuite.eval.metrics import traits_of_metric
-    from ecsuite.eval.metrics.side_by_side import num_threads
+    from ecsuite.eval.metrics import find_metric
+    from ecsuite.eval.metrics.parallel import num_threads
     from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.views import comparison
 
-    if asking := [name for name in names if traits_of_metric(name).needs_agents]:
+    if asking := [name for name in names if find_metric(name).shared.needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
     options.prepare_output()
     if plot is not None:
@@ -264,7 +268,7 @@ def _score_parts(
         )
     cards = options.run(
         lambda runner: [
-            score_corpus(part, names, replace(of_metrics, runner=runner), num_processes=num_threads())
+            score_corpus(part, names, of_metrics, runner=runner, num_processes=num_threads())
             for part in parts.values()
         ]
     )

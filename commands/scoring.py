@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.corpora import Selection
+from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
 from ecsuite.eval.results.reading import run_source
 from ecsuite.eval.results.sources import CONFIG, CORPUS, SWEEP, Source
 from ecsuite.formats.strict_json import read_json
+from ecsuite.jobs.graph import Runner
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -30,7 +31,7 @@ MOST_PARTS = 24
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """Which messages of corpora are scored, and how their files are read."""
+    """Selection of the messages of corpora that are scored, and how their files are read."""
 
     options: CorpusOptions
     """How files are read."""
@@ -43,11 +44,12 @@ class Scored:
         Raises:
             CorpusError: If it cannot be read, or has no such messages.
         """
-        return self.selection.of(self.options.read(path))
+        corpus = self.options.read(path)
+        return corpus if self.where is None else self.selection.of(corpus)
 
     @property
     def selection(self) -> Selection:
-        """The same for jobs."""
+        """The selection for jobs."""
         return Selection(reading=self.options.reading(), where=self.where)
 
     @property
@@ -98,6 +100,7 @@ def score_and_keep(
     options: Options,
     *,
     run: "Run | None" = None,
+    runner: Runner | None = None,
     keeps: bool = True,
 ) -> Scorecard:
     """Score a corpus; a run folder keeps the scores.
@@ -108,12 +111,13 @@ def score_and_keep(
         names: See `score_corpus`.
         options: Of the metrics.
         run: See `score_corpus`.
+        runner: See `score_corpus`; a note goes to it, or to standard error.
         keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
             published run, they are not, which a note says.
     """
-    card = score_corpus(corpus, names, options, run=run, num_processes=num_threads())
+    card = score_corpus(corpus, names, options, run=run, runner=runner, num_processes=num_threads())
     if keeps:
-        keep_scores(path, card, options.runner.note)
+        keep_scores(path, card, (runner or Runner()).note)
     return card
 
 

@@ -93,7 +93,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     from ecsuite.commands.corpus_options import CorpusOptions
     from ecsuite.eval.experiments.collection import FILES, Collections, load_collection
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.run_metrics.asked_run import asked_run
+    from ecsuite.eval.run_metrics import load_run_if_needed
 
     unread = {
         "--part": options.part,
@@ -108,7 +108,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     benchmark = Collections(
         read=CorpusOptions().read,
         options=Options(seed=study.seed),
-        runs=[asked_run(member.path, study.metrics, trust_code=False) for member in study.members],
+        runs=[load_run_if_needed(member.path, study.metrics, trust_code=False) for member in study.members],
         folder=folder,
         note=note,
     )

@@ -76,6 +76,9 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
         ConfigError: If a role or a column is not there.
         CorpusError: If messages or meanings can't be read; one line with the place.
     """
+    ids = table.symbol_ids
+    if ids is not None and not reading.columns and reading.missing != "leave":  # no roles are to be found
+        return Corpus(ids, metadata={"source_format": table.about})
     roles = roles_of(table, reading.columns)
     notes = (
         [f"{table.source}: {described(table, roles)} (--column NAME=ROLE)"]

@@ -339,7 +339,7 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
     found = [name for values in sample if values != [[]] and (name := _first_form(values, sample))]
     if not found:
         return "ints"
-    is_record = any(_has_message(values) for values in sample)
+    is_record = "records" in found and any(_has_message(values) for values in sample)
     return max(found, key=lambda name: (found.count(name), name == "records" and is_record, name == "ints"))
 
 

@@ -49,6 +49,12 @@ class Table:
                             ("columns", _printable(self.columns))):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @property
+    def symbol_ids(self) -> Ragged | None:
+        """The messages, where there is nothing else: symbol ids without a header; otherwise None."""
+        messages = self.columns.get("message") if len(self.columns) == 1 and not self.is_header else None
+        return messages if isinstance(messages, Ragged) else None
+
     def place(self, index: int, column: str | None = None) -> str:
         """Where a row or a cell is, for messages."""
         where = place_of(self.source, self.unit, self.rows[index])

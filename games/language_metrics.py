@@ -58,11 +58,10 @@ def metrics_of(experiment: Experiment) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     for name in experiment.evaluation.metrics:
         try:
-            metric = import_module(PLACE).load_metric(name)
-            traits = import_module(PLACE).traits_of_metric(name)
-            if traits.trains:
+            metric = import_module(PLACE).find_metric(name)
+            if metric.shared.trains:
                 raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
-            metrics[name] = metric if traits.needs_agents else import_module(BY_SPEAKER).by_speaker(metric)
+            metrics[name] = metric
         except PartError:
             raise
         except ConfigError as error:
@@ -82,9 +81,10 @@ class LanguageMetrics:
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
         self.experiment = replace(experiment, evaluation=self.evaluation)
-        traits = {name: metric.traits for name, metric in self.metrics.items()}
-        self.asking = [name for name, found in traits.items() if any(each.needs_agents for each in found)]
-        self.asks = bool(self.asking) or any(each.asks_agents for found in traits.values() for each in found)
+        self.asking = [name for name, metric in self.metrics.items() if metric.shared.needs_agents]
+        self.asks = bool(self.asking) or any(
+            traits.asks_agents for metric in self.metrics.values() for traits in metric.traits
+        )
         self.copy: Players | None = None
 
     def __call__(self, play: Play) -> LanguageScores:
@@ -98,15 +98,15 @@ class LanguageMetrics:
             return LanguageScores()
         corpus = play.corpus(self.evaluation)
         run = self._run(play, corpus) if self.asks else None
-        options, traits_of = (
-            import_module(f"{PLACE}.score").Options(run=run),
-            import_module(PLACE).traits_of,
-        )
+        options, traits_of = import_module(f"{PLACE}.score").Options(run=run), import_module(PLACE).traits_of
+        by_speaker = import_module(BY_SPEAKER).by_speaker
         with import_module(RESAMPLING).few_draws():
             scores = [
                 score
                 for name, metric in self.metrics.items()
-                for score in metric(run if name in self.asking else corpus, options)
+                for score in (
+                    metric(run, options) if name in self.asking else by_speaker(metric, corpus, options)
+                )
             ]
         return LanguageScores(
             values={score.name: None if score.value is None else float(score.value) for score in scores},

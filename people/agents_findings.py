@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.people.agents_game import BLOCK, AgentsGame
 from ecsuite.people.database import Row
 from ecsuite.people.findings import Mean

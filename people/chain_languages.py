@@ -8,7 +8,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.sources import GRAMMAR
 from ecsuite.people.chains import Chain, first_codes, typed_codes
@@ -107,7 +107,7 @@ class Measured:
 
 def measured(study: Study, languages: list[Generation]) -> list[Measured]:
     """The generations of one chain in numbers."""
-    topsim, found = load_metric("topsim"), []
+    topsim, found = find_metric("topsim"), []
     before: Generation | None = None
     for each in languages:
         (score,) = topsim(each.corpus(study), Options())

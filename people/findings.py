@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ecsuite.eval.statistics.differences import Difference, corrected, unpaired_difference, with_effect
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.people.game import ATTENTION, HELD_OUT
 from ecsuite.people.records import RULES, Record
 from ecsuite.people.study import Study

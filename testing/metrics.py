@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
-from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.metrics.traits import traits_in
+from ecsuite.eval.metrics import METRICS, find_metric
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import ConfigError
@@ -33,13 +33,13 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     Raises:
         ConfigError: If the metric asks the agents of a run.
     """
-    if traits_of_metric(name).needs_agents:
+    if find_metric(name).shared.needs_agents:
         raise ConfigError(
             f"{name}: asks the agents of a run, and is not checked by a corpus: ecsuite score RUN --metrics {name}"
         )
     name = SMALLEST if name == "xferbench" else name
     own = option_checks(METRICS, name, lambda function: called(function, language(), OPTIONS))
-    return [*bound(ALL, lambda: load_metric(name)), *own]
+    return [*bound(ALL, lambda: find_metric(name)), *own]
 
 
 def language(num_messages: int = 64, seed: int = 0) -> Corpus:
@@ -125,7 +125,7 @@ def scores_are_json(metric: Metric) -> None:
 
 def values_are_within_bounds(metric: Metric) -> None:
     """Its values are within its bounds, where its traits have some: `bounds=(0, 1)`."""
-    bounds = {each.name: each.bounds for each in traits_in(metric)}
+    bounds = {each.name: each.bounds for each in metric.traits}
     if not any(bounds.values()):
         return
     for corpus in (language(), *DEGENERATE.values()):

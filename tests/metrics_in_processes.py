@@ -5,14 +5,16 @@ import time
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Metric, Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Metric, Traits
 
 SECONDS = 60
 
 
 def load(name: str) -> Metric:
     """`first` waits until `last` began in another process; `fails` and `ends` do so in other processes alone."""
+
+    traits = Traits(name=name, about="the process that computed it")
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:
         folder = Path(os.environ["TEST_FOLDER"])
@@ -28,6 +30,6 @@ def load(name: str) -> Metric:
                 raise ValueError("of the metric")
             if name == "ends":
                 os._exit(3)
-        return [unscored(Traits(name=name, about="the process that computed it"))(value=os.getpid())]
+        return [unscored(traits)(value=os.getpid())]
 
-    return metric
+    return Metric(metric, (traits,), name)

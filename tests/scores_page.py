@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ecsuite.commands.part_details import options_of
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
-from ecsuite.eval.metrics.traits import QUESTIONS, Question, Traits, traits_in
+from ecsuite.eval.metrics.traits import QUESTIONS, Question, Traits
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "scores.md"
 HEAD = """# Every score
@@ -28,7 +28,7 @@ def page() -> str:
         parts.append("\n".join([f"## {heading}", "", *lines, ""]))
     lines = ["| metric | option | default | values | meaning |", "|---|---|---|---|---|"]
     for name in METRICS.parts:
-        options = traits_in(METRICS.load(name))[0].options
+        options = METRICS.load(name).traits[0].options
         for each in options_of(options) if options else ():
             lines.append(f"| `{name}` | `{each.name}` | `{each.default}` | {each.values} | {each.about} |")
     return "\n".join([*parts, "## Options", "", *lines, ""])

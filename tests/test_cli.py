@@ -15,7 +15,7 @@ from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.corpus import Corpus
 from ecsuite.eval.claims.claim import shipped_claims
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
-from ecsuite.eval.icy.protocols import PROTOCOLS
+from ecsuite.eval.icy.protocol import PROTOCOLS
 from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS, SOURCES

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.eval.claims.runs import Run
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.models import make_agent, parse_model
-from ecsuite.eval.icy.pairs import train_end_to_end
+from ecsuite.eval.icy.agents import make_agent, parse_model
+from ecsuite.eval.icy.end_to_end import train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.learning.data import Windows, stretches
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.data import Windows, stretches
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.translation.benchmark import TranslationBenchmark
 from ecsuite.eval.translation.jobs import make_study as make_translation
 from ecsuite.eval.xferbench.jobs import make_study as make_xferbench

@@ -9,7 +9,7 @@ import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.data import ExampleSet, LanguageText
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import NANO, PRESETS

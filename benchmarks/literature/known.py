@@ -12,7 +12,7 @@ from ecsuite.benchmarks.literature.samples import Sample
 from ecsuite.benchmarks.literature.segments import mean_boundaries
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.cbm import PUBLISHED
-from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
+from ecsuite.eval.metrics.disentanglement import bosdis, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
 from ecsuite.eval.statistics.resampling import few_draws

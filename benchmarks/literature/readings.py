@@ -14,17 +14,17 @@ from scipy.stats import pearsonr, spearmanr
 
 from ecsuite.benchmarks.literature.samples import Message, Sample
 from ecsuite.benchmarks.literature.segments import mean_boundaries
-from ecsuite.eval.metrics.ami import expected_information
-from ecsuite.eval.metrics.posdis_bosdis import bosdis
-from ecsuite.eval.metrics.residual_entropy import (
+from ecsuite.eval.counts.counting import distinct_vectors, row_labels
+from ecsuite.eval.metrics.associations import expected_information
+from ecsuite.eval.metrics.disentanglement import bosdis
+from ecsuite.eval.metrics.entropies import (
     entropies_or_reason,
     greedy_search,
     plain_residual_entropy,
 )
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.segmentation import boundaries
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.counting import Floats, distinct_vectors, num_labels, row_labels
+from ecsuite.eval.metrics.word_statistics import boundaries
+from ecsuite.eval.statistics.contingency import Floats, entropy, num_labels
 
 Reading = Callable[[Sample], float]
 Matrix = Callable[[Sample], Floats]

@@ -6,7 +6,8 @@ import numpy as np
 
 from ecsuite.benchmarks.corpus_size import Form, Language
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.counting import Ints, attribute_codes
+from ecsuite.eval.counts.counting import attribute_codes
+from ecsuite.eval.statistics.contingency import Ints
 
 Message = tuple[int, ...]
 EOS = 0

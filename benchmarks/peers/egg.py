@@ -11,10 +11,10 @@ import numpy as np
 
 from ecsuite.benchmarks.peers.languages import noisy, said, shortened
 from ecsuite.benchmarks.peers.rows import Programs, Row
-from ecsuite.eval.metrics.posdis_bosdis import posdis
+from ecsuite.eval.metrics.disentanglement import posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
-from ecsuite.eval.statistics.counting import entropy
+from ecsuite.eval.statistics.contingency import entropy
 
 NAME = "EGG"
 STUB = """

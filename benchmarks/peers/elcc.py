@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from ecsuite.benchmarks.peers.languages import noisy, said, shortened
 from ecsuite.benchmarks.peers.rows import Programs, Row
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.elcc import elcc
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.word_statistics import elcc
 
 SIZES = ("Tokens per Line", "1-gram Entropy", "1-gram Normalized Entropy", "2-gram Conditional Entropy")
 

@@ -7,9 +7,9 @@ from scipy.stats import spearmanr
 
 from ecsuite.benchmarks.peers.languages import noisy, said, shortened
 from ecsuite.benchmarks.peers.rows import Programs, Row
-from ecsuite.eval.metrics.posdis_bosdis import posdis
+from ecsuite.eval.metrics.disentanglement import posdis
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.zla import zla
+from ecsuite.eval.metrics.word_statistics import zla
 
 NAME = "emlangkit"
 ZLA = """

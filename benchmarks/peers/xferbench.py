@@ -11,8 +11,8 @@ from statistics import mean, stdev
 import torch
 
 from ecsuite.benchmarks.peers.rows import Programs, Row
-from ecsuite.eval.learning.data import Target, Windows
-from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.models.data import Target, Windows
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, TextSizes
 from ecsuite.eval.xferbench.texts import choose_texts

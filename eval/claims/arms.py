@@ -10,15 +10,15 @@ import numpy as np
 from ecsuite.eval.claims.criterion import Arm, Criterion, Statistic
 from ecsuite.eval.claims.runs import Run, unit_of
 from ecsuite.eval.statistics.bootstrap import statistic_interval
+from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.correlation import pearson
-from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import (
     Difference,
     paired_difference,
     unpaired_difference,
     with_effect,
 )
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.tables.cells import value_text
 
 

@@ -7,7 +7,7 @@ from ecsuite.eval.claims.arms import arm_name, by_seed
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.criterion import Arm, Criterion, Statistic
 from ecsuite.eval.claims.outcome import Outcome
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

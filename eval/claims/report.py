@@ -12,7 +12,7 @@ from ecsuite.eval.claims.figures import arm_figures
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.verdict import Judged, Verdict, apply, judge
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 

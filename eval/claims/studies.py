@@ -21,8 +21,7 @@ from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.experiments.study import load_study as load_sweep
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.resolved import BASIS, resolve
-from ecsuite.eval.icy.resolved import Study as IcyStudy
+from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, METADATA

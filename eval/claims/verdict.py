@@ -21,14 +21,8 @@ from ecsuite.eval.claims.arms import Compared, compare
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.criterion import Criterion, Statistic
 from ecsuite.eval.claims.runs import Run
-from ecsuite.eval.statistics.differences import (
-    ALPHA,
-    NO_SPREAD,
-    Difference,
-    corrected,
-    paired_difference,
-    unpaired_difference,
-)
+from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference, unpaired_difference
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD
 
 Answer = Literal["holds", "does not hold", "can't tell"]
 """What the rule of a kind says."""

@@ -12,20 +12,20 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import concept_sets
 from ecsuite.eval.experiments.grids import CBM, StudySource
 from ecsuite.eval.experiments.jobs import WORK, Label, PlannedRun, unpack
 from ecsuite.eval.experiments.result import Sweep, SweptRun
 from ecsuite.eval.experiments.study import SweepStudy, metrics_of, read_study, require_scorable
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
-from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
+from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.metrics.score import Score, unscored
+from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.corpus_plots import draw_sensitivity
 from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
-from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
 from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.jobs.job import Context, Job, Result, job_function

@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from glob import glob
 from pathlib import Path
 from textwrap import wrap
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.experiments.corpora import (
     FACTS,
@@ -36,18 +37,17 @@ from ecsuite.eval.experiments.jobs import in_order_of, scoring_jobs
 from ecsuite.eval.experiments.study import COLLECTION_KEY, metrics_of
 from ecsuite.eval.figures.canvas import ARROWS, label, save
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.metrics import place_of, traits_of, traits_of_metric
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics import find_metric, table_order, traits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.distributions import average_ranks
-from ecsuite.eval.statistics.kept import kept_while_scored
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import average_ranks
+from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format
@@ -298,7 +298,7 @@ def table_of(scored: Sequence[ScoredMember]) -> Table:
 def score_names(scored: Sequence[ScoredMember]) -> list[str]:
     """The names of all scores, in the order of tables."""
     found = dict.fromkeys(name for each in scored for name in each.card)
-    return sorted(found, key=place_of)
+    return sorted(found, key=table_order)
 
 
 def _sizes(each: ScoredMember) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def is_job(metric: str, *, is_of_run: bool = False) -> bool:
     """
     if foreign_kinds(metric):
         return False
-    traits = traits_of_metric(metric)
+    traits = find_metric(metric).shared
     return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
 
 
@@ -411,7 +411,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                 self.note(f"note: {line}")
             return known
         corpus = self.read(member.path)
-        with kept_while_scored(corpus):
+        with corpus_cache(corpus):
             known = {
                 **canonical(asdict(Content.of(corpus))),
                 "corpus": describe(corpus),
@@ -429,8 +429,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         """Score what is not stored; metrics that train models, ask agents or are the user's own sequentially."""
         corpora = self.planned(study, saves_facts=True)
         results = runner.run([job for corpus in corpora for job in corpus.jobs.values()])
-        own = replace(self, options=replace(self.options, runner=runner))
-        return own._scored(study, corpora, results)
+        return self._scored(study, corpora, results, runner)
 
     def collect(self, study: CollectionStudy, results: Mapping[Job, Result]) -> list[ScoredMember]:
         """A scorecard for each corpus, with the scores in the order of the metrics.
@@ -441,7 +440,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         return self._scored(study, self.planned(study), results)
 
     def _scored(
-        self, study: CollectionStudy, corpora: Sequence[PlannedCorpus], results: Mapping[Job, Result]
+        self,
+        study: CollectionStudy,
+        corpora: Sequence[PlannedCorpus],
+        results: Mapping[Job, Result],
+        runner: Runner | None = None,
     ) -> list[ScoredMember]:
         scored = []
         for index, each in enumerate(corpora):
@@ -455,7 +458,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             if others := [name for name in study.metrics if not is_job(name, is_of_run=run is not None)]:
                 corpus = self.read(each.member.path)
                 for name in others:
-                    scores += score_corpus(corpus, [name], self.options, run=run).scores
+                    scores += score_corpus(corpus, [name], self.options, run=run, runner=runner).scores
             card = Scorecard(
                 corpus=dict(each.facts["corpus"]),
                 scores=tuple(in_order_of(study.metrics, scores, lambda score: score.name)),

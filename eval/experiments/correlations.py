@@ -17,15 +17,14 @@ import numpy as np
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.metrics import place_of
+from ecsuite.eval.metrics import table_order
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import is_number
 from ecsuite.eval.results.reading import each_corpus_once, read_sources
 from ecsuite.eval.results.samples import OF_A_SOURCE
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.rank_correlation import (
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.correlation import (
     FEWEST,
     NUM_PERMUTATIONS,
     NUM_RESAMPLES,
@@ -37,6 +36,7 @@ from ecsuite.eval.statistics.rank_correlation import (
     relation,
     stability,
 )
+from ecsuite.eval.statistics.estimates import holm
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -144,7 +144,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         raise ConfigError(
             f"correlations need at least {FEWEST_SOURCES} corpora that are not of one game, got {len(sources)}"
         )
-    metrics = sorted(signatures, key=place_of)
+    metrics = sorted(signatures, key=table_order)
     sizes = dict.fromkeys(name for source in sources for name in source.values if name not in signatures)
     return ScoreTable(
         sources=tuple(sources),

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save
 
 from ecsuite.eval.experiments.corpora import Content, Selection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
-from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.sources import SCORES
@@ -84,7 +84,7 @@ def train_game(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Metric:
+class MetricInput:
     """A metric as the input of a job: known by its name, its version, and the content of a user's files."""
 
     name: str
@@ -93,7 +93,7 @@ class Metric:
     @property
     def asks_agents(self) -> bool:
         """Whether it asks the agents of a run."""
-        traits = traits_of_metric(self.name)
+        traits = find_metric(self.name).shared
         return traits.needs_agents or traits.asks_agents
 
     @property
@@ -102,7 +102,7 @@ class Metric:
         return (
             bool(own_code.foreign_kinds(self.name))
             or self.asks_agents
-            or traits_of_metric(self.name).is_asked_for
+            or find_metric(self.name).shared.is_asked_for
         )
 
     def job_key(self) -> Any:
@@ -117,7 +117,7 @@ class Metric:
                 "draws": resampling.VERSION,
                 **({"data": data} if data else {}),
             }
-        version = traits_of_metric(self.name).version
+        version = find_metric(self.name).shared.version
         own = {
             each: own_code.checksum(own_code.source_of(each)) for each in own_code.foreign_kinds(self.name)
         }
@@ -182,7 +182,7 @@ class Label:
 )
 def score_messages(
     *,
-    metrics: list[Metric],
+    metrics: list[MetricInput],
     name: Label,
     run: Result | None = None,
     file: Location | None = None,
@@ -241,12 +241,12 @@ def scoring_jobs(
         device: Device of metrics that train models; None: there are none.
         **inputs: Further inputs of `score_messages`.
     """
-    groups: dict[str, list[Metric]] = {}
-    for each in map(lambda metric: Metric(name=metric), metrics):
+    groups: dict[str, list[MetricInput]] = {}
+    for each in map(lambda metric: MetricInput(name=metric), metrics):
         groups.setdefault(each.name if each.is_alone else "", []).append(each)
     jobs = {}
     for group in groups.values():
-        trains = traits_of_metric(group[0].name).trains
+        trains = find_metric(group[0].name).shared.trains
         more = {"device": device} if trains and device is not None else {}
         names = ", ".join(metric.name for metric in group)
         jobs[names] = Job(score_messages, metrics=group, name=Label(key=name), **inputs, **more)
@@ -331,7 +331,9 @@ def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> Plan
     """A run with its jobs, and its folder in `runs`."""
     game, device = Game.of(variant.experiment, seed, study.device), study.device.type
     # Where no metric asks agents, results hold no weights, which take much room.
-    weights = {"keeps_weights": True} if any(Metric(name=each).asks_agents for each in study.metrics) else {}
+    weights = (
+        {"keeps_weights": True} if any(MetricInput(name=each).asks_agents for each in study.metrics) else {}
+    )
     training = Job(train_game, game=game, folder=Location(path=runs.resolve()), device=device, **weights)
     return PlannedRun(
         variant=variant,

@@ -33,7 +33,7 @@ from ecsuite.eval.experiments.grids import (
     mapping,
     read_values,
 )
-from ecsuite.eval.metrics import METRIC_OF, load_metric, require_files, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, find_metric, require_files
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.results.sources import MEASURES
 from ecsuite.games.corpus_generation import joined
@@ -126,7 +126,7 @@ class SearchSettings:
         if self.is_measure or self.objective in names:
             return tuple(metrics)
         try:
-            load_metric(self.objective)
+            find_metric(self.objective)
         except ConfigError:
             if self.objective in METRIC_OF:
                 return tuple(metrics)  # of a metric with several scores, which `score` names
@@ -207,7 +207,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     experiments = list(experiments)
     for experiment in experiments:
         if experiment.play != SIGNALLING:
-            of_agents = [name for name in metrics if traits_of_metric(name).needs_agents]
+            of_agents = [name for name in metrics if find_metric(name).shared.needs_agents]
             if of_agents:
                 raise ConfigError(
                     f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
@@ -226,15 +226,15 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
             f"{source}: score: generalisation is about objects that were held out of training: set "
             "world.held_out=0.3 or so"
         )
-    tried = [name for name in metrics if not traits_of_metric(name).is_asked_for]
+    tried = [name for name in metrics if not find_metric(name).shared.is_asked_for]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
     for experiment in kinds.values() if tried else ():
         about_objects, about_attributes = made_up(experiment)
         if _has_values_of_all_attributes(about_objects):
             continue
         for name in tried:
-            scores = load_metric(name)(about_objects, Options())
-            if _has_no_value(scores) and not _has_no_value(load_metric(name)(about_attributes, Options())):
+            scores = find_metric(name)(about_objects, Options())
+            if _has_no_value(scores) and not _has_no_value(find_metric(name)(about_attributes, Options())):
                 game = f"{experiment.name} (world {experiment.world.kind})"
                 raise ConfigError(f"{source}: score: {name} has no value for {game}: {scores[0].reason}")
 
@@ -550,7 +550,7 @@ def metrics_of(names: Any, source: str) -> tuple[str, ...]:
     trust(listed)
     for name in listed:
         try:
-            load_metric(name)
+            find_metric(name)
             require_files(name)
         except ConfigError as error:
             raise ConfigError(f"{source}: score: {error}") from None

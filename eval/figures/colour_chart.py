@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.figures.canvas import INK, WIDTHS, look, new_figure, write_title
-from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.contingency import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

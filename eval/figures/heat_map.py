@@ -19,7 +19,7 @@ from ecsuite.eval.figures.canvas import (
     ticks,
     write_title,
 )
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

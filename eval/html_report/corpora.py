@@ -11,7 +11,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
 from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
-from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.metrics.cbm import translate
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
 from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, symbol_colours

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecsuite.eval.html_report.comparing import ScoreAbout, about_scores
-from ecsuite.eval.metrics import place_of
+from ecsuite.eval.metrics import table_order
 from ecsuite.eval.results.sources import Record, Source, kind_of
 
 MOST_SCORES = 8
@@ -80,7 +80,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
         if not record.is_measure and record.value is not None
     )
     common = [name for name, _ in counts.most_common(MOST_SCORES)]
-    chosen = [name for name in names if name in counts] if names else sorted(common, key=place_of)
+    chosen = [name for name in names if name in counts] if names else sorted(common, key=table_order)
     about = about_scores(sources, chosen)
     return Systems(
         rows=tuple(

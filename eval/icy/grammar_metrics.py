@@ -5,31 +5,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.icy.drawing import draw_bars
+from ecsuite.eval.figures.bars import Bar, bars
+from ecsuite.eval.figures.canvas import ends, save
 from ecsuite.eval.icy.measures import MEASURES
-from ecsuite.eval.icy.published import GRAMMAR_METRICS
-from ecsuite.eval.icy.resolved import Study
-from ecsuite.eval.icy.rows import (
-    ORIGIN,
-    Cell,
-    Found,
-    Measurement,
-    Row,
-    Run,
-    figure_of,
-)
+from ecsuite.eval.icy.protocol import GRAMMAR_METRICS
+from ecsuite.eval.icy.rows import ORIGIN, Found, IcyCell, IcyRow, ProtocolView, RunValues, figure_of
+from ecsuite.eval.icy.study import IcyStudy
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.tables.cells import COUNTED, estimate, nothing, number
-from ecsuite.tables.cells import Cell as TableCell
+from ecsuite.eval.statistics.estimates import seeds_text
+from ecsuite.tables.cells import COUNTED, Cell, estimate, nothing, number
 from ecsuite.tables.table import Column, Table, name_column, number_column
 
 
-class GrammarMetrics(Measurement):
+class GrammarMetrics(ProtocolView):
     """Metrics of grammars, over the seeds for which they are defined."""
 
     columns = (name_column("grammar"), ORIGIN)
 
-    def rows(self, study: Study, found: Found) -> list[Row]:
+    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
         """A row for each grammar with a job that did not fail, with a cell for each metric."""
         table = study.config.published
         figures = {} if table is None else GRAMMAR_METRICS[table]
@@ -38,7 +31,7 @@ class GrammarMetrics(Measurement):
             for grammar in study.grammars
         }
         return [
-            Row(
+            IcyRow(
                 model=grammar,
                 seeds=study.seeds,
                 cells=tuple(
@@ -55,7 +48,7 @@ class GrammarMetrics(Measurement):
             if each
         ]
 
-    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def to_json(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[dict[str, Any]]:
         """An entry for each grammar and metric."""
         return [
             {
@@ -72,7 +65,7 @@ class GrammarMetrics(Measurement):
             for cell in row.cells
         ]
 
-    def record(self, study: Study, rows: Sequence[Row]) -> list[Source]:
+    def record(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[Source]:
         """A source for each grammar and seed, with a record for each metric."""
         return [
             Source(
@@ -95,7 +88,7 @@ class GrammarMetrics(Measurement):
             for runs in zip(*(cell.runs for cell in row.cells), strict=True)
         ]
 
-    def cell_columns(self, row: Row) -> list[Column]:
+    def cell_columns(self, row: IcyRow) -> list[Column]:
         """A column for each metric, with its direction."""
         signs = ("↓" if MEASURES[cell.name].low_is_compositional else "↑" for cell in row.cells)
         headings = (
@@ -106,7 +99,7 @@ class GrammarMetrics(Measurement):
             for cell, heading in zip(row.cells, headings, strict=True)
         ]
 
-    def text(self, study: Study, cell: Cell) -> TableCell:
+    def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """Mean ± half-width, and the number of defined seeds if not all."""
         if cell.mean is None:
             return nothing("none")
@@ -116,22 +109,42 @@ class GrammarMetrics(Measurement):
         partly = () if defined == len(cell.runs) else (f"{defined} of {len(cell.runs)}",)
         return replace(shown, lines=(*shown.lines, *partly))
 
-    def paper(self, figure: float | None) -> TableCell:
+    def paper(self, figure: float | None) -> Cell:
         """A mean of the paper."""
         return nothing() if figure is None else number(figure, 4)
 
-    def table(self, study: Study, rows: Sequence[Row]) -> Table:
-        """A line per grammar, a column per metric; the note says how to read them."""
+    def table(self, study: IcyStudy, rows: Sequence[IcyRow]) -> Table:
+        """A line per grammar and a column per metric, with a note on their directions."""
         seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
         arrows = "↑ high is compositional, ↓ low is compositional"
         note = f"{study.geometry}, {seeds}, mean ± 95 % CI; {arrows}"
         return replace(super().table(study, rows), title=study.config.about or "", notes=[note])
 
-    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
-        """Bars by grammar and metric, as in figure 3."""
-        draw_bars(study, rows, file)
+    def draw(self, study: IcyStudy, rows: Sequence[IcyRow], file: Path) -> None:
+        """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
+
+        Metrics of other units than a share have panels of their own; `none` marks an undefined metric.
+
+        Raises:
+            ConfigError: If matplotlib is not installed, or the file has another suffix.
+        """
+        drawn = []
+        for row in rows:
+            for cell in row.cells:
+                low, high = ends(cell.mean, cell.half_width)
+                group, panel = row.model.upper(), MEASURES[cell.name].unit or "score, 0 to 1"
+                drawn.append(
+                    Bar(group=group, series=cell.name, value=cell.mean, low=low, high=high, panel=panel)
+                )
+        drawn.sort(key=lambda bar: bar.panel != "score, 0 to 1")
+        low_is_best = [name for name in study.metrics if MEASURES[name].low_is_compositional]
+        notes = [
+            f"{study.geometry}, {seeds_text(study.seeds)}, 95 % CI",
+            f"low is compositional: {', '.join(low_is_best)}" if low_is_best else "",
+        ]
+        save(bars(drawn, title=study.config.about, notes=notes), file)
 
 
-def _cell(metric: str, scores: Sequence[Run]) -> Cell:
+def _cell(metric: str, scores: Sequence[RunValues]) -> IcyCell:
     defined = [score["value"] for score in scores if score["value"] is not None]
-    return Cell(name=metric, runs=tuple(scores), figures={metric: figure_of(defined)})
+    return IcyCell(name=metric, runs=tuple(scores), figures={metric: figure_of(defined)})

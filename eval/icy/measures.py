@@ -1,6 +1,6 @@
 """Metrics of protocol `metrics`: metrics of the suite, and variants as defined in the ICY paper."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,32 +9,37 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.distances import hamming_distance
-from ecsuite.eval.metrics.posdis_bosdis import POSDIS, bosdis, posdis
-from ecsuite.eval.metrics.residual_entropy import (
+from ecsuite.eval.counts.positions import attributes_or_reason, position_columns
+from ecsuite.eval.metrics.disentanglement import POSDIS, bosdis, posdis
+from ecsuite.eval.metrics.entropies import (
     RESIDUAL_ENTROPY,
     entropies_or_reason,
     hce,
     plain_residual_entropy,
 )
-from ecsuite.eval.metrics.score import Metric, Options, Score, signature
-from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, TOPSIM, topsim
+from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.topsim import (
+    NUM_ROWS_ALL_PAIRS,
+    NUM_SAMPLED_PAIRS,
+    TOPSIM,
+    hamming_distance,
+    topsim,
+)
 from ecsuite.eval.metrics.tre import TRE7, plain_tre7
-from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 
 OWN_VERSION = 1
 """Version of the metrics that only ICY has, in their signatures."""
 VERSIONS = (OWN_VERSION, *(traits.version for traits in (TOPSIM, POSDIS, RESIDUAL_ENTROPY, TRE7)))
-"""Of all metrics: a kept measurement of other versions is not used."""
+"""Versions of all metrics: a stored measurement of other versions is not used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
     """A metric of a language."""
 
-    metric: Metric
+    metric: Callable[[Corpus, Options], list[Score]]
     """Gives one score."""
     low_is_compositional: bool = False
     unit: str = ""
@@ -103,7 +108,7 @@ def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=float(entropies.residuals(partition).mean()))]
 
 
-def _bits(metric: Metric) -> Metric:
+def _bits(metric: Callable[[Corpus, Options], list[Score]]) -> Callable[[Corpus, Options], list[Score]]:
     """The residual entropy of a metric in bits, before normalisation."""
 
     def score(corpus: Corpus, options: Options) -> list[Score]:

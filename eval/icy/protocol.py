@@ -1,12 +1,27 @@
-"""Protocols: the criterion of acquisition (Perkins 2021, section 4.4), and the early-stopping rule.
+"""Protocols of ICY: how learning is measured, early stopping, and the figures that the paper prints.
 
-`EarlyStopping` gets the accuracy of every training batch before the update. Meanings are drawn independently for each
-batch, so this is the accuracy on new samples, at no extra cost.
+The criterion of acquisition is that of Perkins (2021), section 4.4. `EarlyStopping` gets the accuracy of every training
+batch before the update. Meanings are drawn independently for each batch, so this is the accuracy on new samples, at no
+extra cost. The published figures are those of the tables of `published.yaml`; receivers are those of the published
+program, which differ from the paper's description.
 """
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+from ecsuite.parts.config import packaged_yaml
+from ecsuite.runtime.errors import look_up
+
+PROTOCOLS = {
+    "exact": "updates to the target accuracy, measured on every training batch (Tables 3 to 6, 12 to 15, 19)",
+    "paper": "as exact, but measured as in the published program: one batch every 50 updates, rounded ratios",
+    "budget": "accuracy after as many updates as CONCAT needed (Tables 16, 17, 20)",
+    "end-to-end": "accuracy in the original language after end-to-end training of a pair (Table 18, figure 7)",
+    "metrics": "compositionality metrics of the grammars, without training (figure 3, Tables 9, 10)",
+}
+"""Names of the protocols and what they measure."""
 
 VERSION = 2
 """Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
@@ -39,7 +54,7 @@ class Protocol:
     held_out: float = 0.0
     """Fraction of meanings that are held out from training."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
-    """That the factors of matrix products have (see `devices.products_precision`)."""
+    """Precision of the factors of matrix products (see `devices.products_precision`)."""
     early_stop: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from the floor to the target."""
 
@@ -56,15 +71,6 @@ class Protocol:
         parts += ["stop:early" if self.early_stop else "stop:cap"]
         return "|".join([*parts, f"precision:{self.precision}", f"v:{VERSION}"])
 
-    def early_stopping(self, cap: int | None, floor: float) -> "EarlyStopping":
-        """Make the early-stopping rule of one run.
-
-        Args:
-            cap: Maximum number of updates; None: unlimited.
-            floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
-        """
-        return EarlyStopping(self, cap, floor)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StopDecision:
@@ -79,7 +85,13 @@ class StopDecision:
 
 
 class EarlyStopping:
-    """Acquisition criterion and early stopping of one run; see `Protocol.early_stopping`."""
+    """Acquisition criterion and early stopping of one run.
+
+    Args:
+        protocol: The protocol.
+        cap: Maximum number of updates; None: unlimited.
+        floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
+    """
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
         self.protocol, self.cap = protocol, cap
@@ -117,3 +129,70 @@ class EarlyStopping:
             return None
         self.accuracy = sum(self.window) / self.protocol.window
         return updates - self.protocol.window // 2
+
+
+Figure = TypeVar("Figure")
+PublishedRatios = Mapping[str, tuple[float, float]]
+"""Mean ratio to CONCAT, and half the width of its interval, by grammar."""
+PublishedAccuracies = Mapping[str, float]
+"""Accuracy by grammar."""
+
+_TABLES: Mapping[str, Any] = packaged_yaml("ecsuite.eval.icy", "published.yaml")
+
+
+def _by_grammar(
+    grammars: Sequence[str], rows: Mapping[str, Sequence[Figure | None]]
+) -> dict[str, dict[str, Figure]]:
+    """Figures by row and grammar, without empty cells of the table."""
+    return {
+        name: {
+            grammar: figure for grammar, figure in zip(grammars, figures, strict=True) if figure is not None
+        }
+        for name, figures in rows.items()
+    }
+
+
+def _by_channel(table: str) -> dict[str, dict[str, dict[str, float]]]:
+    """Figures of a table by channel, model and grammar."""
+    channels = ("soft", "gumbel", "reinforce")
+    return {channel: _by_grammar(_TABLES[table]["columns"], _TABLES[table][channel]) for channel in channels}
+
+
+_METRICS, _ACQUISITION = _TABLES["grammar_metrics"], _TABLES["acquisition"]
+
+GRAMMAR_METRICS: Mapping[str, Mapping[str, PublishedAccuracies]] = {
+    table: _by_grammar(_METRICS["columns"], _METRICS[table]) for table in ("table9", "table10")
+}
+"""Appendix D, Tables 9 and 10: table, metric, grammar; means over five seeds."""
+
+ACQUISITION_GRAMMARS: tuple[str, ...] = tuple(_ACQUISITION["columns"])
+"""The columns of the tables of acquisition, in the paper's order."""
+PUBLISHED_CAP: float = _ACQUISITION["limit"]
+"""The ratio to CONCAT at which the paper's runs stop."""
+ACQUISITION: Mapping[str, Mapping[str, PublishedRatios]] = {
+    table: _by_grammar(
+        ACQUISITION_GRAMMARS, {model: list(map(tuple, row)) for model, row in _ACQUISITION[table].items()}
+    )
+    for table in ("table12", "table13", "table14", "table15")
+}
+"""Appendix F: table, model, grammar."""
+
+TABLE_16, TABLE_17, TABLE_18 = map(_by_channel, ("table16", "table17", "table18"))
+"""Accuracies by channel, model and grammar: of senders after CONCAT's updates, of receivers, and of pairs (named by
+sender and receiver) after 10,000 updates end to end."""
+TABLE_20: Mapping[str, PublishedAccuracies] = _by_grammar(
+    _TABLES["table20"]["columns"],
+    {model: row for model, row in _TABLES["table20"].items() if model != "columns"},
+)
+"""Senders over `soft`, CONCAT trained to 0.99, 5 seeds: model, grammar."""
+
+
+def published_ratios(model: str, table: str | None = None) -> PublishedRatios:
+    """The paper's figures of a model: from a table, or from the one with most seeds; empty if no table has the model.
+
+    Raises:
+        ConfigError: If there is no such table.
+    """
+    tables = [table] if table else ["table15", "table12", "table14", "table13"]
+    look_up("table", tables[0], ACQUISITION)
+    return next((ACQUISITION[name][model] for name in tables if model in ACQUISITION[name]), {})

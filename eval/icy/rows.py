@@ -1,4 +1,4 @@
-"""Rows: who learnt which grammars, and how well. A protocol says what is measured of runs, and how it is shown."""
+"""Rows of results: which models learnt which grammars, and how well, with the base classes of the protocols' views."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,57 +8,57 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.eval.icy.channels import SupervisedChannel
-from ecsuite.eval.icy.jobs import Name
-from ecsuite.eval.icy.parameter_counts import published_parameters
-from ecsuite.eval.icy.resolved import BASIS, Study
+from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
-from ecsuite.tables.cells import INTERVAL, estimate, nothing, number, text
-from ecsuite.tables.cells import Cell as TableCell
-from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
-from ecsuite.tables.table import Row as TableRow
+from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text
+from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
-Found = Mapping[Name, Mapping[str, Any]]
+Found = Mapping[JobName, Mapping[str, Any]]
 """Results of the jobs that did not fail, by their names in the plan."""
-Run = Mapping[str, Any]
-Runs = Mapping[str, Sequence[Run]]
+RunValues = Mapping[str, Any]
+Runs = Mapping[str, Sequence[RunValues]]
 """Runs by grammar, one per seed."""
 Figure = tuple[float, float | None]
 """A mean over seeds, and the half-width of its 95 % interval; None for one seed, or where there is none."""
 HERE, PAPER = "here", "the paper"
-"""Where the figures of a line of a table are from."""
+"""Origins of the figures in a line of a table."""
 ORIGIN = Column("origin", is_shown=False)
-"""The column that says so, in CSV and frames."""
+"""The column of the origin, in CSV and frames."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """What was measured on one grammar, or by one metric."""
+class IcyCell:
+    """Figures of one grammar, or of one metric."""
 
     name: str
     """The grammar, or the metric."""
-    runs: tuple[Run, ...]
-    """One per seed, as in JSON."""
+    runs: tuple[RunValues, ...]
+    """Values of the runs, one per seed, as in JSON."""
     figures: Mapping[str, Figure | None]
-    """By measure, over the runs that count; None if none does. The first is that of tables and pictures."""
+    """Mean per measure over the runs that count; None if none does. Tables and pictures show the first."""
     num_left_out: int = 0
-    """Runs that were stopped before the target, or do not count."""
+    """Number of runs that were stopped before the target, or do not count."""
     floors: Mapping[str, float] = field(default_factory=dict)
-    """By role, the accuracy without learning: see `floor_of`."""
+    """Accuracy without learning by role, see `floor_of`."""
+
+    @property
+    def figure(self) -> Figure | None:
+        """Mean and half-width of the first measure."""
+        return next(iter(self.figures.values()))
 
     @property
     def mean(self) -> float | None:
-        """Of the first measure."""
-        figure = next(iter(self.figures.values()))
-        return None if figure is None else figure[0]
+        """Mean of the first measure."""
+        return self.figure and self.figure[0]
 
     @property
     def half_width(self) -> float | None:
-        """Of the first measure."""
-        figure = next(iter(self.figures.values()))
-        return None if figure is None else figure[1]
+        """Half-width of the 95 % interval of the first measure."""
+        return self.figure and self.figure[1]
 
     @property
     def is_early(self) -> bool:
@@ -67,21 +67,21 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class IcyRow:
     """One model over one channel, one pair, or one grammar."""
 
     model: str
-    """The model, the sender of a pair, or the grammar of which metrics are measured."""
+    """The model, the sender of a pair, or in `metrics` the grammar."""
     role: Role = "sender"
     receiver: str | None = None
-    """Of a pair."""
+    """The receiver of a pair."""
     channel: str = ""
     parameters: int | Mapping[Role, int] | None = None
     """Number of parameters as counted in the paper; of a pair, by role."""
     seeds: tuple[int, ...]
-    basis: Cell | None = None
+    basis: IcyCell | None = None
     """The updates to learn CONCAT."""
-    cells: tuple[Cell, ...]
+    cells: tuple[IcyCell, ...]
     reason: str | None = None
     """Why figures are missing."""
     signature: str = ""
@@ -90,25 +90,25 @@ class Row:
     """The paper's figures by name of the cell, if it reports any."""
 
 
-class Measurement(ABC):
-    """What a protocol measures of runs: rows, and how these are shown."""
+class ProtocolView(ABC):
+    """View of one protocol: the rows of a study, their table, JSON, records, notes and picture."""
 
     columns: tuple[Column, ...] = (name_column("model"), ORIGIN)
     """The first columns of the table."""
 
     @abstractmethod
-    def rows(self, study: Study, found: Found) -> list[Row]:
+    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
         """The rows of a study, from the jobs that did not fail."""
 
     @abstractmethod
-    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def to_json(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[dict[str, Any]]:
         """The rows as JSON-ready data."""
 
-    def cell_columns(self, row: Row) -> list[Column]:
+    def cell_columns(self, row: IcyRow) -> list[Column]:
         """A column for each cell."""
         return [number_column(cell.name, cell.name.upper(), parts=INTERVAL) for cell in row.cells]
 
-    def table(self, study: Study, rows: Sequence[Row]) -> Table:
+    def table(self, study: IcyStudy, rows: Sequence[IcyRow]) -> Table:
         """A line for each row, and below it the paper's figures in faint type."""
         shown = []
         for row in rows:
@@ -123,23 +123,23 @@ class Measurement(ABC):
                 )
         return Table(columns=[*self.columns, *self.cell_columns(rows[0])], rows=[*shown, *self.below(rows)])
 
-    def heads(self, row: Row) -> Sequence[TableCell | str | int | None]:
+    def heads(self, row: IcyRow) -> Sequence[Cell | str | int | None]:
         """The cells of a line before the measured ones."""
         return ()
 
-    def text(self, study: Study, cell: Cell) -> TableCell:
+    def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """A cell of the table."""
-        return accuracy_text(next(iter(cell.figures.values())), "none")
+        return accuracy_text(cell.figure, "none")
 
-    def paper(self, figure: Any) -> TableCell:
-        """A figure of the paper; nothing where it has none."""
+    def paper(self, figure: Any) -> Cell:
+        """A figure of the paper; empty where it has none."""
         return nothing() if figure is None else number(figure, 3)
 
-    def below(self, rows: Sequence[Row]) -> list[TableRow]:
+    def below(self, rows: Sequence[IcyRow]) -> list[Row]:
         """The last lines of the table."""
         return []
 
-    def record(self, study: Study, rows: Sequence[Row]) -> list[Source]:
+    def record(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[Source]:
         """A source for each run, with a record for each measure."""
         config = study.config
         return [
@@ -164,67 +164,64 @@ class Measurement(ABC):
             for run in cell.runs
         ]
 
-    def notes(self, study: Study, rows: Sequence[Row]) -> list[str]:
+    def notes(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[str]:
         """Explanations below the table."""
         return []
 
     @abstractmethod
-    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
+    def draw(self, study: IcyStudy, rows: Sequence[IcyRow], file: Path) -> None:
         """Draw the rows into a file."""
 
 
-class Learning(Measurement):
-    """What a protocol measures of models, or of pairs, that learn grammars over channels."""
+class Learning(ProtocolView):
+    """View of a protocol in which models, or pairs, learn grammars over channels."""
 
-    def grammars(self, study: Study) -> Sequence[str]:
-        """The grammars of which runs are read."""
+    def grammars(self, study: IcyStudy) -> Sequence[str]:
+        """The grammars in a row."""
         return (BASIS, *study.grammars)
 
-    def systems(self, study: Study) -> Iterable[tuple[str, ...]]:
-        """What learns: models, or pairs."""
+    def systems(self, study: IcyStudy) -> Iterable[tuple[str, ...]]:
+        """The learning systems: models, or pairs."""
         return ((model,) for model in study.models)
 
     @abstractmethod
-    def run(self, study: Study, found: Found, name: Name) -> Run | None:
-        """What a row says of the run of a channel, a system, a grammar and a seed; None if it failed."""
+    def run(self, study: IcyStudy, found: Found, name: JobName) -> RunValues | None:
+        """Values of the run of a channel, a system, a grammar and a seed; None if it failed."""
 
     @abstractmethod
-    def row(self, study: Study, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> Row:
+    def row(self, study: IcyStudy, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> IcyRow:
         """The row of runs by grammar."""
 
-    def rows(self, study: Study, found: Found) -> list[Row]:
-        """A row for each channel and system of which the first grammar was learnt with some seed."""
+    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
+        """A row for each channel and system with a successful run, of CONCAT if that is among the grammars."""
         rows = []
         for link, system in product(study.channels, self.systems(study)):
-            names: dict[str, list[Name]] = {
-                grammar: [(str(link), *system, grammar, seed) for seed in study.seeds]
-                for grammar in self.grammars(study)
-            }
-            runs = {
-                grammar: [run for name in own if (run := self.run(study, found, name)) is not None]
-                for grammar, own in names.items()
-            }
+            runs: dict[str, list[RunValues]] = {}
+            for grammar in self.grammars(study):
+                values = (self.run(study, found, (str(link), *system, grammar, seed)) for seed in study.seeds)
+                runs[grammar] = [run for run in values if run is not None]
             if runs.get(BASIS, True) and any(runs.values()):
                 rows.append(self.row(study, link, system, runs))
         return rows
 
     @abstractmethod
-    def about(self, study: Study, row: Row) -> dict[str, Any]:
-        """The keys of a row in JSON that only this protocol has."""
+    def row_values(self, study: IcyStudy, row: IcyRow) -> dict[str, Any]:
+        """Protocol-specific JSON keys of a row."""
 
     @abstractmethod
-    def of_cell(self, row: Row, cell: Cell) -> dict[str, Any]:
-        """Those of a cell."""
+    def cell_values(self, row: IcyRow, cell: IcyCell) -> dict[str, Any]:
+        """Protocol-specific JSON keys of a cell."""
 
-    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def to_json(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[dict[str, Any]]:
         """The rows as JSON-ready data."""
         return [
             {
-                **self.about(study, row),
+                **self.row_values(study, row),
                 "parameters": row.parameters,
                 "seeds": row.seeds,
                 "cells": [
-                    {"grammar": cell.name, "runs": cell.runs, **self.of_cell(row, cell)} for cell in row.cells
+                    {"grammar": cell.name, "runs": cell.runs, **self.cell_values(row, cell)}
+                    for cell in row.cells
                 ],
                 "signature": row.signature,
                 "published": row.published,
@@ -238,12 +235,12 @@ def figure_of(values: Sequence[float], *, published: bool = False) -> Figure | N
     return mean_and_half_width(values, published=published) if values else None
 
 
-def parameters_of(study: Study, model: str, role: Role) -> int:
+def parameters_of(study: IcyStudy, model: str, role: Role) -> int:
     """Number of parameters of a model as counted in the paper."""
     return published_parameters(model, role, study.geometry, study.training.hidden_size)
 
 
-def floor_of(study: Study, role: Role, grammar: str) -> float:
+def floor_of(study: IcyStudy, role: Role, grammar: str) -> float:
     """Mean accuracy without learning over the seeds: of each position's most frequent symbol, or chance level."""
     if role == "receiver":
         return 1 / study.geometry.num_values
@@ -251,7 +248,7 @@ def floor_of(study: Study, role: Role, grammar: str) -> float:
     return mean_and_half_width([majority_accuracy(each.messages) for each in made])[0]
 
 
-def accuracy_text(figure: Figure | None, missing: str, **options: Any) -> TableCell:
+def accuracy_text(figure: Figure | None, missing: str, **options: Any) -> Cell:
     """An accuracy with its interval; a word where there is none."""
     return estimate(*figure, 3, is_stacked=True, **options) if figure else nothing(missing)
 

@@ -1,20 +1,33 @@
-"""Config of a study: models, grammars, seeds and protocol; `resolved.resolve` gives it its defaults."""
+"""Studies: models, grammars, seeds and protocol as users give them, and with all defaults (`resolve`)."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import torch
+
+from ecsuite.agents.spec import Role
 from ecsuite.eval.experiments.grids import ICY, StudySource
-from ecsuite.eval.icy.channels import parse_channel
-from ecsuite.eval.icy.models import parse_model
-from ecsuite.eval.icy.published import ACQUISITION
+from ecsuite.eval.icy.agents import parse_model, try_agent
+from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
+from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
+from ecsuite.eval.results.files import require_no_other
+from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import parse as parse_grammar
+from ecsuite.grammars.icy import canonical, parse
+from ecsuite.grammars.words import draw_words
 from ecsuite.parts.config import build, checked, refuse_unread, unread
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.runtime.devices import products_precision
 from ecsuite.runtime.errors import ConfigError, look_up
 
 ProtocolName = Literal["exact", "paper", "budget", "end-to-end", "metrics"]
+
+JobName = tuple[str | int, ...]
+"""Name of a job in the plan of a study."""
 
 FIRST_SEED = 123
 """First seed if only a number of seeds is given, as in the paper."""
@@ -31,7 +44,33 @@ READS = {
     "end-to-end": (*_TRAINING, "receivers", "channels", "cap_ratio", "max_steps", "supervised"),
     "metrics": ("metrics", "published"),
 }
-"""By protocol, the settings that it reads and not every protocol does."""
+"""Settings that a protocol reads, besides those that all protocols read."""
+BASIS = "concat"
+"""The grammar with which the others are compared."""
+
+GRAMMARS: dict[ProtocolName, tuple[str, ...]] = {
+    "exact": ACQUISITION_GRAMMARS,
+    "paper": ACQUISITION_GRAMMARS,
+    "budget": (*ACQUISITION_GRAMMARS, "pairsum"),
+    "end-to-end": ("concat", "perm", "rot", "shufdet", "pairsum"),
+    "metrics": ("concat", *ACQUISITION_GRAMMARS),
+}
+"""Default grammars by protocol: the columns of the paper's tables 12 to 15, 16, 18 and 9."""
+RECEIVER_BUDGET_GRAMMARS = ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum")
+"""Grammars of Table 17. A sender cannot predict the word orders that SHUF draws (appendix H)."""
+METRICS = ("topsim_hamming", "posdis", "bosdis", "hce", "residual_entropy", "tre7")
+"""Default metrics, those of figure 3."""
+
+MOST_STEPS = 100_000
+"""Maximum updates on CONCAT in `exact` and `paper`; if they are not enough, the study ends with an error."""
+MOST_BUDGET_STEPS = MOST_PRETRAINING_STEPS = 20_000
+"""Maximum updates on CONCAT in `budget`, unless it is set, and in pretraining."""
+STEPS_END_TO_END = 1000
+"""Default number of end-to-end updates; the paper's 10,000 take too long for a first run."""
+
+FAST_FAMILIES = ("fc1l", "fc2l", "hashtable")
+"""Families for which ten seeds take less time than two seeds of others."""
+NUM_METRIC_SEEDS = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,28 +131,31 @@ class StudyConfig:
         Raises:
             ConfigError: If a setting is invalid, or not read by the protocol.
         """
+        is_pair = self.protocol == "end-to-end"
         names = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
         refuse_unread(f"protocol {self.protocol}", [self.protocol], {name: name for name in names}, READS)
         if not self.models and self.protocol != "metrics":
             raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
         models = [parse_model(self.role, model) for model in self.models]
-        if self.protocol != "end-to-end":  # there, a sender may be paired with several receivers
+        receivers = [parse_model("receiver", receiver) for receiver in self.receivers]
+        if not is_pair:  # otherwise a sender may be paired with several receivers
             _refuse_repeats("models", self.models, models)
-        agents = [*models, *(parse_model("receiver", receiver) for receiver in self.receivers)]
-        for width in (self.hidden_size, *(int(dict(agent.options).get("hidden", 1)) for agent in agents)):
+        widths = [int(dict(agent.options).get("hidden", 1)) for agent in (*models, *receivers)]
+        for width in (self.hidden_size, *widths):
             if not 1 <= width <= MAX_WIDTH:
                 raise ConfigError(f"hidden_size: expected 1 to {MAX_WIDTH:,}, got {width:,}")
-        if self.protocol == "end-to-end" and len(self.receivers) not in (1, len(self.models)):
+        if is_pair and len(receivers) not in (1, len(models)):
             raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
         _refuse_repeats("channels", self.channels, [parse_channel(channel) for channel in self.channels])
-        if self.protocol == "end-to-end":
-            receivers = self.receivers * (len(self.models) if len(self.receivers) == 1 else 1)
-            pairs = [
-                f"{sender} with {receiver}" for sender, receiver in zip(self.models, receivers, strict=True)
+        if is_pair:
+            repeats = len(models) if len(receivers) == 1 else 1
+            names = [
+                f"{sender} with {receiver}"
+                for sender, receiver in zip(self.models, self.receivers * repeats, strict=True)
             ]
-            listening = [parse_model("receiver", receiver) for receiver in receivers]
-            _refuse_repeats("models, receivers", pairs, list(zip(models, listening, strict=True)))
-        _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
+            pairs = list(zip(models, receivers * repeats, strict=True))
+            _refuse_repeats("models, receivers", names, pairs)
+        _refuse_repeats("grammars", self.grammars, [parse(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
             raise ConfigError(f"target: expected an accuracy, more than 0 and at most 1, got {self.target:g}")
         if not 1 <= self.cap_ratio < math.inf:
@@ -157,6 +199,50 @@ class StudyConfig:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IcyStudy:
+    """A resolved study."""
+
+    config: StudyConfig
+    """Settings as the user gave them."""
+    device: str
+    """cpu, cuda or mps."""
+    models: tuple[str, ...]
+    """Canonical names; in `end-to-end` the senders."""
+    receivers: tuple[str, ...]
+    """In `end-to-end` the receiver of each sender."""
+    channels: tuple[SupervisedChannel, ...]
+    grammars: tuple[str, ...]
+    """Canonical names of the columns, in `budget` without CONCAT."""
+    seeds: tuple[int, ...]
+    metrics: tuple[str, ...]
+    """Names in `MEASURES`."""
+    training: Protocol
+    """How runs are trained and measured."""
+    basis_cap: int
+    """Maximum updates on CONCAT."""
+    cap: float
+    """Maximum updates on other grammars, as a multiple of those on CONCAT with the same seed."""
+    max_steps: int
+    """End-to-end updates."""
+    corpora: Path | None = None
+    """Folder for the messages of the trained senders for all meanings; None: they are not written."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """Sizes of the languages."""
+        return self.config.geometry
+
+    @property
+    def role(self) -> Role:
+        """Role of the models."""
+        return self.config.role
+
+    def pretraining_channel(self, link: SupervisedChannel) -> SupervisedChannel:
+        """Pretraining channel of agents that are then trained end to end over `link`."""
+        return link if self.config.supervised == "same" else SupervisedChannel()
+
+
 def load_study(
     study: StudySource, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
 ) -> StudyConfig:
@@ -185,6 +271,95 @@ def load_study(
     choice = f"{(options or {}).get('protocol', 'protocol')} {protocol}"
     refuse_unread(choice, [protocol], written, READS)
     return build(StudyConfig, tree | given, source)  # type: ignore[no-any-return]
+
+
+def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = None) -> IcyStudy:
+    """Resolve the defaults of a study.
+
+    Args:
+        config: Settings as the user gave them.
+        device: cpu, cuda or mps.
+        corpora: See `IcyStudy`; only of senders, none of them a hashtable.
+
+    Raises:
+        ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, a
+            hashtable cannot be trained so, or corpora cannot be written.
+    """
+    protocol = config.protocol
+    if corpora is not None:
+        if not config.can_save_corpora:
+            raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
+        if corpora.is_file():
+            raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
+        check_output_file(corpora / "metadata.json")
+        require_no_other(corpora, "corpora", "--save-corpora")
+    is_pair = protocol == "end-to-end"
+    models = tuple(str(parse_model(config.role, model)) for model in config.models)
+    receivers = tuple(str(parse_model("receiver", receiver)) for receiver in config.receivers)
+    for role, names in ((config.role, models), ("receiver", receivers)):
+        for spec in (parse_model(role, name) for name in names):
+            if is_foreign(spec.family):  # a mistake in a user's file is reported before training
+                try_agent(spec, role, config.geometry, config.hidden_size)
+    channels = tuple(parse_channel(channel) for channel in config.channels or ("soft",))
+    if "hashtable" in models and is_pair:
+        raise ConfigError("hashtable has no weights to train end to end; name another sender")
+    if "hashtable" in models and any(channel.channel != "soft" for channel in channels):
+        raise ConfigError("hashtable has no logits for a channel; use --channel soft")
+    if protocol == "metrics":
+        from ecsuite.eval.icy.measures import MEASURES  # which imports scipy
+
+        for name in config.metrics:
+            look_up("metric", name, MEASURES)
+        if len(set(config.metrics)) < len(config.metrics):
+            raise ConfigError(f"metrics: expected different names, got {', '.join(config.metrics)}")
+        if config.published is not None:
+            look_up("table", config.published, GRAMMAR_METRICS)
+    is_receiver_budget = protocol == "budget" and config.role == "receiver"
+    default_grammars = RECEIVER_BUDGET_GRAMMARS if is_receiver_budget else GRAMMARS[protocol]
+    grammars = tuple(canonical(grammar) for grammar in config.grammars or default_grammars)
+    if protocol == "budget":
+        grammars = tuple(grammar for grammar in grammars if grammar != BASIS)
+    if protocol != "metrics" or any(parse(grammar)[0].name == BASIS for grammar in grammars):
+        draw_words(config.geometry, np.random.default_rng(0))  # raises an error if there are too few
+    default_target = 0.8 if protocol in ("exact", "paper") else 0.99
+    basis_caps = {"budget": config.max_steps or MOST_BUDGET_STEPS, "end-to-end": MOST_PRETRAINING_STEPS}
+    return IcyStudy(
+        config=config,
+        device=device,
+        models=models,
+        receivers=receivers * (len(models) if len(receivers) == 1 else 1),
+        channels=channels,
+        grammars=grammars,
+        seeds=config.seeds or _default_seeds(config),
+        metrics=config.metrics or METRICS,
+        training=Protocol(
+            name="paper" if protocol == "paper" else "exact",
+            target=default_target if config.target is None else config.target,
+            clip=config.clip,
+            held_out=config.held_out,
+            precision=products_precision(config.precision, torch.device(device)),  # type: ignore[arg-type]
+            early_stop=config.early_stop,
+            hidden_size=config.hidden_size,
+        ),
+        basis_cap=basis_caps.get(protocol, MOST_STEPS),
+        cap=1.0 if protocol == "budget" else float(config.cap_ratio),
+        max_steps=config.max_steps or STEPS_END_TO_END,
+        corpora=corpora,
+    )
+
+
+def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
+    """Seeds for about three minutes per model on two cores, at least one."""
+    families = {parse_model(config.role, model).family for model in config.models}
+    if config.protocol == "metrics":
+        count = NUM_METRIC_SEEDS
+    elif config.protocol == "end-to-end":
+        count = 1
+    elif families <= set(FAST_FAMILIES) and config.role == "sender":
+        count = 10
+    else:
+        count = 1 if "transformer" in families or config.role == "receiver" else 2
+    return tuple(range(FIRST_SEED, FIRST_SEED + count))
 
 
 def _refuse_repeats(key: str, names: Sequence[str], parsed: Sequence[object]) -> None:

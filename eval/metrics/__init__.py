@@ -1,95 +1,172 @@
-"""Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`; some are called with a run.
+"""The registry of metrics: each is a `Metric`, called with a corpus, or with a run where it asks the agents of one.
 
-To add one, write the function with its traits (`traits.metric`) in a new module, and add a line to `_USUAL` or
-`_ASKED_FOR` and its scores to `METRIC_OF`.
+    metric = find_metric("topsim,message_distance=jaccard")
+    scores = metric(corpus, seed=1)
+
+To add one, write a function with its traits (`traits.metric`) in the file of its subject, and add a line to `METRICS`
+and its scores to `METRIC_OF`. Files of metrics are imported only when one of theirs is asked for.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ecsuite.eval.metrics.traits import Traits, traits_in
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
 
 if TYPE_CHECKING:
-    from ecsuite.eval.metrics.score import Metric, Score
-
-_USUAL = {
-    "metrics.elcc:elcc": "13 sizes and entropies of the corpus, as reported by the ELCC collection",
-    "metrics.cbm:cbm": (
-        "concept best matching: share of words that match a one-to-one map of words to concepts"
-    ),
-    "metrics.cbm:cbm_types": "concept best matching; repeated words or concepts of a sample count once",
-    "metrics.topsim:topsim": "topographic similarity: correlation of meaning distances and message distances",
-    "metrics.posdis_bosdis:posdis": "positional disentanglement: does each position encode one attribute?",
-    "metrics.posdis_bosdis:bosdis": (
-        "bag-of-symbols disentanglement: does the count of each symbol encode one attribute?"
-    ),
-    "metrics.ami:ami": "adjusted mutual information between whole messages and whole meanings",
-    "metrics.npmi:ncnpmi": "non-compositional NPMI: does each whole message co-occur with one whole meaning?",
-    "metrics.context_independence:context_independence": (
-        "context independence: does each concept have its own word?"
-    ),
-    "metrics.synonymy:synonymy": "synonymy and polysemy: words per concept, concepts per word, as entropies",
-    "metrics.conflict_count:conflict_count": "number of times that a symbol occurs without its main meaning",
-    "metrics.has:has": "Harris's articulation scheme: do messages have word-like segments?",
-    "metrics.zla:zla": "Zipf's law of abbreviation: are frequent units short?",
-    "metrics.residual_entropy:hce": (
-        "human compositional entropy: do the positions assigned to an attribute determine it?"
-    ),
-    "metrics.residual_entropy:residual_entropy": (
-        "entropy of the attributes that remains under the best assignment of positions"
-    ),
-    "metrics.tre:tre7": "tree reconstruction error: are messages sums of one part per attribute value?",
-}
-"""Of those that are computed without being named, a line for people by the place of the function, whose name is that of
-the metric; the fastest first."""
-_ASKED_FOR = {
-    "run_metrics.generalisation:generalisation": (
-        "how well agents understand each other about what was held out of training (of a run)"
-    ),
-    "run_metrics.rsa:rsa": "do sender and receiver see objects alike, and as they are (of a run)",
-    "run_metrics.transfer:transfer": "attributes that linear models read from the agents' vectors (of a run)",
-    "run_metrics.noise_objects:noise_objects": "do agents understand each other about noise, a control (of a run)",
-    "run_metrics.cross_play:cross_play": "do senders and receivers that never met understand each other (of a run)",
-    "run_metrics.sender_entropies:message_entropy": (
-        "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)"
-    ),
-    "metrics.ease_of_learning:ease_of_learning": (
-        "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)"
-    ),
-    "metrics.morphemes:morphemes": (
-        "morphemes: how much of what is meant is said by recurring forms (CSAR; asked for by name)"
-    ),
-    "metrics.attribute_information:attribute_information": (
-        "which attributes are messages about: bits that they tell of each (asked for by name)"
-    ),
-    "metrics.efficiency:efficiency": (
-        "efficiency: complexity and accuracy beside the information-bottleneck bound (asked for by name)"
-    ),
-    "metrics.word_order_marking:word_order_marking": (
-        "word order and case marking: how agents and patients are told apart (asked for by name)"
-    ),
-    "metrics.morphemes:csar": "morphemes by CSAR without an end, as its authors' program (asked for by name)",
-    "metrics.language_similarity:language_similarity": (
-        "how alike the speakers of a society name the same meanings (asked for by name)"
-    ),
-    "metrics.contact:contact": (
-        "how alike communities speak that meet, and whose words survive (asked for by name)"
-    ),
-    "xferbench.metric:xferbench": "transfer of a language model pretrained on the corpus to other languages",
-}
-"""The same of those that are computed only if they are named, which `Traits.is_asked_for` says, too: so none of their
-modules is imported for the others."""
+    from ecsuite.eval.metrics.score import Score
+    from ecsuite.eval.metrics.traits import Metric, Traits
 
 METRICS = Registry(
     word="metric",
     parts={
-        place.partition(":")[2]: (f"ecsuite.eval.{place}", line)
-        for place, line in (_USUAL | _ASKED_FOR).items()
+        "elcc": (
+            "ecsuite.eval.metrics.word_statistics:elcc",
+            "13 sizes and entropies of the corpus, as reported by the ELCC collection",
+        ),
+        "cbm": (
+            "ecsuite.eval.metrics.cbm:cbm",
+            "concept best matching: share of words that match a one-to-one map of words to concepts",
+        ),
+        "cbm_types": (
+            "ecsuite.eval.metrics.cbm:cbm_types",
+            "concept best matching; repeated words or concepts of a sample count once",
+        ),
+        "topsim": (
+            "ecsuite.eval.metrics.topsim:topsim",
+            "topographic similarity: correlation of meaning distances and message distances",
+        ),
+        "posdis": (
+            "ecsuite.eval.metrics.disentanglement:posdis",
+            "positional disentanglement: does each position encode one attribute?",
+        ),
+        "bosdis": (
+            "ecsuite.eval.metrics.disentanglement:bosdis",
+            "bag-of-symbols disentanglement: does the count of each symbol encode one attribute?",
+        ),
+        "ami": (
+            "ecsuite.eval.metrics.associations:ami",
+            "adjusted mutual information between whole messages and whole meanings",
+        ),
+        "ncnpmi": (
+            "ecsuite.eval.metrics.associations:ncnpmi",
+            "non-compositional NPMI: does each whole message co-occur with one whole meaning?",
+        ),
+        "context_independence": (
+            "ecsuite.eval.metrics.associations:context_independence",
+            "context independence: does each concept have its own word?",
+        ),
+        "synonymy": (
+            "ecsuite.eval.metrics.associations:synonymy",
+            "synonymy and polysemy: words per concept, concepts per word, as entropies",
+        ),
+        "conflict_count": (
+            "ecsuite.eval.metrics.disentanglement:conflict_count",
+            "number of times that a symbol occurs without its main meaning",
+        ),
+        "has": (
+            "ecsuite.eval.metrics.word_statistics:has",
+            "Harris's articulation scheme: do messages have word-like segments?",
+        ),
+        "zla": (
+            "ecsuite.eval.metrics.word_statistics:zla",
+            "Zipf's law of abbreviation: are frequent units short?",
+        ),
+        "hce": (
+            "ecsuite.eval.metrics.entropies:hce",
+            "human compositional entropy: do the positions assigned to an attribute determine it?",
+        ),
+        "residual_entropy": (
+            "ecsuite.eval.metrics.entropies:residual_entropy",
+            "entropy of the attributes that remains under the best assignment of positions",
+        ),
+        "tre7": (
+            "ecsuite.eval.metrics.tre:tre7",
+            "tree reconstruction error: are messages sums of one part per attribute value?",
+        ),
+        "generalisation": (
+            "ecsuite.eval.run_metrics.accuracies:generalisation",
+            "how well agents understand each other about what was held out of training (of a run)",
+        ),
+        "rsa": (
+            "ecsuite.eval.run_metrics.representations:rsa",
+            "do sender and receiver see objects alike, and as they are (of a run)",
+        ),
+        "transfer": (
+            "ecsuite.eval.run_metrics.representations:transfer",
+            "attributes that linear models read from the agents' vectors (of a run)",
+        ),
+        "noise_objects": (
+            "ecsuite.eval.run_metrics.accuracies:noise_objects",
+            "do agents understand each other about noise, a control (of a run)",
+        ),
+        "cross_play": (
+            "ecsuite.eval.run_metrics.accuracies:cross_play",
+            "do senders and receivers that never met understand each other (of a run)",
+        ),
+        "message_entropy": (
+            "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
+            "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)",
+        ),
+        "ease_of_learning": (
+            "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
+            "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)",
+        ),
+        "morphemes": (
+            "ecsuite.eval.metrics.morphemes:morphemes",
+            "morphemes: how much of what is meant is said by recurring forms (CSAR; asked for by name)",
+        ),
+        "attribute_information": (
+            "ecsuite.eval.metrics.entropies:attribute_information",
+            "which attributes are messages about: bits that they tell of each (asked for by name)",
+        ),
+        "efficiency": (
+            "ecsuite.eval.metrics.efficiency:efficiency",
+            "efficiency: complexity and accuracy beside the information-bottleneck bound (asked for by name)",
+        ),
+        "word_order_marking": (
+            "ecsuite.eval.metrics.word_order_marking:word_order_marking",
+            "word order and case marking: how agents and patients are told apart (asked for by name)",
+        ),
+        "csar": (
+            "ecsuite.eval.metrics.morphemes:csar",
+            "morphemes by CSAR without an end, as its authors' program (asked for by name)",
+        ),
+        "language_similarity": (
+            "ecsuite.eval.metrics.language_similarity:language_similarity",
+            "how alike the speakers of a society name the same meanings (asked for by name)",
+        ),
+        "contact": (
+            "ecsuite.eval.metrics.language_similarity:contact",
+            "how alike communities speak that meet, and whose words survive (asked for by name)",
+        ),
+        "xferbench": (
+            "ecsuite.eval.xferbench.metric:xferbench",
+            "transfer of a language model pretrained on the corpus to other languages",
+        ),
     },
 )
+"""The place of each metric, and a line for people."""
+DEFAULT_METRICS = (
+    "elcc",
+    "cbm",
+    "cbm_types",
+    "topsim",
+    "posdis",
+    "bosdis",
+    "ami",
+    "ncnpmi",
+    "context_independence",
+    "synonymy",
+    "conflict_count",
+    "has",
+    "zla",
+    "hce",
+    "residual_entropy",
+    "tre7",
+)
+"""Metrics that are computed without being named, the fastest first: all that `Traits.is_asked_for` does not exclude."""
 
 METRIC_OF = {
     "topsim": "topsim",
@@ -162,54 +239,61 @@ METRIC_OF = {
         "elcc",
     ),
 }
-"""The metric that gives a score, by the name of the score, so that one module is imported for its traits; of one
-question, the most asked first."""
+"""The metric that gives a score, by the name of the score: of one question, the most asked first, as in tables."""
+_ORDER = {name: position for position, name in enumerate(METRIC_OF)}
 
 
-def traits_of(score: "str | Score") -> Traits:
+def find_metric(name: str) -> "Metric":
+    """Import a metric: `topsim`, `topsim,correlation=pearson`, `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
+
+    Raises:
+        ConfigError: If no metric has that name, or it has no such option; the message suggests the nearest one.
+        UntrustedError: If it, or one of its options, is from a file that nobody named.
+    """
+    kind, comma, _ = name.partition(",")
+    if is_foreign(kind):
+        from ecsuite.eval.metrics.traits import OwnMetric
+
+        function, values = own_function(METRICS, name)
+        return OwnMetric(function, name, values)
+    metric: Metric = METRICS.load(kind)
+    return metric.with_options(options_in(METRICS, name, metric.shared.options), name) if comma else metric
+
+
+def traits_of(score: "str | Score") -> "Traits":
     """The traits of a score, or of the score of a name, with options after commas or none.
 
-    Nothing but the module of its metric is imported. A name that is none of ours has the defaults.
+    Nothing but the file of its metric is imported. A name that is none of ours has the defaults.
     """
+    from ecsuite.eval.metrics.traits import Traits
+
     if not isinstance(score, str):
-        return score.traits or traits_of(score.name)
+        own: Traits = traits_of(score.name) if score.traits is None else score.traits
+        return own
     name = score.partition(",")[0]
     if name not in METRIC_OF:
         return Traits(name=score)
-    return next(each for each in traits_in(METRICS.load(METRIC_OF[name])) if each.name == name)
+    metric: Metric = METRICS.load(METRIC_OF[name])
+    return next(each for each in metric.traits if each.name == name)
 
 
-def place_of(score: str) -> int:
-    """The place in tables of the score of a name, with options after commas or none; users' own come first."""
-    return _PLACES.get(score.partition(",")[0], -1)
-
-
-_PLACES = {name: place for place, name in enumerate(METRIC_OF)}
-
-
-def traits_of_metric(name: str) -> Traits:
-    """The traits that all scores of a metric share, by its name as of `load_metric`; see there."""
-    return next(iter(traits_in(load_metric(name))), Traits(name=name))
+def table_order(score: str) -> int:
+    """The position in tables of the score of a name, with options after commas or none; users' own come first."""
+    return _ORDER.get(score.partition(",")[0], -1)
 
 
 def metric_names(names: Iterable[str] | None) -> list[str]:
     """The metrics that a user asks for, each once.
 
     Args:
-        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one that is not only computed if it is named,
-            and `+xferbench` is these and one more; None: all.
+        names: Names of metrics, or `./mine.py:my_metric`; `all` is `DEFAULT_METRICS`, and `+xferbench` is these and one
+            more; None: all.
     """
     chosen: list[str] = []
     for name in ["all"] if names is None else names:
-        is_all, is_more = name == "all", name.startswith("+")
-        chosen += usual_metrics() if is_all or is_more else []
-        chosen += [] if is_all else [name.removeprefix("+")]
+        chosen += DEFAULT_METRICS if name == "all" or name.startswith("+") else ()
+        chosen += [] if name == "all" else [name.removeprefix("+")]
     return list(dict.fromkeys(chosen))
-
-
-def usual_metrics() -> list[str]:
-    """The metrics that are computed without being named, the fastest first."""
-    return [place.partition(":")[2] for place in _USUAL]
 
 
 def require_files(name: str) -> None:
@@ -222,27 +306,6 @@ def require_files(name: str) -> None:
     if comma and not is_foreign(kind):
         from ecsuite.spaces.kinds import SpaceOptions
 
-        options = options_in(METRICS, name, traits_in(METRICS.load(kind))[0].options)
+        options = options_in(METRICS, name, METRICS.load(kind).shared.options)
         if isinstance(options, SpaceOptions):
             options.require_files()
-
-
-def load_metric(name: str) -> "Metric":
-    """Import a metric: `topsim`, `topsim,correlation=pearson`, `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
-
-    Raises:
-        ConfigError: If no metric has that name, or it has no such option; the message suggests the nearest one.
-        UntrustedError: If it, or one of its options, is from a file that nobody named.
-    """
-    kind, comma, _ = name.partition(",")
-    if is_foreign(kind):
-        from ecsuite.eval.metrics.own_metrics import as_metric
-
-        function, values = own_function(METRICS, name)
-        return as_metric(function, name, values)
-    metric: Metric = METRICS.load(kind)
-    if not comma:
-        return metric
-    from ecsuite.eval.metrics.metric_options import with_options
-
-    return with_options(metric, name, options_in(METRICS, name, traits_in(metric)[0].options))

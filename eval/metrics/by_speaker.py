@@ -8,10 +8,11 @@ from statistics import fmean
 from typing import Any
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.metrics.traits import traits_in
-from ecsuite.eval.statistics.chance import of_mean
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_error
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import Metric
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
+from ecsuite.jobs.graph import Runner
 
 BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""
@@ -31,32 +32,24 @@ def speakers_of(corpus: Corpus) -> list[Any]:
     return corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
 
 
-def by_speaker(metric: Metric) -> Metric:
-    """A metric that scores each speaker alone, where a corpus has several; one that compares speakers as it is.
+def by_speaker(
+    metric: Metric, corpus: Corpus, options: Options, *, runner: Runner | None = None
+) -> list[Score]:
+    """The scores of a corpus: where it has several speakers, the mean over them, unless a metric takes all together.
 
-    A score is the mean over the speakers for whom it is defined, with Student's 95 % interval over them. Its chance
-    level is the mean over them in each shuffle, see `chance.of_mean`.
-
-    Args:
-        metric: Scores the corpus of one speaker.
+    Each speaker is scored alone. A score is the mean over the speakers for whom it is defined, with Student's 95 %
+    interval over them. Its chance level is the mean over them in each shuffle, see `Chance.average`.
     """
-    if any(each.is_of_all_speakers for each in traits_in(metric)):
-        return metric
-
-    bounds = {each.name: each.bounds for each in traits_in(metric)}
-
-    def scored(corpus: Corpus, options: Options) -> list[Score]:
-        each = [metric(part, options) for part in parts_of(corpus)]
-        if len(each) == 1:
-            return each[0]
-        return [mean_score(speakers_of(corpus), scores, bounds) for scores in zip(*each, strict=True)]
-
-    vars(scored)["traits"] = traits_in(metric)
-    return scored
+    parts = [corpus] if metric.shared.is_of_all_speakers else parts_of(corpus)
+    each = [metric(part, options, runner=runner) for part in parts]
+    if len(each) == 1:
+        return each[0]
+    bounds = {traits.name: traits.bounds for traits in metric.traits}
+    return [mean_score(speakers_of(corpus), scores, bounds) for scores in zip(*each, strict=True)]
 
 
 def parts_of(corpus: Corpus) -> list[Corpus]:
-    """What such a metric scores: the messages of each speaker, where there are several; else the corpus."""
+    """The messages of each speaker, where there are several; else the corpus."""
     speakers = speakers_of(corpus)
     return [corpus] if len(speakers) < 2 else [corpus.where(SPEAKER, speaker) for speaker in speakers]
 
@@ -85,7 +78,7 @@ def mean_score(
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
-    chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)
+    chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
     return replace(
@@ -100,7 +93,7 @@ def mean_score(
 
 
 def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]:
-    """What is to be said of the scores of speakers: once where it is said of all, else with the speakers' names."""
+    """Merge the remarks on the scores of speakers: once where all have it, else with the speakers' names."""
     remarks: dict[str, str] = {}
     is_defined = any(score.value is not None for score in scores)
     for key in REMARKS:

@@ -1,28 +1,92 @@
-"""Concept best matching: match words and concepts one to one, and measure which share of the language the map explains.
+"""Concept best matching: the translation graph, its scores, and scores as a function of the corpus size.
 
-A word is a symbol, a concept an atomic part of the meaning. The rest is divided into ambiguous words, paraphrases and
-unmatched concepts.
+Carmeli et al. (2024), https://arxiv.org/abs/2403.14705. All metrics and figures are computed from the translation
+graph: co-occurrences of words and concepts, and their best matching (section 3 and figure 2).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
-from ecsuite.eval.metrics.sample_counts import Samples
+from ecsuite.eval.counts.cooccurrence import Count
+from ecsuite.eval.counts.counting import message_labels
+from ecsuite.eval.counts.exchange import of_phrases
+from ecsuite.eval.counts.samples import Samples, cooccurrence_counter
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.metrics.translation_graph import translate
-from ecsuite.eval.statistics.cooccurrence import Count
-from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
-from ecsuite.eval.statistics.exchange import of_phrases
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.contingency import Floats, Ints, num_labels
+from ecsuite.eval.statistics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranslationGraph:
+    """Words and concepts of a corpus, their co-occurrences and their best matching."""
+
+    samples: Samples
+    """The words of each sample, without EOS, and its phrase."""
+    weights: Ints
+    """Co-occurrences of word and concept in samples, all repeated occurrences counted,
+    shape (num_words, num_concepts)."""
+    present: Ints
+    """Number of occurrences of the word with the concept in the phrase of their sample, shape as `weights`;
+    equal to `weights` if no phrase repeats a concept."""
+    word: Ints
+    """The words of the best matching, in order of decreasing weight, shape (num_pairs,)."""
+    concept: Ints
+    """Their concepts."""
+
+    @property
+    def edges(self) -> int:
+        """The sum over samples of max(number of words, number of concepts)."""
+        return int(np.maximum(self.samples.words_per_row(), self.samples.concepts_per_row()).sum())
+
+    @property
+    def share(self) -> float:
+        """The score: the share of the edges that is words whose matched concept is in the phrase of their sample."""
+        return int(self.present[self.word, self.concept].sum()) / self.edges
+
+    def shares(self, with_word: Ints | None = None) -> Floats:
+        """Purity of each pair of the best matching, shape (num_pairs, 2).
+
+        Args:
+            with_word: The second result of `Samples.understood` of the pairs, if it is there already.
+
+        Returns:
+            The share of the word's occurrences with the concept in their phrase, and the share of the concept's
+            occurrences with the word in their message.
+        """
+        if with_word is None:
+            with_word = self.samples.understood(self.word, self.concept)[1]
+        of_word = self.present[self.word, self.concept] / self.samples.word_totals[self.word]
+        return np.stack([of_word, with_word / self.samples.concept_totals[self.concept]], axis=1)
+
+
+def translate(corpus: Corpus, count: Count = "tokens") -> TranslationGraph | None:
+    """Match the words of a corpus with its concepts: Carmeli et al. (2024), section 3.
+
+    Args:
+        corpus: Messages with concepts.
+        count: `tokens` as in the authors' program, or `types` as in the text of the paper.
+
+    Returns:
+        None if the corpus has no concepts.
+    """
+    if corpus.concepts is None or not corpus.concepts.values.size:
+        return None
+    samples = Samples(corpus, count)
+    weights, present = samples.cooccurrences()
+    word, concept = best_match(weights)
+    order = np.argsort(-weights[word, concept], kind="stable")
+    return TranslationGraph(
+        samples=samples, weights=weights, present=present, word=word[order], concept=concept[order]
+    )
+
 
 NUM_SUBSAMPLES = 30
 """Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
@@ -142,13 +206,15 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     dependent = [*details, "map", "map_shares"] if tied else []
     if tied and (samples.phrases.count > 1).any():
         dependent.insert(0, "value")
+    # Table entries of a draw; co-occurrences are sorted, so counting them is ten times as fast.
+    work = int(samples.phrases.per_row.max()) * int(of_words.sum()) // 10 + len(of_words) * len(of_concepts)
     (found,) = resample(
         None,
         [value],
         num_rows=len(corpus.messages),
         exchange=of_phrases(corpus),
         seed=options.seed,
-        work=_work(samples),
+        work=work,
         max_subsamples=NUM_SUBSAMPLES,
         of_rows=lambda rows: paired_score(samples.messages, samples.concepts, rows, count),
     )
@@ -212,7 +278,80 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     return statistic
 
 
-def _work(samples: Samples) -> int:
-    """Table entries counted by a draw; co-occurrences are sorted, so counting them is ten times as fast."""
-    longest, num_tokens = int(samples.phrases.per_row.max()), int(samples.word_totals.sum())
-    return longest * num_tokens // 10 + len(samples.word_totals) * len(samples.concept_totals)
+STEP = 100
+"""Samples per segment in figure 4."""
+MAX_POINTS = 50
+"""Maximum number of points of a curve; long corpora have longer segments, in multiples of `STEP`."""
+
+
+def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None) -> dict[str, Any]:
+    """The two curves of figure 4: scores of growing prefixes of the corpus, and of separate segments.
+
+    Args:
+        corpus: Messages with concepts.
+        count: Tokens as in the metric `cbm`, types as in `cbm_types`.
+        step: Samples per segment; None: `STEP`, or more if the corpus has more than `STEP * MAX_POINTS` samples.
+
+    Returns:
+        JSON-ready data: `step`; `sizes`, numbers of samples in steps up to the whole corpus; `accumulated`, the score
+        of the first `sizes[i]` samples; `segmented`, the score of each complete segment, in corpus order, where
+        segment i ends at `sizes[i]`; `accumulated_sd` and `segmented_sd`, the standard deviations of the two curves
+        (n - 1; None for fewer than two values). A score is None if the samples have neither words nor concepts.
+
+    Raises:
+        CorpusError: If the corpus has no concepts.
+        ValueError: If `step` is below 1.
+    """
+    if corpus.concepts is None or not corpus.concepts.values.size:
+        raise CorpusError("the corpus has no concepts to match words with")
+    num_rows = len(corpus.messages)
+    if step is None:
+        step = STEP * max(1, -(-num_rows // (STEP * MAX_POINTS)))
+    if step < 1:
+        raise ValueError(f"step {step}: expected at least 1 sample per segment")
+
+    samples = Samples(corpus, count)
+    phrases = samples.phrases
+    repeats = bool((phrases.count > 1).any())
+    tables = [phrases.matrix(), *([phrases.once().matrix()] if repeats else [])]
+    larger = np.maximum(samples.words_per_row(), samples.concepts_per_row())
+    weights, present = np.zeros((2, len(samples.word_ids), len(phrases.ids)), np.int64)
+    num_edges = 0
+    sizes: list[int] = []
+    accumulated: list[float | None] = []
+    segmented: list[float | None] = []
+    for part in samples.parts(step):
+        # Few words, so the assignment problem is small.
+        used, kind = np.unique(part.kind, return_inverse=True)
+        segment_words = replace(part, kind=kind).matrix(len(used)).T
+        segment_weights, *once = ((segment_words @ table[part.phrase]).toarray() for table in tables)
+        segment_present = once[0] if once else segment_weights
+        segment_edges = int(larger[part.rows].sum())
+        weights[used] += segment_weights
+        present[used] += segment_present
+        num_edges += segment_edges
+        sizes.append(part.rows.stop)
+        accumulated.append(_score_of_part(weights, present, num_edges))
+        if len(part.phrase) == step:
+            segmented.append(_score_of_part(segment_weights, segment_present, segment_edges))
+    return {
+        "step": step,
+        "count": count,
+        "sizes": sizes,
+        "accumulated": accumulated,
+        "accumulated_sd": _deviation(accumulated),
+        "segmented": segmented,
+        "segmented_sd": _deviation(segmented),
+    }
+
+
+def _score_of_part(weights: Ints, present: Ints, num_edges: int) -> float | None:
+    """The score of a part of a corpus; None if it has neither words nor concepts."""
+    word, concept = best_match(weights)
+    return float(present[word, concept].sum() / num_edges) if num_edges else None
+
+
+def _deviation(scores: list[float | None]) -> float | None:
+    """The standard deviation of the scores that are not None; None for fewer than two."""
+    known = [score for score in scores if score is not None]
+    return float(np.std(known, ddof=1)) if len(known) > 1 else None

@@ -1,20 +1,60 @@
 """Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
 
-The thresholds of all conclusions are here, but for those of messages, which are traits of scores.
+The thresholds of all conclusions are here, but for those of messages, which are traits of scores; and the limits of
+XferBench scores, whose figures are in docs/evidence/mini.md.
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Direction, Question
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, holm
+
+_LIMITS = {
+    "mini": "mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)",
+    "mini-3m": "mini-3m ranks games roughly (rho 0.7), by several seeds; surer: danish (GPU)",
+}
+"""Limit by preset. Spearman's correlation of `mini` with published scores is 0.91 over 17 sources, and -0.14 within
+games; that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench finds
+R² = 0.99 between `danish` and all ten languages."""
+PASSES_RATIO = 1.02
+"""How many times as often a model may read one corpus in an epoch as another, for their scores to be compared. Where
+repetition changes scores of `mini` most, uniform noise of 30,000 types read once and 1.25 times, this much changes them
+by .008: less than the resolution with three seeds, .017."""
+
+
+def limits_of(signature: str) -> str | None:
+    """The line about a score, by the preset in its signature; None if there is nothing to say."""
+    name, options = _parts(signature)
+    return _LIMITS.get(options.get("preset", "")) if name == "xferbench" else None
+
+
+def passes_of(signature: str) -> float | None:
+    """Passes over the corpus per epoch of pretraining, at least 1; None where a signature has no such number."""
+    name, options = _parts(signature)
+    passes = options.get("passes", "")
+    is_number = name == "xferbench" and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", passes)
+    return max(1.0, float(passes)) if is_number else None
+
+
+def are_read_alike(passes: float | None, others: float | None) -> bool:
+    """Whether models read two corpora so equally often that their scores are compared; so where this is not known."""
+    if passes is None or others is None:
+        return True
+    return max(passes, others) <= PASSES_RATIO * min(passes, others)
+
+
+def _parts(signature: str) -> tuple[str, dict[str, str]]:
+    """The name in a signature, and its options."""
+    name, *options = signature.split("|")
+    return name, dict(each.partition(":")[::2] for each in options)
+
 
 NARROW = 0.1
 """Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by
@@ -25,10 +65,10 @@ Relation = Literal["above", "below", "equal", "unknown"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """What a score says, and how it is to be read."""
+    """The conclusion on a score: question, direction, and relation to chance."""
 
     question: Question
-    """What it answers."""
+    """The question that the score answers."""
     direction: Direction | None
     """Which way is better; None: neither."""
     relation: Relation | None
@@ -41,7 +81,7 @@ class Conclusion:
     """The conclusion in plain words; empty without one."""
 
     def to_json(self) -> dict[str, Any]:
-        """What the scorecard adds to a score, JSON-ready."""
+        """The keys that a scorecard adds to a score, JSON-ready."""
         return {
             "question": self.question,
             "direction": self.direction,
@@ -171,7 +211,7 @@ def _is_as_shuffles(chance: Chance, value: float) -> bool:
 
 
 def place_of(score: Score) -> str:
-    """Where an XferBench score lies between the reference scores of its preset; empty if there are none.
+    """The rank of an XferBench score among the reference scores of its preset; empty if there are none.
 
     The references are read once in an epoch. A corpus that is read more often is not placed, because repetition alone
     moves a score past them (docs/evidence/mini.md).

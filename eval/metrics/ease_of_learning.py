@@ -10,18 +10,20 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import attribute_codes, numbered_by_use
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
+from ecsuite.jobs.graph import Runner
 
 NUM_SEEDS = 5
 """Fresh agents that learn each language."""
 TARGET = 0.9
 """Share of attribute values, or of symbols, until which updates are counted."""
 MAX_MESSAGES = 10_000
-"""Of a larger corpus, so many messages are learnt, drawn at random."""
+"""Most messages that are learnt; of a larger corpus, they are drawn at random."""
 MAX_LENGTH = 100
 """Symbols of a message beyond which an agent is not trained: it would take minutes."""
 MAX_WIDTH = 4096
@@ -53,7 +55,7 @@ EASE_OF_SPEAKING = replace(
 
 
 @metric(EASE_OF_LEARNING, EASE_OF_SPEAKING)
-def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
+def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 
     `ease_of_learning`: a receiver (GRU of 64 units, a layer that reads each attribute) learns what messages mean by
@@ -71,7 +73,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     Every message is followed by EOS. Neither names of symbols nor the order of messages changes a score. Undefined
     without attribute values, if no attribute varies, without symbols, or for messages of more than 100 symbols.
     """
-    from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+    from ecsuite.eval.models.fresh_agents import Training, learning_curves
     from ecsuite.runtime.devices import fixed_threads
 
     training = Training()
@@ -95,7 +97,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     languages = np.stack([[_ended(each, num_steps + 1) for each in table] for table in tables], axis=1)
     found = []
     for score, learner in zip(scores, ("receiver", "sender"), strict=True):
-        options.progress(f"ease of learning: {learner}s", 0, 1)
+        runner.progress(f"ease of learning: {learner}s", 0, 1)
         with fixed_threads(1):  # sums depend on their number
             curves = learning_curves(learner, languages, meanings, training, seeds)  # type: ignore[arg-type]
         value = float(curves.area[0].mean())
@@ -103,7 +105,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
         found.append(
             score(
                 value=value,
-                chance=of_draws(shuffled, seed=options.seed, bounds=(0.0, 1.0)),
+                chance=Chance.from_permutations(shuffled, seed=options.seed, bounds=(0.0, 1.0)),
                 details={
                     "anchors": {name: float(curves.area[i].mean()) for i, name in enumerate(names) if i > 1},
                     "by_seed": curves.area[0].tolist(),

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.efficiency.bound import Bound, Fit, fit
-from ecsuite.eval.efficiency.information import complexity
-from ecsuite.eval.efficiency.kept_bounds import bound_of
+from ecsuite.eval.counts.counting import flat, row_labels
+from ecsuite.eval.metrics.information_bound import Fit, InformationBound, bound_of, complexity, fit
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import SENDER, Traits, metric
-from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
-from ecsuite.eval.statistics.differences import NO_SPREAD
-from ecsuite.eval.statistics.distributions import student_quantile
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.estimates import NO_SPREAD, student_quantile
 from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval, num_draws
+from ecsuite.jobs.graph import Runner
 from ecsuite.spaces.kinds import SpaceOptions
 from ecsuite.spaces.space import Space
 
@@ -33,9 +32,9 @@ MOST_UNEQUAL = {"complexity": 1.1}
 Of 800 random languages of 108 messages about 9 meanings, whose messages follow needs of one to two, p was below .05 in
 13 % (complexity), 5.0 %, 5.9 % and 4.3 % (the others); of one to 1.1 in 5.6 % (complexity) and 4.9 to 5.5 %."""
 NO_CHANCE = "no chance level: meanings that are needed more often have more messages, and are not exchanged"
-"""What is said of a language whose rows can't be exchanged."""
+"""Note for a language whose rows can't be exchanged."""
 EXACT = "exact"
-"""What a signature says of probabilities that are those of all messages."""
+"""Value in a signature for the probabilities of all messages."""
 FEW_SPEAKERS = 3
 """From so many speakers on, the interval is that of drawing speakers."""
 
@@ -105,17 +104,19 @@ SCORES = (EFFICIENCY_LOSS, COMPLEXITY, MEANING_ACCURACY, OPTIMAL_DISTANCE)
 
 
 @metric(*SCORES)
-def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = EfficiencyOptions()) -> list[Score]:
+def efficiency(
+    corpus: Corpus, options: Options, own: EfficiencyOptions = EfficiencyOptions(), *, runner: Runner
+) -> list[Score]:
     """The language of a corpus beside the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
 
     Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), of all speakers
-    together. Of a run they are its senders' own probabilities, see `eval.metrics.message_probabilities`: exact where
+    together. Of a run they are its senders' own probabilities, see `eval.metrics.agent_answers`: exact where
     there are few messages, else of messages that are drawn; `shares` in the details says which. `complexity` is
     I(M; W), `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space
     (`spaces.kinds`).
     `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over that of optimal languages, divided by
     beta; `optimal_distance` is gNID to the optimal language of that beta. 0: no language is as accurate with less
-    complexity. See `eval.efficiency.bound` for the bound and its precision.
+    complexity. See `eval.metrics.information_bound` for the bound and its precision.
 
     A meaning that no message is about counts as said by the words of all others, in their shares; `meanings` in the
     details says how many are named, of how many.
@@ -142,7 +143,7 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
         settings[SENDER] = language.source
     counts = language.counts(np.arange(len(language.codes)))
     space = own.needed(space, counts)
-    bound = bound_of(space, lambda done, total: options.progress("efficiency: the bound", done, total))
+    bound = bound_of(space, lambda done, total: runner.progress("efficiency: the bound", done, total))
     settings["digest"] = space.digest
     scores = [unscored(traits, **settings) for traits in SCORES]
     whole = fit(space, bound, shares(counts))
@@ -164,7 +165,7 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
         score(
             value=value,
             ci95=interval,
-            chance=of_draws(
+            chance=Chance.from_permutations(
                 chance[:, place],
                 seed=options.seed,
                 bounds=limit,
@@ -195,13 +196,13 @@ class _Language:
     num_meanings: int
     num_words: int
     speakers: Any = None
-    """Who says each, (num_messages,); None: nobody knows."""
+    """Speaker of each, (num_messages,); None: unknown."""
     weights: Floats | None = None
-    """Of each, (num_messages,); None: 1."""
+    """Weight of each, (num_messages,); None: 1."""
     source: str = ""
-    """What a signature says of the sender's probabilities; empty: these are counts."""
+    """Value in a signature for the sender's probabilities; empty: these are counts."""
     about: str = "of counts of the corpus"
-    """The same in words."""
+    """`source` in words."""
 
     @property
     def is_exact(self) -> bool:
@@ -209,7 +210,7 @@ class _Language:
         return self.source == EXACT
 
     def counts(self, rows: Ints) -> Floats:
-        """Of the messages of these rows, (num_meanings, num_words)."""
+        """Counts of the messages of these rows, (num_meanings, num_words)."""
         weights = None if self.weights is None else self.weights[rows]
         cells = self.num_meanings * self.num_words
         counts = np.bincount(self.codes[rows], weights, minlength=cells)
@@ -225,7 +226,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         codes = space.find(vectors) * number + words
         speakers = _numbers_of_speakers(corpus) if SPEAKER in corpus.columns else None
         return _Language(codes=codes, num_meanings=len(space), num_words=number, speakers=speakers)
-    from ecsuite.eval.metrics.message_probabilities import said_by
+    from ecsuite.eval.metrics.agent_answers import said_by
 
     said = said_by(options.run.players, options.run.experiment)
     number = int(said.words.max()) + 1
@@ -277,7 +278,7 @@ def shares(counts: Floats) -> Floats:
 def _resampled(
     language: _Language,
     space: Space,
-    bound: Bound,
+    bound: InformationBound,
     values: list[float],
     limits: list[tuple[float, float]],
     seed: int,
@@ -343,7 +344,7 @@ def _inequality(space: Space, counts: Floats, own: EfficiencyOptions, *, is_coun
     return float(named.max() / named.min()) if is_counted else 1.0
 
 
-def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:
+def _chance(space: Space, bound: InformationBound, encoder: Floats, seed: int) -> Floats:
     """Figures of the language with its words on other meanings, (num_draws, num_figures)."""
     rng = np.random.default_rng(seed)
     number = num_draws(NUM_PERMUTATIONS, 1)

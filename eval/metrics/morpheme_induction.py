@@ -1,52 +1,207 @@
-"""Morphemes of a language: form-meaning pairs by count, select, ablate, repeat (CSAR).
+"""Forms and meanings that may make a morpheme, and where they are in messages, while parts of these are removed."""
 
-Boldt & Mortensen 2025 (EMNLP, arXiv 2510.03439). A form is an n-gram of symbols, a meaning a set of concepts (attribute
-values). The weight of a pair is the mutual information, in bits, of two binary variables: whether a message has the
-form, and whether it is about the meaning. The pair of the highest weight is selected and removed from the messages
-that have both; this is repeated with new counts.
-
-Rules of the authors' program (csar, src/induction/csar.py) that the paper does not have, and that are kept:
-
-- A weight falls with the counts of what is left, but never rises (`_refresh_priority`), so what is rare in the rest of
-  the messages is not selected for being all that is left.
-- Of equal weights the pair with the highest weight at first comes first, then that of the form selected least often,
-  then the longer form, then the smaller meaning (`_main_loop`).
-
-Rules of that program that are not kept:
-
-- A selected meaning is removed from all messages with the form, also where they are about a part of it only.
-- Where a message has several occurrences of a form, that is removed which leaves the best pairs; here the first.
-
-Rules that are ours: a pair must occur together more often than independent ones would, since mutual information is
-as high for pairs that avoid each other, and in two messages. A form and a meaning must each occur with two different
-whole meanings, since otherwise they are names of a whole.
-
-And it ends earlier: the authors' program goes on until nothing is left, and so finds morphemes in any language. Here
-pairs are selected in rounds. In a round the weights are compared with those after whole meanings (what is left of
-them) were exchanged with each other, 20 times. In the first, one must exceed all of these, so that a language without
-morphemes has none. The weight that pairs must have is then the least at which chance makes at most `FALSE_SHARE` as
-many pairs. As what was selected is removed, chance makes fewer pairs in the next round, so that rarer morphemes stand
-out; it ends when none does. `induce_all` has none of our rules but the first, and not this end.
-"""
-
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import chdtri
 
-from ecsuite.eval.metrics.morpheme_units import Units, forms_of, meanings_of
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.distributions import student_tail
+from ecsuite.eval.counts.counting import row_of
+from ecsuite.eval.statistics.contingency import Floats, Ints, renumbered
+from ecsuite.eval.statistics.estimates import student_tail
 from ecsuite.runtime.ragged import Ragged
+
+MAX_FORM = 6
+"""Most symbols of a form."""
+MAX_MEANING = 3
+"""Most concepts of a meaning; 2 where some message is about more than `MAX_CONCEPTS`."""
+MAX_CONCEPTS = 10
+"""A message that is about more has too many sets of three."""
+
+
+@dataclass(kw_only=True, slots=True)
+class MorphemeUnits:
+    """Occurrences of forms, or of meanings, in messages; an occurrence is gone when one of its parts is removed."""
+
+    row: Ints
+    """The message of each occurrence, ascending, (num_occurrences,)."""
+    unit: Ints
+    """The form or meaning, (num_occurrences,)."""
+    parts: Ints
+    """Places of its symbols or concepts among those of all messages, the last repeated, (num_occurrences, most)."""
+    size: Ints
+    """Symbols or concepts of each unit, (num_units,)."""
+    is_alive: NDArray[np.bool_] = field(init=False)
+    """Whether it is still there."""
+    starts: Ints = field(init=False)
+    """Index of the first occurrence of each message, (num_rows + 1,)."""
+    by_unit: list[Ints] = field(init=False)
+    """The occurrences of each unit."""
+
+    def index(self, num_rows: int) -> None:
+        """Prepare look-ups by message and by unit."""
+        self.is_alive = np.ones(len(self.row), bool)
+        self.starts = np.searchsorted(self.row, np.arange(num_rows + 1))
+        order = np.argsort(self.unit, kind="stable")
+        self.by_unit = np.split(order, np.cumsum(np.bincount(self.unit, minlength=len(self.size)))[:-1])
+
+    def kept(self, is_kept: NDArray[np.bool_]) -> "MorphemeUnits":
+        """Only some units, numbered anew."""
+        number = np.cumsum(is_kept) - 1
+        chosen = is_kept[self.unit]
+        return MorphemeUnits(
+            row=self.row[chosen],
+            unit=number[self.unit[chosen]],
+            parts=self.parts[chosen],
+            size=self.size[is_kept],
+        )
+
+    def left(self, is_left: NDArray[np.bool_], whole: Ints, *, recurring: bool = True) -> "MorphemeUnits":
+        """Occurrences whose parts are left, of units that still occur with two different whole meanings.
+
+        Args:
+            is_left: Of each symbol or concept of all messages.
+            whole: The number of the whole meaning of each message.
+            recurring: False: also of units that occur with one whole meaning only.
+        """
+        chosen = is_left[self.parts].all(1)
+        rest = MorphemeUnits(
+            row=self.row[chosen], unit=self.unit[chosen], parts=self.parts[chosen], size=self.size
+        )
+        occurs = _recurs(rest, whole) if recurring else np.bincount(rest.unit, minlength=len(rest.size)) > 0
+        rest = rest.kept(occurs)
+        rest.index(len(whole))
+        return rest
+
+    def present(self, rows: Ints) -> csr_array:
+        """Which units some messages still have, as zeros and ones, (num_rows, num_units)."""
+        found, where = self._occurrences(rows)
+        alive = self.is_alive[found]
+        return _incidence(where[alive], self.unit[found[alive]], len(rows), len(self.size))
+
+    def remove(self, rows: Ints, is_removed: NDArray[np.bool_]) -> None:
+        """Let occurrences in these messages go that have a removed part."""
+        found, _ = self._occurrences(rows)
+        self.is_alive[found] &= ~is_removed[self.parts[found]].any(1)
+
+    def first_alive(self, unit: int) -> tuple[Ints, Ints]:
+        """Messages that have a unit, and the first occurrence of it in each."""
+        found = self.by_unit[unit][self.is_alive[self.by_unit[unit]]]
+        rows, first = np.unique(self.row[found], return_index=True)
+        return rows, found[first]
+
+    def _occurrences(self, rows: Ints) -> tuple[Ints, Ints]:
+        """All occurrences in some messages, and which of the messages each is in."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        where = np.repeat(np.arange(len(rows)), lengths)
+        before = np.cumsum(lengths) - lengths
+        return np.arange(len(where)) + np.repeat(self.starts[rows] - before, lengths), where
+
+
+def forms_of(messages: Ragged, least: int = 2) -> MorphemeUnits:
+    """All n-grams of messages of up to `MAX_FORM` symbols that occur so often."""
+    row, unit, parts, size = [], [], [], []
+    start = np.arange(len(messages.values))
+    code, num_codes, num_units = messages.values.astype(np.int64), int(messages.values.max(initial=0)) + 1, 0
+    num_symbols, rows = num_codes, row_of(messages)
+    ends = np.repeat(messages.offsets[1:], messages.lengths)
+    for length in range(1, MAX_FORM + 1):
+        if length > 1:
+            goes_on = start + length - 1 < ends[start]
+            start, code = start[goes_on], code[goes_on]
+            code = code * num_symbols + messages.values[start + length - 1]
+            num_codes *= num_symbols
+        code, originals = renumbered(code, num_codes)
+        recurs = np.bincount(code, minlength=len(originals)) >= least
+        chosen = recurs[code]
+        start, code = start[chosen], (np.cumsum(recurs) - 1)[code[chosen]]
+        num_codes = int(recurs.sum())
+        if not len(start):
+            break
+        row.append(rows[start])
+        unit.append(code + num_units)
+        parts.append(start[:, None] + np.minimum(np.arange(MAX_FORM), length - 1))
+        size.append(np.full(num_codes, length))
+        num_units += num_codes
+    return _units(row, unit, parts, size, MAX_FORM)
+
+
+def largest_meaning(concepts: Ragged) -> int:
+    """Most concepts of a meaning of these."""
+    return MAX_MEANING if concepts.lengths.max(initial=0) <= MAX_CONCEPTS else 2
+
+
+def num_meanings(concepts: Ragged) -> int:
+    """How many sets of up to `largest_meaning` concepts all messages together have."""
+    lengths = concepts.lengths.astype(float)  # which do not overflow
+    sizes = [np.ones_like(lengths)]
+    for number in range(1, largest_meaning(concepts) + 1):
+        sizes.append(sizes[-1] * np.maximum(0, lengths - number + 1) / number)
+    return int(sum(each.sum() for each in sizes[1:]))
+
+
+def meanings_of(concepts: Ragged) -> MorphemeUnits:
+    """All sets of up to `largest_meaning` concepts of the meanings."""
+    row, unit, parts, size = [], [], [], []
+    num_concepts, num_units = int(concepts.values.max(initial=0)) + 1, 0
+    longest = int(concepts.lengths.max(initial=0))
+    for number in range(1, largest_meaning(concepts) + 1):
+        members = []
+        for chosen in combinations(range(longest), number):
+            rows = np.flatnonzero(concepts.lengths > chosen[-1])
+            members.append((rows, concepts.offsets[rows][:, None] + np.array(chosen)))
+        if not members:
+            break
+        places = np.concatenate([each for _, each in members])
+        code = np.zeros(len(places), np.int64)
+        for column in places.T:
+            code = code * num_concepts + concepts.values[column]
+        code, originals = renumbered(code, num_concepts**number)
+        row.append(np.concatenate([each for each, _ in members]))
+        unit.append(code + num_units)
+        parts.append(places[:, np.minimum(np.arange(MAX_MEANING), number - 1)])
+        size.append(np.full(len(originals), number))
+        num_units += len(originals)
+    return _units(row, unit, parts, size, MAX_MEANING)
+
+
+def _incidence(rows: Ints, columns: Ints, num_rows: int, num_columns: int) -> csr_array:
+    """A table of ones at these places, which may repeat, and zeros elsewhere."""
+    table = csr_array((np.ones(len(rows)), (rows, columns)), shape=(num_rows, num_columns))
+    table.data[:] = 1
+    return table
+
+
+def _units(
+    row: list[Ints], unit: list[Ints], parts: list[Ints], size: list[Ints], width: int
+) -> MorphemeUnits:
+    """Occurrences in the order of messages, and of places within one."""
+    if not row:
+        nothing = np.zeros(0, np.int64)
+        return MorphemeUnits(row=nothing, unit=nothing, parts=np.zeros((0, width), np.int64), size=nothing)
+    rows, places = np.concatenate(row), np.concatenate(parts)
+    order = np.lexsort([places[:, 0], rows])
+    return MorphemeUnits(
+        row=rows[order], unit=np.concatenate(unit)[order], parts=places[order], size=np.concatenate(size)
+    )
+
+
+def _recurs(units: MorphemeUnits, whole: Ints) -> NDArray[np.bool_]:
+    """Whether each unit occurs with two different whole meanings."""
+    least, most = np.full(len(units.size), np.iinfo(np.int64).max), np.full(len(units.size), -1)
+    np.minimum.at(least, units.unit, whole[units.row])
+    np.maximum.at(most, units.unit, whole[units.row])
+    return np.asarray(least < most)
+
 
 _ROUNDING = 1e-9
 """Weights, in bits, that differ by less are equal."""
 FALSE_SHARE = 0.2
 """Most pairs that chance makes, as a share of those that are selected from."""
 _KEPT = 0.7
-"""Where a smaller share of pairs can still be selected, the others are left out, which saves time."""
+"""If a smaller share of pairs can still be selected, the others are left out, which saves time."""
 _LOOKED_AT = 100
 """Pairs that chance makes of which weights are kept, about; lower ones are not looked at, which saves time."""
 
@@ -66,7 +221,7 @@ class Morpheme:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Inventory:
+class MorphemeInventory:
     """The morphemes of a corpus, and where they are."""
 
     morphemes: tuple[Morpheme, ...]
@@ -74,7 +229,7 @@ class Inventory:
     of_symbol: Ints
     """The morpheme that each symbol belongs to; -1 if none, (num_symbols,)."""
     of_concept: Ints
-    """The same of each concept of the meanings, (num_concepts,)."""
+    """Morpheme of each concept of the meanings, (num_concepts,)."""
     least_weight: float
     """The least weight that pairs had to have, in bits; without morphemes the highest that chance reached."""
     p_value: float
@@ -109,7 +264,7 @@ class _Pairs:
 
 def induce(
     messages: Ragged, concepts: Ragged, whole: Ints, rng: np.random.Generator, shuffles: int
-) -> Inventory:
+) -> MorphemeInventory:
     """Find the morphemes.
 
     Args:
@@ -135,7 +290,7 @@ def induce(
         _select(
             pairs.above(least), forms, meanings, (messages, of_symbol), (concepts, of_concept), least, found
         )
-    return Inventory(
+    return MorphemeInventory(
         morphemes=tuple(found),
         of_symbol=of_symbol,
         of_concept=of_concept,
@@ -144,7 +299,7 @@ def induce(
     )
 
 
-def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> Inventory:
+def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> MorphemeInventory:
     """Find morphemes until nothing is left, as the authors' program does; also those that occur once.
 
     Args:
@@ -160,13 +315,13 @@ def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> Inventory:
     found: list[Morpheme] = []
     _select(pairs, forms, meanings, (messages, of_symbol), (concepts, of_concept), _ROUNDING, found)
     lowest = min((each.weight for each in found), default=0.0)
-    return Inventory(
+    return MorphemeInventory(
         morphemes=tuple(found), of_symbol=of_symbol, of_concept=of_concept, least_weight=lowest, p_value=1.0
     )
 
 
 def _weights(
-    forms: Units, meanings: Units, whole: Ints, rng: np.random.Generator, shuffles: int
+    forms: MorphemeUnits, meanings: MorphemeUnits, whole: Ints, rng: np.random.Generator, shuffles: int
 ) -> tuple[_Pairs, Floats, Floats]:
     """The pairs of what is left; the weights of all pairs after exchanges of whole meanings, and each one's highest."""
     rows = np.arange(len(whole))
@@ -208,8 +363,8 @@ def _least(weights: Floats, by_chance: Floats, shuffles: int, *, is_first: bool)
 
 def _select(
     pairs: _Pairs,
-    forms: Units,
-    meanings: Units,
+    forms: MorphemeUnits,
+    meanings: MorphemeUnits,
     said: tuple[Ragged, Ints],
     meant: tuple[Ragged, Ints],
     least: float,
@@ -262,7 +417,9 @@ def _select(
             pairs, joint, weights = pairs.chosen(kept), joint[kept], weights[kept]
 
 
-def _best(pairs: _Pairs, weights: Floats, forms: Units, meanings: Units, num_uses: Ints) -> int:
+def _best(
+    pairs: _Pairs, weights: Floats, forms: MorphemeUnits, meanings: MorphemeUnits, num_uses: Ints
+) -> int:
     """The pair to select next."""
     tied = np.flatnonzero(weights > weights.max() - _ROUNDING)
     form, meaning = pairs.form[tied], pairs.meaning[tied]

@@ -6,30 +6,34 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
-from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning, num_meanings
-from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS
+from ecsuite.eval.counts.counting import (
     attribute_codes,
     concept_sets,
     flat,
-    num_labels,
     numbered_by_use,
     row_labels,
     row_of,
 )
+from ecsuite.eval.metrics.morpheme_induction import (
+    MAX_FORM,
+    MAX_MEANING,
+    MorphemeInventory,
+    induce,
+    induce_all,
+    largest_meaning,
+    num_meanings,
+)
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import Floats, Ints, entropy, num_labels
 from ecsuite.runtime.ragged import Ragged
 
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
 MAX_MESSAGES = 20_000
-"""Of a larger corpus, so many messages are searched, drawn at random: pairs take memory."""
+"""Most messages that are searched, as pairs take memory; of a larger corpus, they are drawn at random."""
 MOST_MESSAGES = 2000
 """Messages that `csar` takes; of more, pairs that occur once are too many."""
 MOST_MEANINGS, MOST_MEANINGS_OF_ALL = 10_000_000, 1_000_000
@@ -152,7 +156,7 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
 
 
 class _Said:
-    """What a corpus says of which concepts, with symbols that are numbered whatever they are called.
+    """Messages and concepts of a corpus, with symbols that are numbered whatever they are called.
 
     Messages are in the order of what they are about and say, so that another order of the corpus changes nothing.
     """
@@ -187,7 +191,7 @@ class _Said:
             return f"takes too long for {number:,} sets of concepts: a message has up to {longest:,} concepts"
         return self.reason
 
-    def described(self, inventory: Inventory) -> dict[str, Any]:
+    def described(self, inventory: MorphemeInventory) -> dict[str, Any]:
         """The details of a score."""
         assert self.concepts is not None
         shown = np.zeros(int(self.numbers.values.max()) + 1, np.int64)
@@ -212,7 +216,7 @@ class _Said:
         }
 
 
-def _coverage(found: Inventory) -> float:
+def _coverage(found: MorphemeInventory) -> float:
     """The share of the concepts of all messages that belong to a morpheme."""
     return float((found.of_concept >= 0).mean())
 
@@ -266,7 +270,7 @@ def _sorted_labels(rows: Ragged) -> Ints:
     return np.asarray(rank[label])
 
 
-def _ambiguity(found: Inventory) -> dict[str, float]:
+def _ambiguity(found: MorphemeInventory) -> dict[str, float]:
     """Bits of forms per meaning and of meanings per form, and mean sizes; 0 without morphemes."""
     uses = np.array([each.num_messages for each in found.morphemes], float)
     figures = {
@@ -289,7 +293,7 @@ def _conditional(uses: Floats, groups: list[tuple[int, ...]]) -> float:
 
 
 def _segmented(
-    corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: Inventory
+    corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: MorphemeInventory
 ) -> list[dict[str, str]]:
     """Messages of different meanings with a bracket around each morpheme, and what they and the morphemes mean."""
     rows = np.unique(whole, return_index=True)[1]

@@ -5,16 +5,13 @@ with a reason; NaN and infinity are refused here, so no table or JSON file conta
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.jobs.graph import Runner
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,26 +22,17 @@ class Options:
     """Seed of every random draw: pair sampling, bootstrap, model initialisation."""
     device: str = "auto"
     """`auto`, `cpu`, `cuda` or `mps`."""
-    runner: Runner = field(default_factory=Runner)
-    """How XferBench is run: the folder of kept results, processes, and who is told of progress."""
     run: Any = None
     """The `Run` whose corpus is scored, for metrics that also ask its agents; set where a run is scored."""
 
     def __post_init__(self) -> None:
-        """Refuse a seed, a device or a runner that is none."""
+        """Validate the seed and the device."""
         if type(self.seed) is not int or self.seed < 0:
             raise ConfigError(f"seed: expected an integer from 0, got {self.seed!r}")
-        if not isinstance(self.runner, Runner):
-            raise ConfigError(f"runner: expected a Runner, got {shown(self.runner)}")
         if self.device != "auto":
             from ecsuite.runtime.devices import require_device_name  # which imports torch
 
             require_device_name(self.device)
-
-    @property
-    def progress(self) -> Callable[[str, float, float], None]:
-        """Called as `progress(label, done, total)`; `done` and `total` in the same unit."""
-        return self.runner.progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,8 +60,8 @@ class Score:
     """The chance level of the score, where that is known."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
-    traits: Traits | None = None
-    """The traits of a metric of one's own; None: those that our metric of this name has."""
+    traits: Any = None  # Traits | None, which are above this module
+    """The `Traits` of a metric of one's own; None: those that our metric of this name has."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -115,11 +103,8 @@ class Score:
         )
 
 
-Metric = Callable[[Corpus, Options], list[Score]]
-
-
-def unscored(traits: Traits, **options: object) -> "partial[Score]":
-    """A score that lacks its value, with everything else that can change it in its signature."""
+def unscored(traits: Any, **options: object) -> "partial[Score]":
+    """A score of some `Traits` that lacks its value, with everything else that can change it in its signature."""
     line = signature(traits.name, traits.version, **options)
     return partial(Score, name=traits.name, about=traits.about, signature=line)
 

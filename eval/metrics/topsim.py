@@ -1,35 +1,466 @@
 """Topographic similarity: correlation of the distances between meanings and between messages.
 
-The value depends on both distances, their normalisation and the treatment of EOS. Published values differ in
-each of these, so all of them are in the signature.
+The value depends on both distances, their normalisation and the treatment of EOS. Published values differ in each of
+these, so all of them are in the signature. A function of a distance takes all rows and returns a `Distance` of pairs of
+rows. Rank correlation depends on ties, so equal distances must be equal numbers: all are free of rounding errors.
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.sparse import csr_array
 
+import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.metric_options import unusual
-from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.topsim_options import USUAL, Compared, TopsimOptions
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.contingency import joined
-from ecsuite.eval.statistics.counting import Ints, first_rows, flat, num_labels
-from ecsuite.eval.statistics.differences import ALPHA
-from ecsuite.eval.statistics.distributions import normal_quantile
-from ecsuite.eval.statistics.equal_codes import labels_of_codes
-from ecsuite.eval.statistics.exchange import (
-    Exchange,
-    meaning_labels,
-    of_concepts,
-    of_meanings,
-    sorted_rows,
+from ecsuite.eval.counts.counting import (
+    attribute_codes,
+    concept_sets,
+    flat,
+    has_attributes,
+    message_labels,
+    narrow_content,
+    row_of,
 )
-from ecsuite.eval.statistics.message_labels import message_labels
-from ecsuite.eval.statistics.pair_correlation import MeaningPairs, Pairs
+from ecsuite.eval.counts.exchange import meaning_labels, of_concepts, of_meanings, sorted_rows
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric, non_default_options
+from ecsuite.eval.statistics import resampling
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import (
+    Floats,
+    Ints,
+    first_rows,
+    joined,
+    labels_of_codes,
+    num_labels,
+    renumbered,
+)
+from ecsuite.eval.statistics.estimates import ALPHA, normal_quantile
+from ecsuite.eval.statistics.pair_correlation import MeaningPairs, RowPairs
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
+from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
+from ecsuite.runtime.ragged import Ragged
+
+Distance = Callable[[Ints, Ints], Floats]
+"""Maps left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""
+
+Divisor = Literal["mean", "larger", "none"]
+"""Divisor of numbers of edits."""
+
+_BLOCK = 4_096
+"""Pairs of feature vectors compared at a time, to limit memory."""
+_MOST_MEMBERS = 1 << 18
+"""Members of sets compared at a time."""
+
+
+def edit_distance(rows: Ragged, divisor: Divisor = "mean") -> Distance:
+    """Levenshtein distance, divided by the mean or the larger one of the two lengths or not; 0 for two empty rows.
+
+    Args:
+        rows: Symbols, or whatever is in order, of each row.
+        divisor: Of the number of edits.
+    """
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        place, used = renumbered(np.concatenate([left, right]), len(rows))
+        some, _ = rows.take(used).reindexed()
+        # As strings: rapidfuzz compares items of other types by hashes, which can collide.
+        text = some.values.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        texts = [text[begin:end] for begin, end in pairwise(some.offsets.tolist())]
+        queries, choices = ([texts[row] for row in side.tolist()] for side in np.split(place, 2))
+        edits = process.cpdist(queries, choices, scorer=Levenshtein.distance, dtype=np.int32)
+        first, second = some.lengths[place[: len(left)]], some.lengths[place[len(left) :]]
+        if divisor == "none":
+            return np.asarray(edits, float)
+        if divisor == "larger":
+            return np.asarray(edits / np.maximum(1, np.maximum(first, second)))
+        return np.asarray(2.0 * edits / np.maximum(1, first + second))
+
+    return distance
+
+
+def hamming_distance(attributes: NDArray[Any]) -> Distance:
+    """Number of attributes that differ.
+
+    Args:
+        attributes: Values or their codes, shape (num_rows, num_attributes).
+    """
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        differing = np.zeros(len(left))
+        for column in attributes.T:
+            differing += column[left] != column[right]
+        return differing
+
+    return distance
+
+
+def cosine_distance(features: NDArray[Any]) -> Distance:
+    """One minus the cosine, to nine decimals; a zero vector has distance 1 to every other vector.
+
+    Args:
+        features: Finite numbers, shape (num_rows, num_features).
+    """
+    largest = np.abs(features).max(axis=1, initial=0, keepdims=True).astype(float)
+    bounded = features / np.where(largest > 0, largest, 1)  # avoids overflow of squares
+    norms = np.linalg.norm(bounded, axis=1, keepdims=True)
+    unit = bounded / np.where(norms > 0, norms, 1)
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(left), _BLOCK)]
+        cosines = [np.einsum("pf,pf->p", unit[left[block]], unit[right[block]]) for block in blocks]
+        return np.round(1.0 - np.concatenate(cosines), 9)
+
+    return distance
+
+
+def euclidean_distance(features: NDArray[Any]) -> Distance:
+    """Length of the difference of two vectors, to nine decimals of the largest number in any of them.
+
+    Args:
+        features: Finite numbers, shape (num_rows, num_features).
+    """
+    scale = float(np.abs(features).max(initial=0)) or 1.0
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(left), _BLOCK)]
+        between = [(features[left[block]].astype(float) - features[right[block]]) / scale for block in blocks]
+        lengths = np.concatenate([np.sqrt(np.einsum("pf,pf->p", each, each)) for each in between])
+        return np.round(lengths, 9) * scale
+
+    return distance
+
+
+def length_distance(rows: Ragged) -> Distance:
+    """Difference of the two lengths."""
+    lengths = rows.lengths
+    return lambda left, right: np.abs(lengths[left] - lengths[right]).astype(float)
+
+
+def position_distance(rows: Ragged) -> Distance:
+    """Number of positions at which two rows differ; beyond the end of one they do."""
+    width = int(rows.lengths.max(initial=0))
+    table = np.full((len(rows), width), -1, np.int64)
+    table[np.arange(width) < rows.lengths[:, None]] = rows.values
+    return hamming_distance(table)
+
+
+def distinct_sets(rows: Ragged) -> Ragged:
+    """The values of each row, as ascending ids from 0 without repetition."""
+    dense, ids = rows.reindexed()
+    keys = np.unique(row_of(dense) * max(1, len(ids)) + dense.values)
+    lengths = np.bincount(keys // max(1, len(ids)), minlength=len(rows))
+    return Ragged.from_lengths((keys % max(1, len(ids))).astype(np.int32), lengths)
+
+
+def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) -> Distance:
+    """A distance of two sets from the numbers of their members.
+
+    Args:
+        sets: Rows of ids without repetition.
+        of_counts: Makes distances of the sizes of both, and of what they have in common, each (num_pairs,).
+    """
+    sizes = sets.lengths
+    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets))
+    step = max(1, _MOST_MEMBERS // int(sizes.max(initial=1)))
+
+    def in_common(left: Ints, right: Ints) -> Ints:
+        place, used = renumbered(np.concatenate([left, right]), len(sizes))
+        if len(used) ** 2 <= 4 * len(left):  # most pairs of these rows are asked for
+            some = members[used]
+            table: Ints = (some @ some.T).toarray()
+            return table[place[: len(left)], place[len(left) :]]
+        common = np.empty(len(left), np.int64)
+        for block in (slice(begin, begin + step) for begin in range(0, len(left), step)):
+            common[block] = members[left[block]].multiply(members[right[block]]).sum(axis=1)
+        return common
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        return np.asarray(of_counts(sizes[left], sizes[right], in_common(left, right)), float)
+
+    return distance
+
+
+def set_difference(first: Ints, second: Ints, common: Ints) -> Floats:
+    """Number of members that only one has: the Hamming distance of vectors of zeros and ones."""
+    return np.asarray(first + second - 2 * common, float)
+
+
+def set_euclidean(first: Ints, second: Ints, common: Ints) -> Floats:
+    """The Euclidean distance of vectors of zeros and ones."""
+    return np.asarray(np.sqrt(set_difference(first, second, common)))
+
+
+def set_cosine(first: Ints, second: Ints, common: Ints) -> Floats:
+    """One minus the cosine of vectors of zeros and ones, to nine decimals; 1 where one is empty."""
+    return np.asarray(np.round(1.0 - common / np.sqrt(np.maximum(1, first * second)), 9))
+
+
+def jaccard_distance(sets: Ragged) -> Distance:
+    """One minus the size of the intersection divided by the size of the union; 0 for two empty sets.
+
+    Args:
+        sets: Rows of ids without repetition.
+    """
+    return set_distance(sets, set_jaccard)
+
+
+def set_jaccard(first: Ints, second: Ints, common: Ints) -> Floats:
+    """One minus the size of the intersection divided by that of the union; 0 for two empty sets."""
+    together = first + second - common
+    return np.asarray((together - common) / np.maximum(1, together))
+
+
+EDITS: dict[str, tuple[str, Divisor]] = {
+    "edit/mean": ("lev/mean", "mean"),
+    "edit": ("lev", "none"),
+    "edit/max": ("lev/max", "larger"),
+}
+"""Names of edit distances: that in signatures, and what edits are divided by."""
+OF_MESSAGES = (*EDITS, "hamming", "jaccard")
+OF_MEANINGS = ("auto", "hamming", "cosine", "euclidean", "jaccard", "levenshtein")
+OF_SETS = {
+    "hamming": set_difference,
+    "cosine": set_cosine,
+    "euclidean": set_euclidean,
+    "jaccard": set_jaccard,
+}
+OWN = "./mine.py:my_distance"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopsimOptions:
+    """Distances that topographic similarity compares, and their correlation."""
+
+    meaning_distance: Annotated[str, Meta(description=f"{', '.join(OF_MEANINGS)}, or {OWN}")] = "auto"
+    """Distance of two meanings; auto: hamming of attribute values, cosine of features, jaccard of sets of concepts."""
+    message_distance: Annotated[str, Meta(description=f"{', '.join(OF_MESSAGES)}, or {OWN}")] = "edit/mean"
+    """Distance of two messages without EOS; edits are divided by the mean or the larger of the two lengths, or not."""
+    correlation: Literal["spearman", "pearson"] = "spearman"
+    """Correlation of both distances, over pairs of messages."""
+    attribute: Annotated[int, Meta(ge=0)] | Literal["each"] | None = None
+    """The meaning distance is of this attribute alone, from 0; each: a score of every attribute."""
+    given: Literal["nothing", "length", "attributes", "both"] = "nothing"
+    """Partial correlation: with the difference of lengths held fixed, the distance of the other attributes, or both."""
+
+    def __post_init__(self) -> None:
+        """Check what depends on each other, and the names."""
+        for name, choices in (("meaning_distance", OF_MEANINGS), ("message_distance", OF_MESSAGES)):
+            value = getattr(self, name)
+            if value not in choices and not own_code.is_foreign(value):
+                raise ConfigError(f"{name}: {unknown_name('distance', value, (*choices, OWN))}")
+        if self.given in ("attributes", "both") and self.attribute is None:
+            raise ConfigError(f"given: {self.given} needs attribute=0, or attribute=each")
+
+    def settings(self, meaning: str) -> dict[str, Any]:
+        """Settings in the signature, `meaning` being the name of the meaning distance; more only if it is unusual."""
+        own = [each for each in (self.message_distance, self.meaning_distance) if own_code.is_foreign(each)]
+        return {
+            "dist": EDITS.get(self.message_distance, (_name_without_file(self.message_distance),))[0],
+            "mdist": meaning,
+            **({} if self.correlation == "spearman" else {"corr": self.correlation}),
+            **({} if self.attribute is None else {"attribute": self.attribute}),
+            **({} if self.given == "nothing" else {"given": self.given}),
+            **(
+                {"code": "+".join(own_code.checksum(each.partition(":")[0])[:12] for each in own)}
+                if own
+                else {}
+            ),
+        }
+
+
+USUAL = TopsimOptions()
+"""Without options."""
+
+
+def _name_without_file(name: str) -> str:
+    """The name of a distance of a user's file, without the file."""
+    return name.rpartition(":")[2]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistanceSpec:
+    """Distances of a corpus that are compared, or the reason for having none."""
+
+    meaning: str
+    """The name of the meaning distance in signatures; `none` if there is none."""
+    reason: str | None = None
+    """Why there is no score."""
+    messages: Distance | None = None
+    """Between messages."""
+    meanings: Distance | None = None
+    """Between meanings."""
+    lengths: Distance | None = None
+    """Between messages, held fixed."""
+    others: Distance | None = None
+    """Between meanings, held fixed."""
+    is_of_sets: bool = True
+    """Whether messages are equal in all that is compared if they, and their attributes or sets of concepts, are."""
+    is_ranked: bool = True
+    """Whether ranks are correlated."""
+
+    def distances(self, left: Ints, right: Ints) -> list[Floats | None]:
+        """Distances of pairs, (num_pairs,) each: between messages, between meanings, and those held fixed."""
+        compared = (self.messages, self.meanings, self.lengths, self.others)
+        return [None if each is None else each(left, right) for each in compared]
+
+    def standard(
+        self, pairs: RowPairs, distances: Sequence[Floats | None]
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """Correlated distances, with mean 0 and variance 1; NaN if what is held fixed determines it.
+
+        Returns:
+            Of messages what all that is held fixed leaves, of meanings what other distances of meanings leave, and of
+            the differences of lengths what these leave; None without any.
+        """
+        standardised = pairs.standard_ranks if self.is_ranked else pairs.standardised
+        x, y, lengths, others = (
+            standardised(each) if each is not None and np.ptp(each) > 0 else None for each in distances
+        )
+        assert x is not None and y is not None
+        if others is not None:
+            y = pairs.residuals(y, [others])
+            lengths = None if lengths is None else pairs.residuals(lengths, [others])
+        if lengths is not None and np.isnan(lengths).any():
+            lengths = None
+        fixed = [each for each in (lengths, others) if each is not None]
+        return pairs.residuals(x, fixed) if fixed else x, y, lengths
+
+    @classmethod
+    def of(cls, corpus: Corpus, options: TopsimOptions) -> "DistanceSpec":
+        """The distances that options name, for this corpus."""
+        features = None if corpus.meanings is None else flat(corpus.meanings)
+        rest: NDArray[Any] | None = None
+        name = _meaning_name(corpus, options.meaning_distance)
+        if options.attribute is not None:
+            if features is None:
+                return cls(meaning=name, reason="the corpus has no attributes")
+            if int(options.attribute) >= features.shape[1]:
+                return cls(meaning=name, reason=f"there is no attribute {options.attribute}")
+            rest = np.delete(features, int(options.attribute), axis=1)
+            features = features[:, [int(options.attribute)]]
+        meanings = meaning_distance(corpus, features, options.meaning_distance)
+        if isinstance(meanings, str):
+            return cls(meaning=name, reason=meanings)
+        content = narrow_content(corpus)
+        others: Distance | None = None
+        if options.given in ("attributes", "both"):
+            found = meaning_distance(corpus, rest, options.meaning_distance)
+            if isinstance(found, str):
+                return cls(meaning=name, reason=found)
+            others = found
+        return cls(
+            meaning=name,
+            messages=message_distance(corpus, options.message_distance),
+            meanings=meanings,
+            lengths=length_distance(content) if options.given in ("length", "both") else None,
+            others=others,
+            is_of_sets=corpus.meanings is not None or options.meaning_distance in (*OF_SETS, "auto"),
+            is_ranked=options.correlation == "spearman",
+        )
+
+
+def _meaning_name(corpus: Corpus, name: str) -> str:
+    """The name of a meaning distance in signatures."""
+    if name != "auto":
+        return _name_without_file(name)
+    if corpus.meanings is not None:
+        return "hamming" if has_attributes(corpus.meanings) else "cosine"
+    return "none" if concept_sets(corpus) is None else "jaccard"
+
+
+def message_distance(corpus: Corpus, name: str) -> Distance:
+    """The distance of this name between messages, or that of a user's file."""
+    content = narrow_content(corpus)
+    if name in EDITS:
+        return edit_distance(content, EDITS[name][1])
+    if name == "hamming":
+        return position_distance(content)
+    if name == "jaccard":
+        return jaccard_distance(distinct_sets(content))
+    wide = corpus.content()
+    return _own_distance(name, lambda row: wide[row])
+
+
+def meaning_distance(corpus: Corpus, features: NDArray[Any] | None, name: str) -> Distance | str:
+    """The distance of this name between meanings, or why there is none.
+
+    Args:
+        corpus: Its concepts are compared where it has no attributes and no features.
+        features: Attribute values or features, (num_messages, num_attributes); None: it has none.
+        name: One of `OF_MEANINGS`, or that of a user's file.
+    """
+    if features is None:
+        return _concept_distance(corpus, name)
+    is_values, is_numbers = has_attributes(features), features.dtype.kind in "biuf"
+    if is_numbers and not np.isfinite(features).all():
+        return "a feature is not finite"
+    if own_code.is_foreign(name):
+        return _own_distance(name, lambda row: features[row])
+    if name == "hamming" or (name == "auto" and is_values):
+        return hamming_distance(features)
+    if name in ("auto", "cosine", "euclidean"):
+        if not is_numbers:
+            return f"{name} distance needs numbers, not names"
+        return euclidean_distance(features) if name == "euclidean" else cosine_distance(features)
+    codes = attribute_codes(replace(corpus, meanings=features))
+    if codes is None:
+        return f"{name} distance needs attribute values or concepts, not features"
+    if name == "levenshtein":
+        return edit_distance(_rows(codes), "none")
+    return jaccard_distance(_rows(codes + np.cumsum([0, *(codes.max(0, initial=0) + 1)[:-1]])))
+
+
+def _concept_distance(corpus: Corpus, name: str) -> Distance | str:
+    """The distance of this name between sets of concepts; levenshtein and users' own take them in their order."""
+    sets = concept_sets(corpus)
+    if sets is None or corpus.concepts is None:
+        return "the corpus has neither meanings nor concepts"
+    if own_code.is_foreign(name):
+        concepts, names = corpus.concepts, corpus.concept_names
+        return _own_distance(
+            name, lambda row: [names[each] if names else each for each in concepts[row].tolist()]
+        )
+    if name == "levenshtein":
+        return edit_distance(corpus.concepts, "none")
+    return set_distance(sets, OF_SETS["jaccard" if name == "auto" else name])
+
+
+def _rows(codes: Ints) -> Ragged:
+    """A table of codes as rows."""
+    return Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(len(codes), codes.shape[1]))
+
+
+def _own_distance(name: str, row_of: Callable[[int], Any]) -> Distance:
+    """A distance of a user's file: called with two messages, or two meanings, it returns a number.
+
+    Raises:
+        PartError: If it returns none, when it is called.
+    """
+    function = own_code.named(name, "distance")
+
+    def distance(left: Ints, right: Ints) -> np.ndarray[Any, Any]:
+        found = np.empty(len(left))
+        for place, (first, second) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+            value = function(row_of(first), row_of(second))
+            try:
+                found[place] = value
+            except (TypeError, ValueError):
+                found[place] = np.nan
+            if not np.isfinite(found[place]):
+                expected = f"{_name_without_file(name)}: expected a finite number"
+                raise PartError(f"{own_code.place_of(name)}: {expected}; got {value!r:.80}")
+        return found
+
+    return distance
+
 
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many different messages with their meanings all pairs are used."""
@@ -86,17 +517,20 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
     """
     if own.attribute != "each":
-        return [_score(corpus, options, own)]
+        return [_topsim_score(corpus, options, own)]
     number = 1 if corpus.meanings is None else flat(corpus.meanings).shape[1]
     every = [replace(own, attribute=attribute) for attribute in range(number)]
-    return [replace(_score(corpus, options, each), name=f"{TOPSIM.name}{unusual(each)}") for each in every]
+    return [
+        replace(_topsim_score(corpus, options, each), name=f"{TOPSIM.name}{non_default_options(each)}")
+        for each in every
+    ]
 
 
-def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
+def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     """The score of all attributes together, or of one."""
     num_rows = len(corpus.messages)
     is_large = num_rows > NUM_ROWS_ALL_PAIRS
-    compared = Compared.of(corpus, own)
+    compared = DistanceSpec.of(corpus, own)
     groups = _few_groups(corpus) if is_large and compared.reason is None and compared.is_of_sets else None
     is_drawn = is_large and groups is None
     which = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_drawn else {"pairs": "all"}
@@ -106,15 +540,17 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     if num_rows < 3:
         return score(value=None, reason="fewer than three messages")
 
-    exchange = _exchange(corpus, compared)
+    # Units of the null distribution are meanings, or where the order of concepts is compared, these in order.
+    exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
+    assert exchange is not None  # otherwise there is no distance of meanings
     rows = np.arange(num_rows)
     if groups is not None:
-        rows, pairs = first_rows(groups, num_labels(groups)), Pairs.of_groups(np.bincount(groups))
+        rows, pairs = first_rows(groups, num_labels(groups)), RowPairs.of_groups(np.bincount(groups))
     elif is_drawn:
         rows = sorted_rows(corpus, exchange)
-        pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, np.random.default_rng(options.seed))
+        pairs = RowPairs.drawn(num_rows, NUM_SAMPLED_PAIRS, np.random.default_rng(options.seed))
     else:
-        pairs = Pairs.all_of(num_rows)
+        pairs = RowPairs.all_of(num_rows)
     distances = compared.distances(rows[pairs.left], rows[pairs.right])
     for between, what in zip(distances, ("messages", "meanings"), strict=False):
         if between is not None and np.ptp(between) == 0:
@@ -130,7 +566,10 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     by_meaning = MeaningPairs(pairs, exchange.of_row[rows], num_meanings, x, y, fixed)
     permuted, exchanged, reference = by_meaning, exchange, value
     if is_drawn:
-        some, every = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]], Pairs.all_of(NUM_ROWS_ALL_PAIRS)
+        some, every = (
+            rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]],
+            RowPairs.all_of(NUM_ROWS_ALL_PAIRS),
+        )
         exchanged = exchange.take(some)
         of_some = compared.distances(some[every.left], some[every.right])
         if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):
@@ -150,7 +589,7 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
         error = by_meaning.standard_error(exchange.num_independent)
         half_width = normal_quantile(1 - ALPHA / 2) * error
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
-    chance = of_draws(
+    chance = Chance.from_permutations(
         null,
         seed=options.seed,
         bounds=BOUNDS,
@@ -162,18 +601,11 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     return score(value=value, ci95=interval, chance=chance, details=details)
 
 
-def _exchange(corpus: Corpus, compared: Compared) -> Exchange:
-    """Units of the null distribution: meanings, or where the order of concepts is compared, these in order."""
-    exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
-    assert exchange is not None  # otherwise there is no distance of meanings
-    return exchange
-
-
 def _few_groups(corpus: Corpus) -> Ints | None:
     """The number of each different message with its meaning, (num_messages,); None if there are too many."""
     for number in dict.fromkeys([min(len(corpus.messages), NUM_LOOKED_AT), len(corpus.messages)]):
         is_part = number < len(corpus.messages)
-        groups = _groups(
+        groups = _labels_of_pairs(
             corpus.take(np.linspace(0, len(corpus.messages) - 1, number).astype(int)) if is_part else corpus
         )
         if num_labels(groups) > NUM_ROWS_ALL_PAIRS:
@@ -181,7 +613,7 @@ def _few_groups(corpus: Corpus) -> Ints | None:
     return groups
 
 
-def _groups(corpus: Corpus) -> Ints:
+def _labels_of_pairs(corpus: Corpus) -> Ints:
     """A number for each different message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
     messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
     meanings = meaning_labels(corpus)

@@ -1,15 +1,29 @@
-"""Traits: what is known of a score before it is computed, and the decorator that gives them to a metric.
+"""Metrics: functions of a corpus or of a run, with the traits that are known of their scores before these are computed.
 
     @metric(Traits(about="messages that no other meaning has", question="compositional", direction="higher"))
     def unique(corpus, options): ...
 
-Tables, checks, pages and the keys of kept results read them from the function, ours and users' alike.
+Tables, checks, pages and the keys of cached results read the traits of a `Metric`, one of ours and one of a user's file
+alike.
 """
 
+import inspect
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from functools import update_wrapper
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecsuite.parts.own_code as own_code
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.jobs.graph import Runner
+from ecsuite.parts.own_functions import called
+from ecsuite.runtime.errors import PartError
+from ecsuite.runtime.ragged import Ragged
 
 Direction = Literal["higher", "lower"]
 """Which way is better."""
@@ -25,9 +39,9 @@ Question = Literal[
     "other",
     "sizes",
 ]
-"""What a score answers."""
+"""The question that a score answers."""
 Need = Literal["meanings", "attributes", "concepts", "speakers", "agents"]
-"""What a corpus must have. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
+"""Requirement on a corpus. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
 values; `speakers` are several in one corpus, which is then scored as a whole; of `agents` is a metric that is called
 with a run."""
 Reference = Literal["shuffled meanings", "shuffled symbols", "theory", "training", "guesses"]
@@ -47,7 +61,7 @@ QUESTIONS: Mapping[Question, str] = {
     "other": "Further scores",
     "sizes": "Sizes and entropies",
 }
-"""What scores are grouped by, in the order of tables."""
+"""Headings of scores by question, in the order of tables."""
 
 FEW_MESSAGES = 200
 """With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
@@ -61,7 +75,7 @@ CORRECTED = "with entropies less biased in small corpora (Chao and Shen 2003)"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Traits:
-    """What is known of a score before it is computed."""
+    """Metadata of a score that are known before it is computed."""
 
     name: str = ""
     """The name of the score; empty: that of the function."""
@@ -70,9 +84,9 @@ class Traits:
     title: str = ""
     """The name spelt out, where it is short for something."""
     high: str = ""
-    """What is a high value, and what a low one, in words."""
+    """Interpretation of a high value, and of a low one, in words."""
     question: Question = "other"
-    """What it answers."""
+    """The question that it answers."""
     direction: Direction | None = None
     """Which way is better; None: neither."""
     version: int = 1
@@ -80,18 +94,18 @@ class Traits:
     bounds: tuple[float, float] | None = None
     """The range of the values, which `ecsuite check` tries; None: none is declared."""
     chance: Reference | None = None
-    """What its chance level is that of; None: it has none."""
+    """Source of its chance level; None: it has none."""
     draws: bool = True
     """Whether something is drawn at random, so that `--seed` is read."""
     needs: tuple[Need, ...] = ()
-    """What a corpus must have for a value."""
+    """Requirements on a corpus for a value."""
     least_messages: int = FEW_MESSAGES
     """With fewer messages, no difference from chance says nothing (benchmarks/corpus_size.py)."""
     depends_on_size: str | None = None
     """Why corpora of another number of messages have another value, in words: the number is then in the signature.
     None: it estimates the same value from any number."""
     most_messages: int | None = None
-    """Of a larger corpus so many messages are drawn; None: all are read."""
+    """Messages that are drawn of a larger corpus; None: all are read."""
     trains: bool = False
     """Whether it trains models."""
     asks_agents: bool = False
@@ -99,7 +113,7 @@ class Traits:
     by_name_only: bool = False
     """Whether it is computed only if it is named. So are all that train and all that ask agents."""
     shares: str = ""
-    """What it computes that others do too: one process computes all that share it, once."""
+    """Work in common with other metrics: one process computes all that share it, once."""
     pools_speakers: bool = False
     """Whether the messages of all speakers are one language; otherwise each speaker's is scored, and the mean taken."""
     keeps_work: bool = False
@@ -127,7 +141,7 @@ class Traits:
         return self.trains or self.by_name_only or self.needs_agents
 
     def described(self) -> dict[str, Any]:
-        """What `ecsuite list metric` says of a score, JSON-ready."""
+        """The description of a score in `ecsuite list metric`, JSON-ready."""
         names = ("name", "about", "title", "high", "direction", "version", "bounds", "chance", "needs")
         more = ("least_messages", "depends_on_size", "trains", "details")
         known = {name: getattr(self, name) for name in (*names, *more)}
@@ -142,7 +156,7 @@ class Traits:
         return min(num_messages, self.most_messages or num_messages)
 
 
-OF_METRIC = (
+SHARED_TRAITS = (
     "version",
     "trains",
     "by_name_only",
@@ -153,53 +167,226 @@ OF_METRIC = (
     "needs",
 )
 """Traits that all scores of one metric share."""
+_NO_VALUE = "the function returned None"
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+
+class Metric:
+    """A metric, which is called with a corpus, or with a run if its traits say that it needs agents.
+
+    Args:
+        function: Called as `function(corpus, options)`, then with its own options where it has some, and with `runner`
+            by keyword where it takes one.
+        traits: Of each score that it returns.
+        name: As the user wrote it, with options after commas; empty: the name of the function.
+        own: Its own options; None: the defaults.
+
+    Example:
+        >>> from ecsuite.eval.metrics import find_metric
+        >>> find_metric("topsim,message_distance=jaccard").traits[0].direction
+        'higher'
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], traits: tuple[Traits, ...], name: str = "", own: Any = None
+    ) -> None:
+        update_wrapper(self, function, updated=())
+        self.function, self.traits, self.own = function, traits, own
+        self.name = name or function.__name__
+        self._traits_of = {each.name.partition(",")[0]: each for each in traits}
+        parameters = inspect.signature(function).parameters.values()
+        self._takes_runner = any(each.name == "runner" for each in parameters)
+
+    @property
+    def shared(self) -> Traits:
+        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
+        return self.traits[0]
+
+    @property
+    def version(self) -> int:
+        """The version of its scores."""
+        return self.shared.version
+
+    def with_options(self, own: Any, name: str) -> "Metric":
+        """The metric with its own options; the names of its scores have those that are not the defaults.
+
+        Raises:
+            ConfigError: If an option names something of a user's file that is not there, or that nobody trusts.
+        """
+        for kind in own_code.foreign_kinds(name):
+            own_code.named(kind)
+        ending = non_default_options(own) if self.shared.names_options else ""
+        traits = tuple(replace(each, name=f"{each.name}{ending}") for each in self.traits)
+        return Metric(self.function, traits, name, own)
+
+    def __call__(
+        self,
+        corpus: Any,
+        options: Options | None = None,
+        own: Any = None,
+        *,
+        runner: Runner | None = None,
+        **settings: Any,
+    ) -> list[Score]:
+        """Compute the scores of a corpus, or of a run.
+
+        Args:
+            corpus: The corpus, or the run.
+            options: Options of scoring; None: `settings`.
+            own: Its own options in place of those that it has.
+            runner: Runs its jobs and reports progress; None: one without a cache or reports.
+            **settings: Fields of `Options`.
+        """
+        arguments = [corpus, options or Options(**settings)]
+        if (own := self.own if own is None else own) is not None:
+            arguments.append(own)
+        scores = self.function(*arguments, **({"runner": runner or Runner()} if self._takes_runner else {}))
+        ending = "" if self.own is None or not self.shared.names_options else non_default_options(self.own)
+        return [
+            replace(
+                _with_size(score, self._traits_of[score.name.partition(",")[0]], corpus),
+                name=score.name if "," in score.name else f"{score.name}{ending}",
+            )
+            for score in scores
+        ]
 
 
-def metric(*traits: Traits) -> Callable[[Function], Function]:
-    """Give the function of a metric its traits, or a class that is called like one.
+class OwnMetric(Metric):
+    """A metric of a user's file: a function, or an instance of a class; it returns a number, None, or scores.
+
+    Its signature holds its options and the SHA-256 of its files, so that scores of another version are not taken for
+    comparable.
+
+    Args:
+        function: Called as `function(corpus)` or `function(corpus, options)`; a run if its first parameter is `run`.
+        kind: Its name, with the options that the user gave: `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
+        options: All its own options.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str, options: Mapping[str, Any]) -> None:
+        source, _, named = kind.partition(":")
+        about = (inspect.getdoc(function) or named).split("\n")[0].rstrip(".")
+        asks_agents = next(iter(inspect.signature(function).parameters), "") == "run"
+        declared = [
+            replace(
+                each,
+                about=each.about or about,
+                needs=("agents", *each.needs) if asks_agents and not each.needs_agents else each.needs,
+            )
+            for each in getattr(function, "traits", None) or (Traits(),)
+        ]
+        plain = inspect.unwrap(function)  # its scores get their traits here, as they may have any names
+        super().__init__(plain, (replace(declared[0], name=named), *declared[1:]), kind)
+        settings = [f"{key}:{value}" for key, value in options.items()]
+        self._ending = "|" + "|".join([*settings, f"code:{own_code.checksum(source)[:12]}"])
+
+    def __call__(
+        self,
+        corpus: Any,
+        options: Options | None = None,
+        own: Any = None,
+        *,
+        runner: Runner | None = None,
+        **settings: Any,
+    ) -> list[Score]:
+        """Compute the scores of a corpus, or of a run; see `Metric`."""
+        read_only = _read_only(corpus) if isinstance(corpus, Corpus) else corpus
+        found = called(self.function, read_only, options or Options(**settings))
+        scores = [found] if isinstance(found, Score) else found
+        if not isinstance(scores, list | tuple) or not all(isinstance(score, Score) for score in scores):
+            scores = [self._score_of(found)]
+        own_traits = {
+            score.name: next((each for each in self.traits[1:] if each.name == score.name), self.shared)
+            for score in scores
+        }
+        return [
+            replace(
+                _with_size(score, own_traits[score.name], corpus, self._ending),
+                traits=replace(own_traits[score.name], name=score.name),
+            )
+            for score in scores
+        ]
+
+    def _score_of(self, found: Any) -> Score:
+        """The score of a number or None.
+
+        Raises:
+            PartError: If it is neither.
+        """
+        value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
+        name = self.shared.name
+        if value is not None and not (isinstance(value, int | float) and _is_finite(value)):
+            place = own_code.place_of(self.name.partition(",")[0], "__call__")
+            expected = "a finite number, None where it is not defined, or scores"
+            raise PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
+        reason = _NO_VALUE if value is None else None
+        return Score(
+            name=name, value=value, about=self.shared.about, reason=reason, signature=name.partition(",")[0]
+        )
+
+
+def metric(*traits: Traits) -> Callable[[Callable[..., Any]], Metric]:
+    """Make a metric of a function, or give traits to a class that is called like one.
 
     Of a score that depends on size, the number of messages comes into the signature, before the version: `n:200`.
 
     Args:
         traits: Of each score that it returns; one without a name is that of the function's name.
     """
-    assert all(len({repr(getattr(each, key)) for each in traits}) == 1 for key in OF_METRIC)
+    assert all(len({repr(getattr(each, key)) for each in traits}) == 1 for key in SHARED_TRAITS)
 
-    def decorated(function: Function) -> Function:
+    def decorated(function: Any) -> Any:
         named = {
-            each.name: each
-            for each in (replace(each, name=each.name or function.__name__) for each in traits)
+            name: replace(each, name=name) for each in traits if (name := each.name or function.__name__)
         }
-        scored: Any = function
-        if not isinstance(function, type):
-
-            @wraps(function)
-            def scored(corpus: Any, *arguments: Any) -> Any:
-                return [
-                    with_size(score, named[score.name.partition(",")[0]], corpus)
-                    for score in function(corpus, *arguments)
-                ]
-
-        scored.traits = tuple(named.values())
-        return scored  # type: ignore[no-any-return]
+        if isinstance(function, type):
+            function.traits = tuple(named.values())  # type: ignore[attr-defined]
+            return function
+        return Metric(function, tuple(named.values()))
 
     return decorated
 
 
-def traits_in(function: Any) -> tuple[Traits, ...]:
-    """The traits of the scores of a metric; empty for a function that declares none."""
-    found: tuple[Traits, ...] = getattr(function, "traits", ())
-    return found
+def non_default_options(own: Any) -> str:
+    """The options that are not the defaults, as after the name of a metric: `,correlation=pearson`."""
+    defaults = type(own)()
+    pairs = [(each.name, getattr(own, each.name)) for each in fields(own)]
+    return "".join(f",{key}={value}" for key, value in pairs if value != getattr(defaults, key))
 
 
-def with_size(score: Any, traits: Traits, corpus: Any, more: str = "") -> Any:
-    """A score with the number of messages in its signature, if its value depends on that, and with more at its end."""
+def _with_size(score: Score, traits: Traits, corpus: Any, ending: str = "") -> Score:
+    """A score with the number of messages in its signature, if its value depends on that, and with its ending."""
     before, mark, version = score.signature.rpartition("|v:")
     if not mark:
         before, version = version, ""
     is_of_sender = traits.asks_agents and f"|{SENDER}:" in before
     if traits.depends_on_size is not None and not traits.needs_agents and not is_of_sender:
         before += f"|n:{traits.size(len(corpus.messages))}"
-    return replace(score, signature=f"{before}{mark}{version}{more}")
+    return replace(score, signature=f"{before}{mark}{version}{ending}")
+
+
+def _read_only(corpus: Corpus) -> Corpus:
+    """A corpus whose arrays can't be changed, as other metrics read them, too; nothing is copied."""
+
+    def ragged(rows: Ragged) -> Ragged:
+        return Ragged(_view(rows.values), _view(rows.offsets))
+
+    return replace(
+        corpus,
+        messages=ragged(corpus.messages),
+        meanings=None if corpus.meanings is None else _view(corpus.meanings),
+        concepts=None if corpus.concepts is None else ragged(corpus.concepts),
+        columns={name: _view(values) for name, values in corpus.columns.items()},
+    )
+
+
+def _view(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # of an integer that no float has
+        return False

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.matching import best_match
+from ecsuite.eval.counts.counting import flat, has_attributes, numbered_by_use, row_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.counting import Floats, Ints, flat, has_attributes, numbered_by_use, row_of
+from ecsuite.eval.statistics.contingency import Floats, Ints, entropy
+from ecsuite.eval.statistics.matching import best_match
 from ecsuite.eval.statistics.resampling import resample
 from ecsuite.runtime.ragged import Ragged
 
@@ -27,11 +27,11 @@ class WordOrderOptions:
     """The attributes that are agent, patient and action: by their names, or by their numbers from 0."""
 
     agent: str = "agent"
-    """Who does it; of attributes without names, the first."""
+    """Attribute of the agent; of attributes without names, the first."""
     patient: str = "patient"
     """To whom; the second."""
     action: str = "action"
-    """What is done; the third, if there is one."""
+    """Attribute of the action; the third, if there is one."""
 
 
 AGENT_FIRST = Traits(

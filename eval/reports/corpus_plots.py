@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import flat, row_labels
 from ecsuite.eval.figures.canvas import label, require_matplotlib, save
 from ecsuite.eval.figures.colour_chart import colour_chart
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.eval.reports.learning_curves import draw_curves
 from ecsuite.eval.reports.translation_plots import MAX_WORDS, Sides, draw_translation, translation_of
-from ecsuite.eval.statistics.counting import flat, row_labels
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.spaces.colour import CHIP, colour_space

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecsuite.eval.efficiency.kept_bounds import kept_bound
 from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.metrics.information_bound import kept_bound
 from ecsuite.eval.results.logs import read_log
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -16,7 +16,7 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ecsuite.eval.efficiency.bound import Bound
+    from ecsuite.eval.metrics.information_bound import InformationBound
 
 COMPLEXITY, ACCURACY = "complexity", "semantic_accuracy"
 """The scores of both axes, of metric efficiency."""
@@ -161,7 +161,7 @@ def _kind(source: Source) -> str:
     return "languages of people" if "iso639_3" in metadata else kind_of(metadata)
 
 
-def _line(bound: "Bound", most: float) -> Curve:
+def _line(bound: "InformationBound", most: float) -> Curve:
     """The bound up to a complexity, by rising complexity."""
     points = sorted(
         (rate, told)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows
 from ecsuite.eval.reports.samples import who_speaks, with_file
-from ecsuite.eval.statistics.counting import Ints, narrow_content, num_distinct_rows
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.runtime.printable import counted, printable
 
 MAX_GRID = 12

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.counting import flat, has_attributes
+from ecsuite.eval.counts.counting import flat, has_attributes
 
 FEWEST = 20
 """Of fewer objects, other attributes may have as many values, too."""

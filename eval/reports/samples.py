@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.statistics.counting import first_rows, flat, num_labels
+from ecsuite.eval.counts.counting import flat
+from ecsuite.eval.statistics.contingency import first_rows, num_labels
 
 NUM_SAMPLES = 10
 """Messages that are shown of a corpus."""

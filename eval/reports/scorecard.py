@@ -2,37 +2,37 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from ecsuite.corpus import EPISODE, Corpus
-from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of_metric
-from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
+from ecsuite.eval.counts.counting import (
+    concept_sets,
+    flat,
+    meaning_codes,
+    message_labels,
+    narrow_content,
+    num_distinct_rows,
+    row_labels,
+)
+from ecsuite.eval.metrics import METRIC_OF, find_metric, metric_names
+from ecsuite.eval.metrics.by_speaker import speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
-from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.metrics.side_by_side import computed
+from ecsuite.eval.metrics.parallel import compute_parallel
+from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.full_table import full_tables
 from ecsuite.eval.reports.naming_attributes import naming_attributes
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.score_table import score_table
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
-from ecsuite.eval.statistics.counting import (
-    concept_sets,
-    flat,
-    meaning_codes,
-    narrow_content,
-    num_codes,
-    num_distinct_rows,
-    num_labels,
-    row_labels,
-)
-from ecsuite.eval.statistics.kept import kept_while_scored
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.eval.statistics.contingency import num_codes, num_labels
 from ecsuite.files.format_numbers import with_format
+from ecsuite.jobs.graph import Runner
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import preformatted
@@ -179,6 +179,7 @@ def score_corpus(
     options: Options | None = None,
     *,
     run: "Run | None" = None,
+    runner: Runner | None = None,
     num_processes: int = 1,
 ) -> Scorecard:
     """Run metrics on a corpus.
@@ -188,6 +189,7 @@ def score_corpus(
         names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
         options: Options of the metrics; None: the defaults.
         run: The run whose corpus it is, for metrics that ask its agents.
+        runner: Runs jobs of metrics that train models, reports progress, and says when to stop; None: without a cache.
         num_processes: Most processes that compute metrics, with this one. The others import the main module, so a
             script needs its `if __name__ == "__main__"` then.
 
@@ -195,19 +197,28 @@ def score_corpus(
         ValueError: If a name is not that of a metric, or of one that asks the agents of a run, and there is none;
             nothing is computed then.
     """
-    options = options or Options()
-    metrics = {name: _load(name) for name in metric_names(names)}
+    metrics = {name: find_metric(name) for name in metric_names(names)}
     _require_own_names(metrics)
-    alone = frozenset(name for name in metrics if foreign_kinds(name) or traits_of_metric(name).is_asked_for)
     for name, metric in metrics.items():
-        traits = traits_of_metric(name)
-        if traits.needs_agents or (traits.asks_agents and run is not None):
-            metrics[name] = _asking(name, metric, run)
-    with kept_while_scored(corpus):
+        if metric.shared.needs_agents and run is None:
+            raise ConfigError(
+                f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
+            )
+    alone = {name for name, each in metrics.items() if foreign_kinds(name) or each.shared.is_asked_for}
+    with corpus_cache(corpus):
         labels = message_labels(corpus)
         samples = samples_of(corpus, labels)
         described = _described(corpus, num_labels(labels))
-        by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
+        by_metric = compute_parallel(
+            metrics,
+            corpus,
+            options or Options(),
+            run=run,
+            runner=runner,
+            num_processes=num_processes,
+            load=find_metric,
+            alone=frozenset(alone),
+        )
         scores = tuple(score for found in by_metric for score in found)
     return Scorecard(corpus=described, scores=scores, samples=samples)
 
@@ -219,22 +230,6 @@ def _require_own_names(names: Iterable[str]) -> None:
         if name in METRIC_OF or own.count(name) > 1:
             other = "a score of ecsuite" if name in METRIC_OF else "another metric"
             raise ConfigError(f"{name}: {other} is called so, too: expected a name of its own")
-
-
-def _load(name: str) -> Metric:
-    metric = load_metric(name)
-    return metric if traits_of_metric(name).needs_agents else by_speaker(metric)
-
-
-def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
-    """A metric of a run as one of its corpus."""
-    if run is None:
-        raise ConfigError(
-            f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
-        )
-    if traits_of_metric(name).asks_agents:
-        return lambda corpus, options: metric(corpus, replace(options, run=run))
-    return lambda _, options: metric(run, options)  # type: ignore[arg-type]
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.by_speaker import BY_SPEAKER
-from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of
-from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
+from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of, are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.reports.samples import Sample
@@ -168,7 +167,7 @@ class ShortTable:
             zip(self.scores, self.conclusions, strict=True),
             key=lambda pair: (
                 not traits_of(pair[0]).is_asked_for,
-                place_of(pair[0].name),
+                table_order(pair[0].name),
             ),
         )
         groups: dict[Question, list[tuple[Score, Conclusion]]] = {}

@@ -8,9 +8,9 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import COLOURS, SOFT, fit, label, look, new_figure, save, write_title
-from ecsuite.eval.metrics.translation_graph import Translation, translate
+from ecsuite.eval.metrics.cbm import TranslationGraph, translate
 from ecsuite.eval.reports.languages import corpus_name
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.runtime.errors import CorpusError
 
 MAX_WORDS = 64
@@ -44,7 +44,7 @@ class Sides:
     more_concepts: str
 
     @classmethod
-    def of(cls, translation: Translation, max_words: int) -> Self:
+    def of(cls, translation: TranslationGraph, max_words: int) -> Self:
         """The sides of a translation graph with at most so many words that have no pair."""
         words = _pairs_first(translation.word, translation.samples.word_totals)
         concepts = _pairs_first(translation.concept, translation.samples.concept_totals)
@@ -119,7 +119,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     save(figure, *paths)
 
 
-def _draw_pairs(graph: Any, columns: Any, translation: Translation, sides: Sides) -> None:
+def _draw_pairs(graph: Any, columns: Any, translation: TranslationGraph, sides: Sides) -> None:
     """Draw the pairs of the best matching, and write their figures beside them."""
     strongest = int(translation.weights.max(initial=1))
     shares = translation.shares()
@@ -150,7 +150,7 @@ def _legend() -> dict[str, Any]:
     return {name: Line2D([], [], **look_of) for name, look_of in kinds.items()}
 
 
-def _secondary_edges(translation: Translation, sides: Sides) -> list[tuple[int, int]]:
+def _secondary_edges(translation: TranslationGraph, sides: Sides) -> list[tuple[int, int]]:
     """Ends of the grey lines: each word's most frequent other concept, each unmatched concept's best word."""
     weights = translation.weights[np.ix_(sides.words, sides.concepts)].copy()
     pairs = np.arange(sides.num_pairs)
@@ -163,7 +163,7 @@ def _secondary_edges(translation: Translation, sides: Sides) -> list[tuple[int, 
     return sorted({edge for edge in (*of_words, *of_concepts) if weights[edge]})
 
 
-def translation_of(corpus: Corpus) -> Translation:
+def translation_of(corpus: Corpus) -> TranslationGraph:
     """The translation graph of a corpus with concepts."""
     translation = translate(corpus)
     if translation is None:

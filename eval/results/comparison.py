@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.samples import (
@@ -34,10 +34,8 @@ from ecsuite.eval.results.samples import (
     samples_of,
 )
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.differences import (
-    ALPHA,
-    NO_SPREAD,
     Difference,
     corrected,
     difference_of_estimates,
@@ -46,7 +44,7 @@ from ecsuite.eval.statistics.differences import (
     unpaired_difference,
     with_effect,
 )
-from ecsuite.eval.statistics.distributions import student_quantile, student_tail
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile, student_tail
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -479,7 +477,7 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
     asked = {name for source in sources for name in source.scores}
     every = dict.fromkeys(name for names in per_source for name in names if name in asked)
     common, left_out = [], {}
-    for name in sorted(every, key=place_of):
+    for name in sorted(every, key=table_order):
         if traits_of(name).question == "sizes":
             continue
         if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):

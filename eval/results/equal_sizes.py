@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
+from ecsuite.eval.counts.counting import flat, has_attributes
+from ecsuite.eval.metrics import METRIC_OF, find_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.samples import Sample
-from ecsuite.eval.statistics.counting import Ints, flat, has_attributes
-from ecsuite.eval.statistics.differences import ALPHA, Interval
-from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.contingency import Ints
+from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
@@ -144,7 +144,7 @@ class EqualSizes:
     @staticmethod
     def _scores(corpus: Corpus, name: str) -> dict[str, float]:
         with few_draws():
-            scores = by_speaker(load_metric(name))(corpus, Options())
+            scores = by_speaker(find_metric(name), corpus, Options())
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, messages: Messages | None) -> Corpus:

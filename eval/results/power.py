@@ -12,8 +12,8 @@ from scipy.special import chdtri, nctdtr, roots_jacobi, stdtrit
 
 from ecsuite.eval.results.comparison import shared_by
 from ecsuite.eval.results.samples import Sample
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, Interval
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, Interval
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Table, number_column, row_of

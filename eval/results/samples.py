@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import place_of, traits_of
-from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
+from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
 from ecsuite.eval.results.reading import read_sources
 from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import ALPHA, Interval
-from ecsuite.eval.statistics.distributions import normal_quantile, student_quantile
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    Interval,
+    mean_and_half_width,
+    normal_quantile,
+    student_quantile,
+)
 from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 from ecsuite.tables.cells import value_text
 
@@ -597,7 +601,7 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         for record in source.records
         if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
     )
-    return [mean for name in sorted(names, key=place_of) for mean in _means(sources, name)]
+    return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
 
 
 def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:

@@ -2,3 +2,49 @@
 
 They are in the registry of metrics, and asked for by name: `ecsuite score runs/a --metrics rsa`.
 """
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecsuite.eval.metrics import find_metric
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
+
+def load_run_if_needed(
+    path: Path, names: Sequence[str], *, trust_code: bool, is_whole: bool = True
+) -> "Run | None":
+    """The run of a corpus, if a metric asks its agents.
+
+    Metrics that can do without agents ask those of a folder that has them, and not of its corpus file.
+
+    Args:
+        path: Of the corpus.
+        names: Of metrics.
+        trust_code: Whether foreign parts are imported.
+        is_whole: Whether all messages are scored.
+
+    Raises:
+        ConfigError: If it is not of a run, or its run has no checkpoint.
+        UntrustedError: If its config names foreign parts, and these are not trusted.
+    """
+    traits = {name: find_metric(name).shared for name in names}
+    asking = [name for name, each in traits.items() if each.needs_agents]
+    folder = path if path.is_dir() else path.parent
+    if not asking:
+        may_ask = is_whole and path.is_dir() and (folder / "config.yaml").is_file()
+        if not may_ask or not any(each.asks_agents for each in traits.values()):
+            return None
+    from ecsuite.games.runs import load_run
+
+    if not (folder / "config.yaml").is_file():
+        raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
+    run = load_run(folder, trust_code=trust_code, note=note)
+    if not asking and not run.has_agents:
+        return None
+    run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
+    return run

@@ -6,6 +6,8 @@ see (positive signalling) while nobody does anything else for it (positive liste
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.eval.run_metrics.audit_information import Told, informed, with_correction
-from ecsuite.eval.run_metrics.audit_outsider import read_by_outsiders
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.run_metrics.audit_information import Told, informed, read_by_outsiders, with_correction
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import Agents, Decide, Deliver, Episodes
 from ecsuite.games.plays.acting import Acting, severed
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.cells import estimate, nothing, number, p_value, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 CONDITIONS = {
     "severed": "nobody hears anything",
@@ -30,7 +36,7 @@ CONDITIONS = {
     "constant": "always what the speaker says most often",
     "own last": "the hearer's own last message",
 }
-"""What is heard in place of what is said."""
+"""Message ablations."""
 MOST_MESSAGES = 32
 """Most different messages that a hearer is asked about at each step: those said most often."""
 ALPHA = 0.05
@@ -44,16 +50,16 @@ class Condition:
     reward: float
     """Mean over episodes."""
     half_width: float | None
-    """Of its 95 % interval."""
+    """Half-width of its 95 % interval."""
     cost: float | None
-    """What messages cost in an episode, the mean of agents, which the reward is without; None: they cost nothing."""
+    """Cost of the messages of an episode, mean over agents, excluded from the reward; None: no cost."""
     loss: Difference | None
     """Reward as it was played minus this one, over the same episodes; None: this is as it was played."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
-    """What came of an audit."""
+    """Result of an audit."""
 
     conditions: Sequence[Condition]
     """The first is as it was played."""
@@ -66,7 +72,7 @@ class Audit:
 
     @property
     def conclusion(self) -> str:
-        """What follows, in a sentence."""
+        """The conclusion in a sentence."""
         if not self.is_heard:
             return "No message arrives at anybody: what is said can't matter."
         losses = {
@@ -211,7 +217,7 @@ def _condition(play: Acting, name: str, episodes: Episodes, loss: Difference | N
 
 
 def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliver]:
-    """What is heard in each condition."""
+    """Delivery of messages in each condition."""
     said, last = usual.said, len(usual.said) - 1
     batch, number = said.shape[1:3]
     lengths = usual.alive.sum(0)
@@ -364,3 +370,90 @@ class _Influence:
                 else f"of what {name} hears, {slot + 1}"
             )
             yield Told(kind="influence", about=f"{about}, on its action", value=float(torch.cat(bits).mean()))
+
+
+USUAL = "as said"
+"""The condition in which nothing is changed."""
+
+
+def report(found: Audit) -> Report:
+    """The rewards, what messages tell, and what follows."""
+    notes = [
+        found.conclusion,
+        f"{found.num_episodes:,} episodes, the same in each row; ±: 95 % interval; lost: as said minus the row",
+        "told: mutual information in bits, influence too; reading: share that a linear model of the last two messages "
+        "gets right in other episodes; outsider: what fresh listeners get right, who hear the last four",
+        "shuffled: the mean over shuffles of whole episodes; an influence of 0 is exact, without shuffles",
+    ]
+    if found.conditions[0].cost is not None:
+        notes.append("cost: of the symbols that are said, which is neither in the reward nor in what is lost")
+    if found.scripted is not None:
+        notes.insert(2, f"scripted agents of this world get {found.scripted:.4g} an episode")
+    return Report(
+        tables=[_rewards(found), _told(found)],
+        notes=tuple(notes),
+        data=found.to_json(),
+        draw=partial(_draw, found),
+    )
+
+
+def _rewards(found: Audit) -> Table:
+    rows = []
+    for each in found.conditions:
+        lost = nothing()
+        if each.loss is not None:
+            width = None if each.loss.ci95 is None else (each.loss.ci95[1] - each.loss.ci95[0]) / 2
+            lost = estimate(each.loss.mean, width)
+        name, _, place = each.name.partition(", ")
+        what = CONDITIONS.get(name, "what is said") + (", of this part alone" if place else "")
+        p = nothing() if each.loss is None else p_value(each.loss.p_holm)
+        paid = [] if each.cost is None else [number(each.cost), number(each.reward - each.cost)]
+        rows.append(row_of(each.name, estimate(each.reward, each.half_width), *paid, lost, p, text(what)))
+    has_costs = found.conditions[0].cost is not None
+    costs = (number_column("cost"), number_column("net", heading="less cost")) if has_costs else ()
+    columns = (
+        name_column("heard"),
+        number_column("reward", heading="reward an episode"),
+        *costs,
+        number_column("lost"),
+        number_column("p", heading="p (Holm)"),
+        Column("what", heading="what is heard", wraps=True),
+    )
+    return Table(columns=columns, rows=rows, title="reward")
+
+
+def _told(found: Audit) -> Table:
+    rows = [
+        row_of(
+            each.kind,
+            text(each.about),
+            number(each.value),
+            nothing("0 exactly") if each.null is None else number(each.null),
+            nothing() if each.p_holm is None else p_value(each.p_holm),
+        )
+        for each in found.told
+    ]
+    columns = (
+        name_column("measure"),
+        Column("of", wraps=True),
+        number_column("value"),
+        number_column("shuffled"),
+        number_column("p", heading="p (Holm)"),
+    )
+    return Table(columns=columns, rows=rows, title="told")
+
+
+def _draw(found: Audit, *paths: Path) -> None:
+    points = [
+        Point(
+            row=each.name,
+            value=each.reward,
+            low=None if each.half_width is None else each.reward - each.half_width,
+            high=None if each.half_width is None else each.reward + each.half_width,
+        )
+        for each in found.conditions
+    ]
+    usual = found.conditions[0].reward
+    lines = {USUAL: usual} | ({} if found.scripted is None else {"scripted agents": found.scripted})
+    panel = Panel(points=points, axis="reward of an episode", lines=lines)
+    save(intervals(panel, title="reward by what is heard", notes=[found.conclusion]), *paths)

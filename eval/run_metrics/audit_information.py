@@ -1,18 +1,21 @@
-"""What messages tell in episodes: mutual information, and what a linear model reads, beside shuffled episodes."""
+"""Information of messages in an audit: about views and actions, by plug-in estimates and by fresh listeners."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.agents.message import EOS, PAD
+from ecsuite.eval.models.fresh_agents import Training, learning_curves
+from ecsuite.eval.statistics.contingency import Floats, entropy
+from ecsuite.eval.statistics.estimates import holm
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.plays.acting import Acting
+from ecsuite.runtime.devices import fixed_threads
 
 MOST_ROWS = 5000
 """Most messages that a linear model learns, and is tested on."""
@@ -27,19 +30,19 @@ class Told:
     action of a hearer; reading: what a linear model of the last two messages gets right; outsider: what fresh listeners
     get right by the last four; influence: what a hearer would do if another message came."""
     about: str
-    """Who, and of what."""
+    """Agent and attribute."""
     value: float
     """In bits; of reading, a share."""
     null: float | None = None
-    """The same of whole episodes that are shuffled, the mean; None: it is 0 by construction."""
+    """Mean value for whole episodes that are shuffled; None: it is 0 by construction."""
     p_value: float | None = None
     """Share of shuffles with as high a value, with the value itself; None without shuffles."""
     p_holm: float | None = None
-    """The same, corrected for all agents and attributes of the kind (Holm)."""
+    """P-value, corrected for all agents and attributes of the kind (Holm)."""
 
 
 def with_correction(told: Iterable[Told]) -> list[Told]:
-    """The same with p-values that are corrected among those of their kind."""
+    """Correct p-values by Holm within each kind."""
     found = list(told)
     p_holm = {
         kind: iter(holm([each.p_value for each in found if each.kind == kind]))
@@ -49,7 +52,7 @@ def with_correction(told: Iterable[Told]) -> list[Told]:
 
 
 def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int) -> Iterator[Told]:
-    """What messages have to do with what speakers see and do, and with what hearers do next."""
+    """Information of messages about views and actions of speakers, and about the next actions of hearers."""
     specs = play.environment.agents
     said = usual.said.cpu().numpy()
     codes = _numbered(said)
@@ -122,7 +125,7 @@ class _Rows:
 
 
 def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What each agent said last before each step, and before that, (steps, batch, num_agents, width); 0: nothing."""
+    """The last two messages of each agent before each step, (steps, batch, num_agents, width); 0: nothing."""
     last, earlier = np.zeros_like(said), np.zeros_like(said)
     for step in range(1, len(said)):
         spoke = speaking[step - 1, ..., None]
@@ -158,21 +161,21 @@ def _share(draws: Sequence[float], value: float) -> float:
 
 
 def _reading(names: Sequence[str], messages: NDArray[Any], wanted: Integers, rows: _Rows) -> Iterator[Told]:
-    """What a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
+    """Attributes that a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
 
     Each attribute of what is wanted, (num_rows, num_attributes), that varies by itself.
     """
     varies = [place for place, each in enumerate(wanted.T) if len(np.unique(each)) > 1]
     if not varies or not rows.is_learnt.any() or rows.is_learnt.all():
         return
-    values = _read(messages, wanted[:, varies], rows.is_learnt)
-    draws = [_read(messages[shuffle], wanted[:, varies], rows.is_learnt) for shuffle in rows.shuffles]
+    values = _read_views(messages, wanted[:, varies], rows.is_learnt)
+    draws = [_read_views(messages[shuffle], wanted[:, varies], rows.is_learnt) for shuffle in rows.shuffles]
     for place, value, nulls in zip(varies, values.tolist(), np.transpose(draws).tolist(), strict=True):
         null, p_value = float(np.mean(nulls)), _share(nulls, value)
         yield Told(kind="reading", about=names[place], value=value, null=null, p_value=p_value)
 
 
-def _read(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.bool_]) -> Floats:
+def _read_views(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.bool_]) -> Floats:
     """Shares of each attribute that linear classifiers by ridge regression get right."""
     inputs, answers = messages[is_learnt][:MOST_ROWS].astype(np.float64), wanted[is_learnt][:MOST_ROWS]
     values = [np.unique(each) for each in answers.T]
@@ -188,3 +191,102 @@ def _read(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.bool_]
         (some[each.argmax(1)] == one).mean()
         for some, each, one in zip(values, np.split(scores, ends, axis=1), right, strict=True)
     ])  # fmt: skip
+
+
+NUM_HEARD = 4
+"""Messages that an outsider reads: the last ones of a speaker."""
+SEEDS = range(2)
+"""Seeds of outsiders."""
+TRAINING = Training(lr=0.01, num_updates=200, every=200, num_evaluated=2000)
+"""More updates with a lower rate read no more of what the guide of `guided_grid` says."""
+MOST_WORDS = 4096
+"""Different words of values beyond which no outsider learns them."""
+
+
+def read_by_outsiders(play: Acting, usual: Episodes, rng: np.random.Generator) -> Iterator[Told]:
+    """Accuracy of outsiders in the other half of the episodes: meanings, and hearers' next actions."""
+    specs = play.environment.agents
+    said, speaking = _symbols(usual, play.channel.is_of_values), usual.speaking
+    if said.max() > MOST_WORDS:
+        return
+    for speaker, spec in enumerate(specs):
+        if not spec.speaks:
+            continue
+        own = np.where(speaking[..., speaker, None], said[:, :, speaker], PAD)
+        meant, last = usual.meanings[:, :, speaker], usual.alive.sum(0) - 1
+        names = [f"{name}, from what {spec.name} says" for name in play.environment.attribute_names]
+        yield from _read(own, meant, speaking[..., speaker], names, last, rng)
+        earlier = np.concatenate([np.full_like(own[:1], PAD), own[:-1]])
+        for hearer, other in enumerate(specs):
+            hears = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.acting[..., hearer]
+            hears[0] = False
+            if other.num_actions > 1 and hearer != speaker and hears.any():
+                name = f"action of {other.name}, from what {spec.name} said"
+                yield from _read(earlier, usual.actions[..., hearer, None], hears, [name], last, rng)
+
+
+def _symbols(usual: Episodes, is_of_values: bool) -> Integers:
+    """Messages as ids from 1, `PAD` after their end, (steps, batch, num_agents, max_len); words of values by number."""
+    words = usual.words.cpu().numpy()
+    if is_of_values:
+        flat = words.reshape(-1, words.shape[-1])
+        ids: Integers = 1 + np.unique(flat, axis=0, return_inverse=True)[1].reshape(words.shape[:-1])
+        return ids
+    silent = words[..., 0] == EOS  # a message of its own, beside those of content symbols
+    ids = np.where(words == EOS, PAD, words)
+    ids[..., 0] = np.where(silent, words.max() + 1, words[..., 0])
+    return ids
+
+
+def _read(
+    said: Integers,
+    wanted: Integers,
+    counts: NDArray[np.bool_],
+    names: Sequence[str],
+    last: Integers,
+    rng: np.random.Generator,
+) -> Iterator[Told]:
+    """The accuracy of outsiders for each attribute of what is wanted, (steps, batch, num_attributes), that varies.
+
+    Beside them are those who get messages of another episode, its last ones where it was over, (batch,), before.
+    """
+    batch = counts.shape[1]
+    places, other = rng.permutation(batch), np.empty(batch, np.int64)
+    other[places] = np.roll(places, 1)
+    step, episode = np.nonzero(counts)
+    is_learnt = episode < batch // 2
+    rows = np.concatenate([np.flatnonzero(is_learnt), np.flatnonzero(~is_learnt)])
+    number = int(is_learnt.sum())
+    if not 0 < number < len(rows):
+        return
+    step, episode = step[rows], episode[rows]
+    values = [np.unique(each, return_inverse=True)[1] for each in wanted[step, episode].T]
+    varies = [place for place, each in enumerate(values) if each.max() > 0]
+    if not varies:
+        return
+    shuffled = _texts(said, np.minimum(step, last[other[episode]]), other[episode])
+    languages = np.stack([_texts(said, step, episode), shuffled])
+    shape = (2, len(SEEDS), *languages.shape[1:])
+    with fixed_threads(1), torch.enable_grad():  # sums depend on the number of threads
+        curves = learning_curves(
+            "receiver",
+            np.broadcast_to(languages[:, None], shape),
+            np.stack([values[place] for place in varies], 1),
+            TRAINING,
+            SEEDS,
+            num_learnt=number,
+        )
+    for place, (value, null) in zip(varies, curves.of_attributes.mean(1).T, strict=True):
+        yield Told(kind="outsider", about=names[place], value=float(value), null=float(null))
+
+
+def _texts(said: Integers, step: Integers, episode: Integers) -> Integers:
+    """The last messages of each row, one after the other, with EOS, (num_rows, NUM_HEARD * max_len + 1)."""
+    before = np.pad(said, ((NUM_HEARD - 1, 0), (0, 0), (0, 0)), constant_values=PAD)
+    recent = np.stack([before[step + number, episode] for number in range(NUM_HEARD)], 1).reshape(
+        len(step), -1
+    )
+    places = np.argsort(recent == PAD, axis=1, kind="stable")  # symbols first, in their order
+    texts = np.pad(np.take_along_axis(recent, places, 1), ((0, 0), (0, 1)), constant_values=PAD)
+    texts[np.arange(len(texts)), (texts != PAD).sum(1)] = EOS
+    return texts

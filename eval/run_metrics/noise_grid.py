@@ -1,8 +1,4 @@
-"""A run under noise: what its receivers understand of messages that noise meets, over kinds, rates and positions.
-
-Nobody learns: the agents play the rounds of validation once for each point of the grid. The same rounds, and draws of
-one generator, at every rate.
-"""
+"""Rounds of evaluation that agents play, and their accuracy under kinds and rates of noise."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,25 +7,93 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.run_metrics.rounds import understood
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.games.channels import Channel
-from ecsuite.games.evaluation import spoken_rounds
+from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.message_noise import NO_NOISE, MessageNoise
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.players import Players
 from ecsuite.games.registry import NOISES
+from ecsuite.games.runs import Run
 from ecsuite.games.sections import Experiment
-from ecsuite.games.worlds.world import World
+from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value
 from ecsuite.parts.registry import KIND, Part, option_types, pieces_of, read_options, split_names
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import estimate, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
+
+TRAINED, HELD_OUT = "train", "held_out"
+"""Values of the column `split`: of what was in training, and of what was kept out of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rounds:
+    """Rounds of the evaluations of a run, one after the other."""
+
+    meanings: NDArray[np.generic]
+    """The meaning of each, (num_rounds, num_attributes)."""
+    split: NDArray[np.str_]
+    """`train`, or why that was not in training, (num_rounds,); `train` where the world does not say."""
+    accuracy: NDArray[np.float64]
+    """The share of pairs of agents that understood each other, (num_rounds,)."""
+
+
+@torch.inference_mode()
+def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> Rounds:
+    """Play rounds of evaluation of a run, each with every pair of its agents that meets.
+
+    Args:
+        run: Its agents play.
+        evaluations: Worlds and splits of them; None: all evaluations of the run.
+    """
+    world = run.pair.world
+    described: list[Description] = []
+    accuracy: list[NDArray[np.float64]] = []
+    if evaluations is None:
+        evaluations = [(world, "valid"), *world.extra_evaluations().values()]
+    for place, split in evaluations:
+        for batch, found in each_batch(run.players, place, split, run.experiment):
+            described.append(place.describe(batch))
+            accuracy.append(found)
+    return Rounds(
+        meanings=np.concatenate([each.meanings.reshape(len(each.meanings), -1) for each in described]),
+        split=np.concatenate(
+            [each.columns.get("split", np.full(len(each.meanings), TRAINED)) for each in described]
+        ),
+        accuracy=np.concatenate(accuracy),
+    )
+
+
+def each_batch(
+    players: Players, world: World, split: str, experiment: Experiment
+) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
+    """Play the batches of a split with every pair that meets: and the share that understood, (batch,)."""
+    for spoken in spoken_rounds(players.eval(), world, split, experiment.evaluation.mode):
+        yield spoken.batch, understood(players, spoken, split, experiment)
+
+
+def understood(
+    players: Players, spoken: SpokenRounds, split: str, experiment: Experiment
+) -> NDArray[np.float64]:
+    """The share of pairs that meet that understood each other in each round of a batch, (batch,)."""
+    mode, rounds = experiment.evaluation.mode, spoken.rounds
+    noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
+    # In the order in which an evaluation draws.
+    accuracy = {
+        numbers: outputs.measures["accuracy"].double().cpu().numpy()
+        for numbers, _, outputs in players.understood(rounds, mode, noise, messages=spoken.messages)
+    }
+    found = [accuracy[meeting.sender, meeting.receiver] for meeting, _ in players.pairs()]
+    return np.asarray(np.mean(found, axis=0))
+
 
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """The rates of a grid that names none."""
@@ -38,7 +102,7 @@ RATE = "probability"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
+class NoisePoint:
     """The accuracy under a noise."""
 
     noise: str
@@ -57,10 +121,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseGrid:
-    """What came of a grid."""
+    """Accuracies of a grid of noises and rates."""
 
-    points: Sequence[Point]
-    """Of every noise: each rate; then each position, where all of its symbols meet the noise."""
+    points: Sequence[NoisePoint]
+    """Points of every noise: each rate; then each position, where all of its symbols meet the noise."""
     chance: float
     """Accuracy of the best answer that reads no message."""
     num_rounds: int
@@ -107,7 +171,7 @@ def noise_grid(
     for (name, _, rate, position), accuracies in zip(grid, found, strict=True):
         mean, half_width = mean_and_half_width(accuracies)
         points.append(
-            Point(
+            NoisePoint(
                 noise=name,
                 rate=rate,
                 position=None if position is None else position + 1,
@@ -168,7 +232,7 @@ def report(grid: NoiseGrid) -> Report:
     return Report(tables=tables, notes=notes, data=data, draw=partial(_draw, grid))
 
 
-def _table(where: str, points: Sequence[Point], place: Any) -> Table:
+def _table(where: str, points: Sequence[NoisePoint], place: Any) -> Table:
     """Accuracy of each noise at each rate, or at each position."""
     names = list(dict.fromkeys(point.noise for point in points))
     columns = [name_column(where), *(number_column(name, heading=name) for name in names)]
@@ -178,7 +242,7 @@ def _table(where: str, points: Sequence[Point], place: Any) -> Table:
     return Table(columns=columns, rows=rows, title=f"accuracy by {where} of noise")
 
 
-def _cell(point: Point) -> Any:
+def _cell(point: NoisePoint) -> Any:
     half_width = None if point.ci95 is None else (point.ci95[1] - point.ci95[0]) / 2
     return estimate(point.accuracy, half_width, as_percent=True)
 

@@ -1,98 +1,305 @@
-"""What the agents of a run make of objects: vectors, to compare with each other or to read attributes from."""
+"""Representations of agents: their similarity (RSA), and attributes that linear models read from them (transfer)."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from ecsuite.agents.autocast import call_receiver
-from ecsuite.games.players.pair import Pair
-from ecsuite.games.views import View
-from ecsuite.games.worlds.world import World
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.estimates import average_ranks, clipped, resampled_mean
+from ecsuite.eval.statistics.resampling import num_draws, resample
 
-Vectors = NDArray[np.float64]
-NOTHING_LEARNT = "no representation of objects is known that the {} learns"
-"""Why a score of vectors of an agent is undefined."""
+if TYPE_CHECKING:
+    from ecsuite.eval.metrics.agent_answers import Vectors
+    from ecsuite.games.players.pair import Pair
+    from ecsuite.games.runs import Run
+
+MAX_COMPARED = 300
+"""Most objects that are compared; of more, they are drawn at random."""
+
+RSA = Traits(
+    name="rsa",
+    about="sender and receiver see objects alike",
+    title="representational similarity analysis",
+    high="1 if both rank all pairs of objects alike, which need not be how the objects are",
+    question="agents",
+    direction="higher",
+    version=2,
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("agents",),
+)
+RSA_SENDER = replace(
+    RSA,
+    name="rsa_sender",
+    about="the sender sees objects as they are",
+    title="representational similarity of the sender and the input",
+    high="1 if the sender's vectors rank all pairs of objects as the input does",
+)
+RSA_RECEIVER = replace(
+    RSA,
+    name="rsa_receiver",
+    about="the receiver sees objects as they are",
+    title="representational similarity of the receiver and the input",
+    high="1 if the receiver's vectors rank all pairs of objects as the input does",
+)
+COMPARED = ((RSA, "sender", "receiver"), (RSA_SENDER, "sender", "input"), (RSA_RECEIVER, "receiver", "input"))
+"""Vectors that are compared in each score."""
+
+
+@metric(RSA, RSA_SENDER, RSA_RECEIVER)
+def rsa(run: "Run", options: Options) -> list[Score]:
+    """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
+
+    Bouchacourt & Baroni (2018), https://arxiv.org/abs/1808.10696: the cosines of all pairs of objects, in the
+    vectors of an agent, are correlated with those in the other's (`rsa`) and with those of the input (`rsa_sender`,
+    `rsa_receiver`). Agents that agree on objects while both stray from the input communicate about something else than
+    what objects are. An agent's vectors are the first that it learns: the output of its perception, or where this
+    learns nothing, as `identity`, of the sender's first layer, and of the receiver's layer between candidates and
+    states. A receiver that sees no candidates is compared by its states after the messages.
+
+    Of a society the first pair is compared. At most 300 objects of the corpus are used. The null distribution shuffles
+    the objects of one side (Mantel's test), and the interval is that of `resampling.jackknife_interval` over objects,
+    with ranks over all pairs.
+
+    Undefined for fewer than three objects, if all pairs are equally similar, where the sender sees several objects, and
+    for an agent that learns no representation of them, such as a scripted one.
+    """
+    from ecsuite.eval.metrics.agent_answers import (
+        NOTHING_LEARNT,
+        inputs,
+        objects_of,
+        of_receiver,
+        of_sender,
+    )
+
+    objects = objects_of(run.pair.world, MAX_COMPARED, options.seed)
+    number = 0 if objects is None else len(objects.meanings)
+    found = []
+    vectors: dict[str, Floats | None] = {}
+    if objects is not None and number >= 3:
+        vectors = {
+            "input": inputs(objects),
+            "sender": of_sender(run.pair, objects),
+            "receiver": of_receiver(run.pair, objects),
+        }
+    tables = {name: None if each is None else _standard_ranks(each) for name, each in vectors.items()}
+    for traits, first, second in COMPARED:
+        score = unscored(traits, similarity="cosine", objects=number, seed=options.seed)
+        if objects is None:
+            found.append(score(value=None, reason="the sender of this game sees several objects"))
+        elif number < 3:
+            found.append(score(value=None, reason="fewer than three objects"))
+        elif (one := tables[first]) is None or (other := tables[second]) is None:
+            which = first if tables[first] is None else second
+            reason = f"all objects are equally similar for the {which}"
+            if vectors[which] is None:
+                reason = NOTHING_LEARNT.format(which)
+            found.append(score(value=None, reason=reason))
+        else:
+            found.append(_compared(score, one, other, options))
+    return found
+
+
+def _compared(score: partial[Score], one: Floats, other: Floats, options: Options) -> Score:
+    """The score of two tables of standard ranks, each (num_objects, num_objects)."""
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        above = np.triu_indices(len(rows), 1)
+        x, y = (table[np.ix_(each, each)][above] for table, each in ((one, rows), (other, partners)))
+        x, y = x - x.mean(), y - y.mean()
+        spread = np.sqrt((x @ x) * (y @ y))
+        return np.array([x @ y / spread if spread > 0 else np.nan])
+
+    everything = np.arange(len(one))
+    value = float(np.clip(statistic(everything, everything)[0], -1, 1))
+    (found,) = resample(
+        statistic, [value], num_rows=len(one), seed=options.seed, work=len(one) ** 2, bounds=(-1.0, 1.0)
+    )
+    return score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)
+
+
+def _standard_ranks(vectors: Floats) -> Floats | None:
+    """Ranks of the cosines of all pairs, (num_objects, num_objects), ties averaged; None if all are equal."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(norms > 0, norms, 1)
+    above = np.triu_indices(len(unit), 1)
+    cosines = np.round((unit @ unit.T)[above], 9)
+    if np.ptp(cosines) == 0:
+        return None
+    table = np.zeros((len(unit), len(unit)))
+    table[above] = average_ranks(cosines)
+    return table + table.T
+
+
+MAX_READ = 1_000
+"""Most objects that are used; of more, they are drawn at random."""
+NUM_HALVES = 5
+"""Random halves of the objects in which a linear model is trained; the other half tests it."""
+NUM_SHUFFLES = 20
+"""Shuffles of the attribute values over the objects, each with models of its own."""
+MAX_UPDATES = 200
+"""Iterations of the solver."""
+
+TRANSFER = Traits(
+    name="transfer",
+    about="attributes read from the receiver after a message",
+    high="1 if linear models read every attribute from the receiver's states after messages",
+    question="agents",
+    direction="higher",
+    version=3,
+    bounds=(0.0, 1.0),
+    chance="training",
+    needs=("agents",),
+)
+TRANSFER_SENDER = replace(
+    TRANSFER,
+    name="transfer_sender",
+    about="attributes read from what the sender makes of objects",
+    high="1 if linear models read every attribute from the first representation that the sender learns",
+)
+
+
+@metric(TRANSFER, TRANSFER_SENDER)
+def transfer(run: "Run", options: Options) -> list[Score]:
+    """Accuracy of linear models that read the attributes of objects from the vectors of frozen agents.
+
+    Chaabouni et al. (2022, https://openreview.net/forum?id=AUGBfDIV9rL) train a new head on a frozen agent for
+    another task. The other task is here to name each attribute of an object: multinomial logistic regression (L2, C =
+    1, standardised vectors) is trained on half of the objects and tested on the other half. `transfer` reads the
+    receiver's state after the sender's most likely message, `transfer_sender` the first representation of objects that
+    the sender learns: the output of its perception, or where this learns nothing, as `identity`, of its first layer.
+    The score is the mean over attributes and over 5 random halves. As halves share objects, its 95 % interval is that
+    of the corrected resampled t: Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning
+    52, section 3.3.1).
+
+    Chance: the same with the attribute values shuffled over the objects, 20 times. `most_frequent` is the share of each
+    attribute's most frequent value of the training half. `untrained` is the score of agents
+    of the same shape before training (their first weights). `by_attribute` has each attribute's own accuracy.
+
+    Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
+    sender sees several objects; `transfer_sender` also for a sender that learns no representation, such as a scripted
+    one. Of a society the first pair is used; at most 1,000 objects of the corpus.
+    """
+    from ecsuite.eval.metrics.agent_answers import NOTHING_LEARNT, after_messages, objects_of, of_sender
+
+    objects = objects_of(run.pair.world, MAX_READ, options.seed)
+    reason, codes = None, np.zeros((0, 0), np.int64)
+    if objects is None:
+        reason = "the sender of this game sees several objects"
+    elif objects.meanings.dtype.kind not in "biu":
+        reason = "features are not attribute values"
+    elif len(objects.meanings) < 10:
+        reason = "fewer than ten objects"
+    else:
+        codes = objects.meanings.astype(np.int64)
+        varies = (codes != codes[:1]).any(0)
+        codes = codes[:, varies]
+        reason = None if varies.any() else "no attribute varies"
+    number = len(codes)
+    scores = []
+    for traits, vectors_of in ((TRANSFER, after_messages), (TRANSFER_SENDER, of_sender)):
+        score = unscored(traits, model="logistic", objects=number, seed=options.seed)
+        if reason is not None or objects is None:
+            scores.append(score(value=None, reason=reason))
+            continue
+        vectors, first = vectors_of(run.pair, objects), vectors_of(_untrained(run), objects)
+        if vectors is None or first is None:
+            scores.append(score(value=None, reason=NOTHING_LEARNT.format("sender")))
+            continue
+        found = read_attributes(vectors, codes, options.seed)
+        untrained, _ = _read(first, codes, options.seed)
+        by_attribute = zip(map(str, np.flatnonzero(varies).tolist()), found.by_attribute, strict=True)
+        scores.append(
+            score(
+                value=found.value,
+                ci95=clipped(found.value, found.half_width, 0.0, 1.0),
+                chance=found.chance,
+                details={
+                    "most_frequent": found.most_frequent,
+                    "untrained": float(untrained.mean()),
+                    "by_attribute": dict(by_attribute),
+                },
+            )
+        )
+    return scores
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Objects:
-    """Some objects of a world, each once."""
+class ReadAttributes:
+    """Accuracy of linear models that read attributes from vectors."""
 
-    features: Tensor
-    """As the agents get them, (num_objects, *object_shape)."""
-    meanings: NDArray[np.generic]
-    """What the world says of them, (num_objects, num_attributes)."""
-
-
-def objects_of(world: World, most: int, seed: int) -> Objects | None:
-    """At most so many objects of the corpus, drawn at random; None if the sender sees several at once."""
-    if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
-        return None
-    objects, meanings = [], []
-    for batch in world.corpus_batches(4 * most):  # some may be there several times
-        objects.append(batch.objects[batch.shown[:, 0]])
-        meanings.append(world.describe(batch).meanings)
-    found, described = np.concatenate(objects), np.concatenate(meanings)
-    flat = np.ascontiguousarray(found).reshape(len(found), -1)
-    _, first = np.unique(flat, axis=0, return_index=True)
-    rows = np.sort(first)
-    if len(rows) > most:
-        rows = np.sort(np.random.default_rng([seed, *b"objects"]).choice(rows, most, replace=False))
-    features = world.features(torch.from_numpy(np.ascontiguousarray(found[rows])), torch.float32)
-    return Objects(features=features, meanings=described[rows].reshape(len(rows), -1))
+    value: float
+    """Accuracy, the mean over attributes and halves."""
+    half_width: float
+    """Half-width of its 95 % interval."""
+    chance: Chance | None
+    """Chance level, of shuffled attributes."""
+    most_frequent: float
+    """Accuracy of each attribute's most frequent value."""
+    by_attribute: list[float]
+    """Accuracy of each attribute."""
 
 
-@torch.inference_mode()
-def inputs(objects: Objects) -> Vectors:
-    """The objects themselves, (num_objects, num_features)."""
-    return _vectors(objects.features)
+def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> ReadAttributes:
+    """Train and test linear models that read attributes from vectors.
 
-
-@torch.inference_mode()
-def of_sender(pair: Pair, objects: Objects) -> Vectors | None:
-    """The first representation of objects that the sender learns, (num_objects, size); None: it learns none.
-
-    That is the output of its perception, or where this learns nothing, as `identity`, of the network's first layer
-    (`Sender.represent`).
+    Args:
+        vectors: Shape (num_objects, width).
+        codes: Attribute values, (num_objects, num_attributes).
+        seed: Of the halves and shuffles.
     """
-    meanings = pair.speaker.meanings(_view(objects), 1, None)
-    learnt = meanings if pair.speaker.perception.learns else pair.speaker.network.represent(meanings)
-    return None if learnt is None else _vectors(learnt)
+    accuracy, frequent = _read(vectors, codes, seed)
+    rng = np.random.default_rng([seed, *b"shuffled"])
+    shuffled = [
+        float(_read(vectors, rng.permutation(codes), seed)[0].mean())
+        for _ in range(num_draws(NUM_SHUFFLES, 1))
+    ]
+    value, half_width = resampled_mean(accuracy.mean(1).tolist(), tested_per_trained=1.0)
+    return ReadAttributes(
+        value=value,
+        half_width=half_width,
+        chance=Chance.from_permutations(shuffled, seed=seed, bounds=(0.0, 1.0)),
+        most_frequent=float(frequent.mean()),
+        by_attribute=accuracy.mean(0).tolist(),
+    )
 
 
-@torch.inference_mode()
-def of_receiver(pair: Pair, objects: Objects) -> Vectors | None:
-    """The first representation of objects as candidates that the receiver learns, (num_objects, size); None: none.
+def _untrained(run: "Run") -> "Pair":
+    """The agents with the weights that they began with."""
+    from ecsuite.games.players.players import make_players
 
-    That is the output of its perception. Where this learns nothing, as `identity`, a candidate's score is the product
-    of its features x and the projected state W s, which is that of W^T x and s: then it is W^T x. A receiver that
-    sees no candidates has its states after the messages about the objects.
-    """
-    listener = pair.listener
-    if listener.perception is None:
-        return after_messages(pair, objects)
-    vectors = listener.perception(objects.features)
-    if not listener.perception.learns:
-        if listener.projection is None:
-            return None
-        vectors = vectors @ listener.projection.weight
-    return _vectors(vectors)
+    return make_players(run.experiment, run.pair.world).eval().first_pair
 
 
-@torch.inference_mode()
-def after_messages(pair: Pair, objects: Objects) -> Vectors:
-    """The states of the receiver after the most likely messages about the objects, (num_objects, state_size)."""
-    message = pair.speaker.message(_view(objects), 1, "greedy", None, 0)
-    states, ends = call_receiver(pair.listener.network, message, torch.float32)
-    return _vectors((ends[..., None] * states).sum(0))
+def _read(
+    vectors: "Vectors", codes: NDArray[np.int64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Accuracy on the other half and that of the most frequent value, each (num_halves, num_attributes)."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-
-def _view(objects: Objects) -> View:
-    return View(features=objects.features, num_seen=1, indices=None)
-
-
-def _vectors(tensor: Tensor) -> Vectors:
-    return tensor.reshape(len(tensor), -1).double().numpy()
+    accuracy, chance = np.zeros((2, NUM_HALVES, codes.shape[1]))
+    for half in range(NUM_HALVES):
+        order = np.random.default_rng([seed, half, *b"halves"]).permutation(len(codes))
+        trained, tested = order[: len(order) // 2], order[len(order) // 2 :]
+        for attribute, column in enumerate(codes.T):
+            frequent = np.bincount(column[trained]).argmax()
+            chance[half, attribute] = (column[tested] == frequent).mean()
+            if np.ptp(column[trained]) == 0:
+                accuracy[half, attribute] = chance[half, attribute]
+                continue
+            model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_UPDATES))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(vectors[trained], column[trained])
+            accuracy[half, attribute] = (model.predict(vectors[tested]) == column[tested]).mean()
+    return accuracy, chance

@@ -1,4 +1,4 @@
-"""What a sender's probabilities say of its messages: entropies, redundancy, and how many positions tell the meaning.
+"""Entropies, redundancy and useful length of messages, by the probabilities of their sender.
 
 Nothing is played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entropies:
-    """What the probabilities of some messages say, in bits by position, (max_len,) each."""
+    """Entropies of messages by the probabilities of their sender, in bits by position, (max_len,) each."""
 
     entropies: Floats
     """H(symbol | symbols before)."""
     conditional: Floats
     """H(symbol | symbols before, meaning)."""
     most: Floats
-    """What symbols that all are equally likely would have there."""
+    """Entropy there if all symbols were equally likely."""
     num_meanings: int
 
     @property
@@ -194,7 +194,7 @@ def _of_speaker(
     """The entropies of a speaker: one where they are exact, else those of each draw."""
     import torch
 
-    from ecsuite.eval.metrics.message_probabilities import log_probabilities
+    from ecsuite.eval.metrics.agent_answers import log_probabilities
     from ecsuite.games.noise import noise_generator
     from ecsuite.games.players.learning import filled
     from ecsuite.games.possible_messages import all_messages

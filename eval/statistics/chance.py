@@ -13,15 +13,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
-from ecsuite.eval.statistics.distributions import student_quantile, student_tail
-from ecsuite.eval.statistics.t_intervals import standard_error
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, standard_error, student_quantile, student_tail
 
 Kind = Literal["shuffle", "constant", "theory"]
-"""Where a chance level is from: scores of shuffles; the best answer that reads no message; a formula."""
+"""Source of a chance level: scores of shuffles; the best answer that reads no message; a formula."""
 Basis = Literal["ranks", "tail", "error", "theory"]
-"""What a p-value is computed from, see `Chance.p_value`."""
+"""Basis of a p-value, see `Chance.p_value`."""
 LEAST_SPREAD = 0.01
 """If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
 spread is not 0, but too small to be seen in 100 shuffles."""
@@ -42,7 +40,7 @@ class Chance:
     """
 
     kind: Kind
-    """Where it is from."""
+    """Source of the level."""
     level: float
     """The score that is expected without structure."""
     draws: tuple[float | None, ...] = ()
@@ -157,7 +155,7 @@ class Chance:
         }
 
     def kept(self) -> dict[str, Any]:
-        """What is kept beside `to_json`, from which both make the level again: the draws, and what else is needed."""
+        """Further fields, from which together with `to_json` the level is made again: the draws and their like."""
         return {
             "draws": list(self.draws),
             "bounds": None if self.bounds is None else list(self.bounds),
@@ -174,6 +172,95 @@ class Chance:
         return cls(
             **values
             | {"draws": tuple(data["draws"]), "bounds": None if bounds is None else (bounds[0], bounds[1])}
+        )
+
+    @staticmethod
+    def from_permutations(
+        draws: Sequence[float] | Floats,
+        *,
+        seed: int | None,
+        bounds: tuple[float, float] | None,
+        compared: float | None = None,
+        num_rows: int | None = None,
+        num_meanings: int | None = None,
+        num_pairings: int | None = None,
+    ) -> "Chance | None":
+        """The chance level of shuffles, their mean score; None if no shuffle has a score.
+
+        Args:
+            draws: The score of each shuffle, NaN where it has none, (num_draws,).
+            seed: Seed of the shuffles.
+            bounds: Range of the score.
+            compared: The value that is compared with the level, if it is not the score.
+            num_rows: Messages of a shuffle, if they are not all.
+            num_meanings: Number of meanings whose messages are exchanged.
+            num_pairings: Number of distinct pairings.
+        """
+        values = np.asarray(draws, float)
+        if np.isnan(values).all():
+            return None
+        return Chance(
+            kind="shuffle",
+            level=float(np.nanmean(values)),
+            draws=tuple(None if math.isnan(each) else each for each in values.tolist()),
+            seed=seed,
+            bounds=bounds,
+            compared=compared,
+            num_rows=num_rows,
+            num_meanings=num_meanings,
+            num_pairings=num_pairings,
+        )
+
+    @staticmethod
+    def from_guesses(level: float, values: Sequence[float]) -> "Chance":
+        """A chance level without spread, that of the best constant answer, for the mean of independent values.
+
+        Args:
+            level: The level.
+            values: What the score is the mean of.
+        """
+        return Chance(kind="constant", level=level, error=standard_error(values), freedom=len(values) - 1)
+
+    @staticmethod
+    def average(
+        parts: "Sequence[Chance | None]", values: Sequence[float], error: float | None, freedom: float
+    ) -> "Chance | None":
+        """The chance level of a mean of scores, such as those of speakers: the mean of each draw.
+
+        The mean of a draw is over the parts that have a score in it. Parts with the same number of meanings have the
+        same permutations, so that speakers who share a language do not count as independent. Of parts with different
+        numbers of draws, as many are used as each has; those that are all pairings of a part are repeated.
+
+        Args:
+            parts: Chance level of each score.
+            values: The scores.
+            error: Standard error of their mean; None for one.
+            freedom: Degrees of freedom of `error`.
+
+        Returns:
+            None if a part has no chance level, or no draw has a score.
+        """
+        if not parts or any(part is None for part in parts):
+            return None
+        known = [part for part in parts if part is not None]
+        first = known[0]
+        if not all(part.draws for part in known):
+            level = float(np.mean([part.level for part in known]))
+            return Chance(kind=first.kind, level=level, bounds=first.bounds, error=error, freedom=freedom)
+        sizes = [len(part.draws) for part in known if not part.is_exact]
+        number = min(sizes) if sizes else max(len(part.draws) for part in known)
+        table = np.array([np.resize(np.array(part.draws, float), number) for part in known])
+        has_score = ~np.isnan(table)
+        means = np.full(number, np.nan)
+        np.divide(np.where(has_score, table, 0).sum(0), has_score.sum(0), where=has_score.any(0), out=means)
+        meanings = [part.num_meanings for part in known]
+        compared = [part.level + part.distance(value) for part, value in zip(known, values, strict=True)]
+        return Chance.from_permutations(
+            means,
+            seed=first.seed,
+            bounds=_mean_bounds([part.bounds for part in known]),
+            compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
+            num_meanings=None if None in meanings else sum(each or 0 for each in meanings),
         )
 
     def _range(self) -> tuple[float, float]:
@@ -195,95 +282,6 @@ class Chance:
         if error < NO_SPREAD:
             return None, "error"
         return 2 * student_tail(abs(distance) / error, self.freedom), "error"
-
-
-def of_draws(
-    draws: Sequence[float] | Floats,
-    *,
-    seed: int | None,
-    bounds: tuple[float, float] | None,
-    compared: float | None = None,
-    num_rows: int | None = None,
-    num_meanings: int | None = None,
-    num_pairings: int | None = None,
-) -> Chance | None:
-    """The chance level of shuffles, their mean score; None if no shuffle has a score.
-
-    Args:
-        draws: The score of each shuffle, NaN where it has none, (num_draws,).
-        seed: Seed of the shuffles.
-        bounds: Range of the score.
-        compared: The value that is compared with the level, if it is not the score.
-        num_rows: Messages of a shuffle, if they are not all.
-        num_meanings: Number of meanings whose messages are exchanged.
-        num_pairings: Number of distinct pairings.
-    """
-    values = np.asarray(draws, float)
-    if np.isnan(values).all():
-        return None
-    return Chance(
-        kind="shuffle",
-        level=float(np.nanmean(values)),
-        draws=tuple(None if math.isnan(each) else each for each in values.tolist()),
-        seed=seed,
-        bounds=bounds,
-        compared=compared,
-        num_rows=num_rows,
-        num_meanings=num_meanings,
-        num_pairings=num_pairings,
-    )
-
-
-def of_guesses(level: float, values: Sequence[float]) -> Chance:
-    """A chance level without spread, that of the best constant answer, for the mean of independent values.
-
-    Args:
-        level: The level.
-        values: What the score is the mean of.
-    """
-    return Chance(kind="constant", level=level, error=standard_error(values), freedom=len(values) - 1)
-
-
-def of_mean(
-    parts: Sequence[Chance | None], values: Sequence[float], error: float | None, freedom: float
-) -> Chance | None:
-    """The chance level of a mean of scores, such as those of speakers: the mean of each draw.
-
-    The mean of a draw is over the parts that have a score in it. Parts with the same number of meanings have the same
-    permutations, so that speakers who share a language do not count as independent. Of parts with different numbers of
-    draws, as many are used as each has; those that are all pairings of a part are repeated.
-
-    Args:
-        parts: Chance level of each score.
-        values: The scores.
-        error: Standard error of their mean; None for one.
-        freedom: Degrees of freedom of `error`.
-
-    Returns:
-        None if a part has no chance level, or no draw has a score.
-    """
-    if not parts or any(part is None for part in parts):
-        return None
-    known = [part for part in parts if part is not None]
-    first = known[0]
-    if not all(part.draws for part in known):
-        level = float(np.mean([part.level for part in known]))
-        return Chance(kind=first.kind, level=level, bounds=first.bounds, error=error, freedom=freedom)
-    sizes = [len(part.draws) for part in known if not part.is_exact]
-    number = min(sizes) if sizes else max(len(part.draws) for part in known)
-    table = np.array([np.resize(np.array(part.draws, float), number) for part in known])
-    has_score = ~np.isnan(table)
-    means = np.full(number, np.nan)
-    np.divide(np.where(has_score, table, 0).sum(0), has_score.sum(0), where=has_score.any(0), out=means)
-    meanings = [part.num_meanings for part in known]
-    compared = [part.level + part.distance(value) for part, value in zip(known, values, strict=True)]
-    return of_draws(
-        means,
-        seed=first.seed,
-        bounds=_mean_bounds([part.bounds for part in known]),
-        compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
-        num_meanings=None if None in meanings else sum(each or 0 for each in meanings),
-    )
 
 
 def _mean_bounds(bounds: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
-"""Contingency tables from flat codes: dense tables for few codes, sorting for many."""
+"""Codes and labels of rows, and contingency tables: dense tables for few codes, sorting or hashing for many."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ MAX_CODES = 1 << 62
 _SPARSE = 64
 """Table entries per code above which sorting is faster, where codes are renumbered."""
 _SPARSE_COUNTS = 4
-"""The same where they are counted."""
+"""Table entries per code above which sorting is faster, where codes are counted."""
 _SMALL_TABLE = 1 << 14
 """Entries of a table that is faster than sorting, however few the codes are."""
 
@@ -92,7 +93,7 @@ def _is_sorted_faster(bound: int, num_codes: int) -> bool:
 
 
 def _changes(ordered: NDArray[Any]) -> Ints:
-    """Where another value than before begins, and the end, shape (num_distinct + 1,)."""
+    """Indices at which the value changes, and the end, shape (num_distinct + 1,)."""
     is_first = np.ones(len(ordered) + 1, bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:-1])
     return np.flatnonzero(is_first)
@@ -190,3 +191,91 @@ def conditional_entropies(
     each = (weights, np.bincount(first, weights), np.bincount(second, weights))
     both, one, other = (bits if bits > 1e-9 else 0.0 for bits in map(of, each))
     return max(0.0, both - other), max(0.0, both - one), one, other
+
+
+_ROWS = 1 << 14
+"""Rows taken at once, so that what is made of them fits the cache."""
+_BLOCK = 1 << 16
+"""Codes taken at once, so that what is made of them fits the cache."""
+_FACTOR = 0x9E3779B97F4A7C15
+"""An odd number of 64 bits, near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
+
+
+def labels_of_codes(codes: Ints, bound: int) -> Ints:
+    """Number the distinct codes 0, 1, … in order of first occurrence.
+
+    Args:
+        codes: From 0, below `bound`, shape (num_rows,).
+        bound: At most 2^63.
+
+    Returns:
+        The label of each row, shape (num_rows,).
+    """
+    first = first_equal(codes, bound)
+    labels = np.empty(len(codes), np.int64)
+    number = 0
+    for start in range(0, len(codes), _BLOCK):  # a row's first row comes before it, and has its label
+        block = slice(start, start + _BLOCK)
+        own = labels[block]
+        is_first = first[block] == np.arange(start, start + len(own))
+        np.cumsum(is_first, out=own)
+        own += number - 1
+        number = int(own[-1]) + 1
+        np.copyto(own, labels[first[block]], where=~is_first)
+    return labels
+
+
+def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
+    """The first row with the same code as each row, shape (num_rows,); arguments are those of `labels_of_codes`.
+
+    Each row writes its number to a place of a table that its code determines, the first row of a place last. What a
+    row then reads there is the first row of the same code, or a row of another code that has the same place. Those that
+    read another code try again with other places.
+    """
+    narrow = np.int32 if len(codes) < 1 << 31 else np.int64
+    first: NDArray[Any] = np.empty(len(codes), narrow)
+    ends = [*range(0, len(codes), _BLOCK), len(codes)]
+    left = [np.arange(start, end, dtype=narrow) for start, end in pairwise(ends)]
+    factor, size = 1, bound
+    is_direct = not is_sparse(bound, len(codes))
+    while left:
+        if not is_direct:
+            size, factor = 1 << max(1, sum(map(len, left)).bit_length() - 1), factor * _FACTOR % (1 << 64)
+        table = np.empty(size, narrow)
+        for rows in reversed(left):
+            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
+            table[place[::-1]] = rows[::-1]  # of equal places the last is kept
+        others = []
+        for rows in left:
+            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
+            first[rows] = found = table[place]
+            others.append(rows[codes[found] != codes[rows]])
+        left = [rows for rows in others if len(rows)]
+    return first
+
+
+def _places(codes: Ints, factor: int, size: int) -> NDArray[np.uint64]:
+    """Places below `size`, a power of two above 1: the highest bits of the products of codes and a factor."""
+    places: NDArray[np.uint64] = codes.view(np.uint64) * np.uint64(factor)
+    places >>= np.uint64(65 - size.bit_length())
+    return places
+
+
+def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
+    """The first row of each label, shape (number,); labels are from 0, all of them occur, shape (num_rows,)."""
+    first = np.empty(number, np.int64)
+    for start in reversed(range(0, len(labels), _ROWS)):  # limits memory
+        own = labels[start : start + _ROWS]
+        first[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1)  # of equal indices the last is kept
+    return first
+
+
+def num_codes(codes: Ints, bound: int) -> int:
+    """The number of distinct codes, which are from 0, below `bound`, shape (num_rows,)."""
+    first = first_equal(codes, bound)
+    return int(np.count_nonzero(first == np.arange(len(first), dtype=first.dtype)))
+
+
+def num_labels(labels: NDArray[np.integer[Any]]) -> int:
+    """The number of different labels of `row_labels`."""
+    return int(labels.max(initial=-1)) + 1

@@ -7,25 +7,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.distributions import (
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
+    Interval,
+    holm,
+    mean_and_half_width,
     noncentrality,
     normal_quantile,
     normal_tail,
     student_quantile,
     student_tail,
 )
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
-ALPHA = 0.05
-"""Error rate of intervals, and significance level of p-values."""
-NO_SPREAD = 1e-9
-"""A smaller range of values is rounding error."""
-
-Interval = tuple[float, float]
 Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
-"""What a difference says of the first of the two, after the correction."""
+"""Conclusion on the first of the two, after the correction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,16 +47,16 @@ class Difference:
     hedges_g_ci95: Interval | None = None
     """Its 95 % confidence interval."""
     basis: str = ""
-    """What the interval and the p-value are computed from."""
+    """Basis of the interval and the p-value."""
     judged: Conclusion | None = None
-    """What is concluded whatever the p-value is, for a reason among the details, or `higher` or `lower` if the
+    """Conclusion whatever the p-value is, for a reason among the details, or `higher` or `lower` if the
     correction allows; None: the p-value decides."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures, JSON-ready, such as differences by target language."""
 
     @property
     def conclusion(self) -> Conclusion:
-        """What follows, after the correction."""
+        """The conclusion after the correction."""
         if self.judged is not None:
             is_noise = self.p_holm is not None and self.p_holm >= ALPHA and self.judged in ("higher", "lower")
             return "inside the noise" if is_noise else self.judged

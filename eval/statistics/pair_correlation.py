@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.estimates import average_ranks
 
 _BLOCK = 32
 """Meanings whose distances are exchanged at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pairs:
+class RowPairs:
     """Pairs of two different rows of a corpus."""
 
     left: Ints
@@ -32,20 +32,20 @@ class Pairs:
     """How many pairs of rows each stands for; None: one."""
 
     @classmethod
-    def all_of(cls, num_rows: int) -> "Pairs":
+    def all_of(cls, num_rows: int) -> "RowPairs":
         """All pairs of some rows, in the order of `numpy.triu_indices`."""
         left, right = np.triu_indices(num_rows, 1)
         return cls(left=left, right=right)
 
     @classmethod
-    def drawn(cls, num_rows: int, number: int, rng: np.random.Generator) -> "Pairs":
+    def drawn(cls, num_rows: int, number: int, rng: np.random.Generator) -> "RowPairs":
         """Pairs drawn with replacement."""
         left = rng.integers(num_rows, size=number)
         right = rng.integers(num_rows - 1, size=number)
         return cls(left=left, right=right + (right >= left))
 
     @classmethod
-    def of_groups(cls, counts: Ints) -> "Pairs":
+    def of_groups(cls, counts: Ints) -> "RowPairs":
         """All pairs of rows that are equal within groups, as pairs of groups, a group with itself among them.
 
         Args:
@@ -74,7 +74,7 @@ class Pairs:
         return np.asarray(centred / math.sqrt(self.mean(centred**2)))
 
     def residuals(self, values: Floats, fixed: Sequence[Floats]) -> Floats:
-        """What least squares on other variables leaves, with variance 1; NaN if that is nothing.
+        """Residuals of least squares on other variables, with variance 1; NaN if that is nothing.
 
         Args:
             values: With mean 0 and variance 1, as the others, (num_pairs,).
@@ -110,7 +110,7 @@ class MeaningPairs:
 
     def __init__(
         self,
-        pairs: Pairs,
+        pairs: RowPairs,
         meaning: NDArray[np.integer[Any]],
         number: int,
         x: Floats,

@@ -1,8 +1,13 @@
 """Resampling for any metric: a permutation null distribution and a delete-half jackknife interval.
 
 A metric passes its statistic as a function of a pairing: the rows of the messages, and for each of them the row of its
-meaning. The null distribution uses other partners, the interval half of the meanings, or of the rows: see `exchange`.
-The statistic is called a few hundred times, so a metric should compute codes, counts and incidence tables only once.
+meaning. The null distribution uses other partners, the interval half of the meanings, or of the rows. The statistic is
+called a few hundred times, so a metric should compute codes, counts and incidence tables only once.
+
+Units of permutations and half-samples (`Exchange`) are meanings with all their messages, or single messages. Copies
+of a row are no further evidence that a language is compositional: a holistic language gives each meaning one message,
+however often it is uttered. So scores of composition and of concepts exchange the messages of whole meanings, which
+keeps what varies within a meaning; scores of consistency, which are about just that, exchange single messages.
 
 A slow statistic has only 20 draws, whose empirical quantiles would hold 87 % of a distribution instead of 95 %. So both
 intervals are widened for the number of draws, by Student's t or by order statistics.
@@ -13,17 +18,172 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.chance import Chance, of_draws
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
-from ecsuite.eval.statistics.distributions import student_quantile
-from ecsuite.eval.statistics.exchange import Exchange, single_rows
-from ecsuite.eval.statistics.kept import kept_list
+from ecsuite.eval.statistics.cache import cached_by
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import Floats, Ints, first_rows, num_labels
+from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
+
+Labels = NDArray[np.integer[Any]]
+
+MOST_PAIRINGS = 5_040
+"""All distinct pairings of messages and meanings are enumerated up to this number: those of seven meanings."""
+_COUNTABLE = 1 << 53
+"""Larger numbers of pairings are not counted."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Units of rows, which are exchanged as wholes.
+
+    Args:
+        of_row: The unit of each row, from 0, all of which occur, (num_rows,).
+        alike: The number of each row's message, (num_rows,): units with the same messages need no exchange.
+        are_meanings: Whether units are meanings; otherwise each is a row.
+    """
+
+    of_row: Labels
+    alike: Callable[[], Labels]
+    are_meanings: bool = True
+
+    @cached_property
+    def num_units(self) -> int:
+        """Number of units."""
+        return num_labels(self.of_row)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of rows of each unit, (num_units,)."""
+        return np.bincount(self.of_row)
+
+    @cached_property
+    def _places(self) -> Labels:
+        """The rows of each unit, (num_units, rows of a unit), or where their numbers differ the first, (num_units,)."""
+        if self.num_units == len(self.of_row):
+            places = np.empty(self.num_units, np.int64)
+            places[self.of_row] = np.arange(self.num_units)
+            return places
+        if np.ptp(self.sizes):
+            return first_rows(self.of_row, self.num_units)
+        return np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)
+
+    @cached_property
+    def _classes(self) -> Labels:
+        """A number for each unit, equal where units have the same messages equally often, (num_units,)."""
+        labels = self.alike()
+        if self.num_units == len(self.of_row):
+            classes = np.empty_like(labels)
+            classes[self.of_row] = labels
+            return np.unique(classes, return_inverse=True)[1]
+        # sums of random integers, which are exact in float64: those of other messages differ
+        weights = np.random.default_rng(0).integers(1, 1 << 20, (2, num_labels(labels))).astype(float)
+        sums = [np.bincount(self.of_row, each[labels], self.num_units) for each in weights]
+        return np.unique(np.stack(sums, axis=1), axis=0, return_inverse=True)[1].ravel()
+
+    @cached_property
+    def num_pairings(self) -> int | None:
+        """Number of distinct pairings of messages and meanings; None if it is too large to be counted exactly."""
+        sizes = np.bincount(self._classes)
+        logarithm = math.lgamma(self.num_units + 1) - sum(math.lgamma(each + 1) for each in sizes.tolist())
+        if logarithm > math.log(_COUNTABLE):
+            return None
+        number, left = 1, self.num_units
+        for size in sizes.tolist():
+            number *= math.comb(left, size)
+            left -= size
+        return number
+
+    def orders(self, rng: np.random.Generator, number: int, most: int = MOST_PAIRINGS) -> Iterator[Ints]:
+        """For each pairing and unit the unit whose meaning its messages get, each (num_units,).
+
+        Args:
+            rng: Draws them, where there are more than are enumerated.
+            number: Number of random ones; of a single one none are enumerated.
+            most: Maximum number of pairings that are enumerated, if it is below `MOST_PAIRINGS`.
+        """
+        if number > 1 and self.num_pairings is not None and self.num_pairings <= min(most, MOST_PAIRINGS):
+            yield from self._pairings()
+        else:
+            for _ in range(number):
+                yield rng.permutation(self.num_units)
+
+    def _pairings(self) -> list[Ints]:
+        """All distinct pairings, in an order that is random, but the same for the same classes of units."""
+        classes = self._classes
+        units = np.argsort(classes, kind="stable")
+        found = []
+        for arrangement in _arrangements(classes[units].tolist()):
+            order = np.empty(self.num_units, np.int64)
+            order[units] = np.argsort(arrangement, kind="stable")
+            found.append(order)
+        rng = np.random.default_rng([self.num_units, *classes.tolist()])
+        return [found[place] for place in rng.permutation(len(found))]
+
+    def partners(self, order: Ints) -> Ints:
+        """For each row a row of the meaning that its message gets, (num_rows,), of one of `orders`.
+
+        If all units have the same number of rows, each row is the partner of one other.
+        """
+        if self._places.ndim == 1:
+            return np.asarray(self._places[order][self.of_row])
+        partners = np.empty(len(self.of_row), np.int64)
+        partners[self._places] = self._places[order]
+        return partners
+
+    def rows_of(self, units: Ints) -> Ints:
+        """The rows of some units, ascending."""
+        if not self.are_meanings:
+            return units
+        is_taken = np.zeros(self.num_units, bool)
+        is_taken[units] = True
+        return np.flatnonzero(is_taken[self.of_row])
+
+    @property
+    def num_independent(self) -> float:
+        """Effective number of units: the number of those of equal sizes whose mean is as uncertain."""
+        return float(len(self.of_row) ** 2 / (self.sizes.astype(float) ** 2).sum())
+
+    def take(self, rows: Ints) -> "Exchange":
+        """The units of some rows, which are numbered from 0."""
+        present = np.bincount(self.of_row[rows], minlength=self.num_units) > 0
+        number = np.cumsum(present) - 1
+        return Exchange(number[self.of_row[rows]], lambda: self.alike()[rows], self.are_meanings)
+
+
+def _arrangements(labels: list[int]) -> Iterator[list[int]]:
+    """All distinct orders of labels, which are ascending: Knuth, The Art of Computer Programming, 7.2.1.2, L."""
+    while True:
+        yield labels
+        labels = labels.copy()
+        place = next((i for i in reversed(range(len(labels) - 1)) if labels[i] < labels[i + 1]), None)
+        if place is None:
+            return
+        other = next(i for i in reversed(range(len(labels))) if labels[i] > labels[place])
+        labels[place], labels[other] = labels[other], labels[place]
+        labels[place + 1 :] = reversed(labels[place + 1 :])
+
+
+def single_rows(num_rows: int, *labels: Labels) -> Exchange:
+    """Single messages, for scores of consistency.
+
+    Args:
+        num_rows: Number of messages.
+        labels: The number of each message, and that of each meaning: those count that leave fewer pairings.
+    """
+
+    def alike() -> Labels:
+        """The labels with the fewest distinct orders."""
+        logarithms = [sum(math.lgamma(each + 1) for each in np.bincount(some).tolist()) for some in labels]
+        return labels[int(np.argmax(logarithms))] if labels else np.arange(num_rows)
+
+    return Exchange(np.arange(num_rows), alike, are_meanings=False)
+
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
@@ -87,7 +247,7 @@ def resample(
 
     **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which keeps both
     and removes their association. Scores of consistency exchange single messages, and a metric without meanings defines
-    its own null. All distinct pairings are enumerated up to `exchange.MOST_PAIRINGS`, and the p-value is then exact;
+    its own null. All distinct pairings are enumerated up to `MOST_PAIRINGS`, and the p-value is then exact;
     otherwise some are drawn. See `Chance.p_value` for how a score is compared with them.
 
     **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
@@ -184,7 +344,7 @@ def resample(
     return [
         Uncertainty(
             ci95=jackknife_interval(value, parts[:, figure], units, bounds, size, drawn_from),
-            chance=of_draws(
+            chance=Chance.from_permutations(
                 nulls[:, figure],
                 seed=seed,
                 bounds=bounds,
@@ -207,7 +367,7 @@ def _sampler(rng: np.random.Generator, key: Hashable | None) -> Callable[[int, i
     Metrics of a large corpus draw the same rows. They are kept as differences, which take a byte or two each, with the
     state of the generator after each draw.
     """
-    kept = None if key is None else kept_list(key)
+    kept: list[Any] | None = None if key is None else cached_by(key, list)
     places = count()
 
     def sample(num_rows: int, size: int) -> Ints:
@@ -285,10 +445,5 @@ def jackknife_interval(
     error = (
         float(parts.std(ddof=1)) * math.sqrt(size / (drawn_from - size)) * math.sqrt(drawn_from / num_rows)
     )
-    half_width = _student(len(parts)) * error
+    half_width = student_quantile(1 - ALPHA / 2, len(parts) - 1) * error
     return max(bounds[0], value - half_width), min(bounds[1], value + half_width)
-
-
-def _student(num_draws: int) -> float:
-    """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
-    return student_quantile(1 - ALPHA / 2, num_draws - 1)

@@ -17,28 +17,26 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bart import (
+from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.models import EncoderDecoderSizes
+from ecsuite.eval.models.data import dense, repeat
+from ecsuite.eval.models.encoder_decoder import (
     EMBEDDING,
     NUM_SPECIAL,
-    Specials,
-    build,
-    freeze,
-    num_trainable,
-    require_packages,
-    with_new_embedding,
-)
-from ecsuite.eval.learning.data import dense, repeat
-from ecsuite.eval.learning.encoder_decoder import (
     BlockBatches,
     PairBatches,
+    Specials,
     autocast,
+    build,
     cross_entropy,
+    freeze,
+    num_trainable,
     padded,
+    require_packages,
     train_encoder_decoder,
+    with_new_embedding,
 )
-from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.learning.sizes import EncoderDecoderSizes
-from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.models.training import Machine, job_callbacks, training_resources
 from ecsuite.eval.results.files import source_name
 from ecsuite.eval.translation.pairs import (
     PairFile,
@@ -360,7 +358,7 @@ def _training(optimisation: Optimisation, machine: Machine, context: Context, la
         "warmup": optimisation.warmup,
         "weight_decay": optimisation.weight_decay,
         "precision": machine.precision,
-        "followed": followed(context, label),
+        "callbacks": job_callbacks(context, label),
     }
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ecsuite.eval.learning import bpe
-from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials
-from ecsuite.eval.learning.encoder_decoder import Encoded
+from ecsuite.eval.models import vocabulary as bpe
+from ecsuite.eval.models.encoder_decoder import NUM_SPECIAL, Encoded, Specials
 from ecsuite.formats.stored_text import num_columns_in_words, read_lines
 from ecsuite.runtime.errors import ConfigError
 
@@ -146,7 +145,7 @@ def learn(pairs: Sequence[SentencePair], vocab_size: int) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, sentences: Iterable[str], end: int) -> Iterator[NDArray[np.int64]]:
-    """Token ids of each sentence, followed by the end token."""
+    """Token ids of each sentence, callbacks by the end token."""
     for tokens in bpe.encode(tokenizer, sentences, end=""):
         yield np.array([*tokens, end], dtype=np.int64)
 

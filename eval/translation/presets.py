@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TrainingSizes
+from ecsuite.eval.models import EncoderDecoderSizes, TrainingSizes
 from ecsuite.parts.config import read_presets
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import traits_of_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -103,7 +103,7 @@ def _planned(source: Source, speeds: dict[str, float]) -> Planned:
     figures = [record for record in records if record.is_measure]
     scores = [record for record in records if not record.is_measure]
     metrics = {metric for record in scores if (metric := metric_of(record, Scoring())) is not None}
-    trained = {metric for metric in metrics if traits_of_metric(metric).trains}
+    trained = {metric for metric in metrics if find_metric(metric).shared.trains}
     place = corpus_of(source)
     seconds = _seconds_of_files(folder)
     if place is not None and scores:
@@ -130,11 +130,11 @@ def _seconds_of_scores(place: Path, metrics: Sequence[str], speeds: dict[str, fl
     number = len(corpus.messages)
     few = corpus.take(np.arange(min(number, MEASURED)))
     for name in metrics:
-        if name not in speeds and not traits_of_metric(name).needs_agents:
+        if name not in speeds and not find_metric(name).shared.needs_agents:
             start = time.perf_counter()
             score_corpus(few, [name], Options())
             speeds[name] = (time.perf_counter() - start) / max(1, len(few.messages))
-    return sum(speeds.get(name, 0.0) * traits_of_metric(name).size(number) for name in metrics)
+    return sum(speeds.get(name, 0.0) * find_metric(name).shared.size(number) for name in metrics)
 
 
 def _seconds_of_agents(folder: Path | None, metadata: Any, figures: Sequence[Record]) -> float | None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.conclusions import conclusion, p_value
+from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.metrics.traits import SENDER
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import XFERBENCH
@@ -94,7 +94,7 @@ def score_rows(
             continue
         if metric is None:
             reason = OWN
-        elif traits_of_metric(metric).trains and not scoring.is_all:
+        elif find_metric(metric).shared.trains and not scoring.is_all:
             verdict, reason = "not verified", "trains models, which takes long: --all"
         else:
             reason = failed.get(metric, "no metric gives such a score here")
@@ -118,13 +118,13 @@ def _all_computed(
     """The scores of all metrics that are asked for, with the options of each; and why one could not be computed."""
     asked: dict[Options, list[str]] = {}
     for record, metric in zip(records, metrics, strict=True):
-        if metric is not None and (scoring.is_all or not traits_of_metric(metric).trains):
+        if metric is not None and (scoring.is_all or not find_metric(metric).shared.trains):
             asked.setdefault(options_of(record, scoring), []).append(metric)
     scores: list[Score] = []
     failed: dict[str, str] = {}
     for options, names in asked.items():
-        scores += _computed(corpus, list(dict.fromkeys(names)), options, run, failed)
-    scores += _computed(corpus, scoring.own, Options(), run, failed)
+        scores += _computed(corpus, list(dict.fromkeys(names)), options, scoring.runner, run, failed)
+    scores += _computed(corpus, scoring.own, Options(), None, run, failed)
     return scores, failed
 
 
@@ -154,7 +154,7 @@ def options_of(record: Record, scoring: Scoring) -> Options:
     seeds = str(fields.get("seeds", fields.get("seed", chance.get("seed") or 0)))
     first = seeds.partition("-")[0]
     seed = int(first) if first.isdecimal() else 0
-    return Options(seed=seed, runner=scoring.runner, device=scoring.device)
+    return Options(seed=seed, device=scoring.device)
 
 
 def signature_fields(signature: str | None) -> Mapping[str, str]:
@@ -163,16 +163,25 @@ def signature_fields(signature: str | None) -> Mapping[str, str]:
 
 
 def _computed(
-    corpus: Corpus, names: Sequence[str], options: Options, run: "Run | None", failed: dict[str, str]
+    corpus: Corpus,
+    names: Sequence[str],
+    options: Options,
+    runner: Runner | None,
+    run: "Run | None",
+    failed: dict[str, str],
 ) -> list[Score]:
     """The scores of metrics; why one can't be computed is noted in `failed`."""
-    traits = {name: traits_of_metric(name) for name in names}
+    traits = {name: find_metric(name).shared for name in names}
     others = [name for name in names if not traits[name].needs_agents]
     asking = [name for name in names if traits[name].needs_agents or (traits[name].asks_agents and run)]
-    scores = list(score_corpus(corpus, others, options, num_processes=num_threads()).scores) if others else []
+    scores = (
+        list(score_corpus(corpus, others, options, runner=runner, num_processes=num_threads()).scores)
+        if others
+        else []
+    )
     for name in asking:
         try:
-            scores += score_corpus(corpus, [name], options, run=run).scores
+            scores += score_corpus(corpus, [name], options, run=run, runner=runner).scores
         except (ConfigError, DivergedError) as error:
             failed[name] = str(error)
     return scores
@@ -210,7 +219,7 @@ def _concluded(record: Record, score: Score, number: int, num_messages: int) -> 
 def _compared(record: Record, score: Score, agents: Bound, concluded: Sequence[str]) -> Row:
     """The row of a score that was computed here, and what was concluded from it wrongly."""
     traits = (
-        traits_of_metric(METRIC_OF[name]) if (name := score.name.partition(",")[0]) in METRIC_OF else None
+        find_metric(METRIC_OF[name]).shared if (name := score.name.partition(",")[0]) in METRIC_OF else None
     )
     bound = Bound(share=SHARE, least=1e-3)
     asks = traits is not None and traits.asks_agents and SENDER in signature_fields(score.signature)

@@ -10,7 +10,7 @@ from typing import Any
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
 from ecsuite.eval.reports.short_table import ARROWS

@@ -24,19 +24,18 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.results.comparison import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.results.samples import EQUAL_SIZES, UNSIGNED, Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level, mean_interval
 from ecsuite.eval.statistics.differences import (
     Conclusion,
     Difference,
-    Interval,
     corrected,
     num_comparisons,
     paired_difference,
 )
-from ecsuite.eval.statistics.distributions import student_quantile, student_tail
+from ecsuite.eval.statistics.estimates import Interval, student_quantile, student_tail
 from ecsuite.eval.xferbench.normalising import (
     Normalised,
     WritingMatrix,

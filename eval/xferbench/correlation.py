@@ -17,7 +17,7 @@ from ecsuite.eval.results.comparison import differing_parts, require_comparable
 from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.estimates import Interval
 from ecsuite.eval.xferbench.comparison import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json

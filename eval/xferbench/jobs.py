@@ -15,11 +15,17 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning import training
-from ecsuite.eval.learning.data import Target, Windows, shuffled
-from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
+from ecsuite.eval.models import training
+from ecsuite.eval.models.data import Target, Windows, shuffled
+from ecsuite.eval.models.gpt2 import LanguageModel, compile_if_wide
+from ecsuite.eval.models.training import (
+    NO_CALLBACKS,
+    Callbacks,
+    Machine,
+    job_callbacks,
+    rate_by_share,
+    training_resources,
+)
 from ecsuite.eval.xferbench.presets import (
     PROTOCOLS,
     XFERBENCH,
@@ -185,7 +191,7 @@ def pretrain(
                 lr=sizes.lr,
                 weight_decay=rules.weight_decay,
                 generator=generator,
-                followed=followed(context, f"pretraining, seed {seed}"),
+                callbacks=job_callbacks(context, f"pretraining, seed {seed}"),
             )
     weights = {
         name: weight.cpu() for name, weight in model.state_dict().items() if name != "embedding.weight"
@@ -260,7 +266,7 @@ def tune_and_test(
             lr=sizes.tune_lr,
             weight_decay=weight_decay,
             generator=generator,
-            followed=followed(context, f"{text}, seed {seed}"),
+            callbacks=job_callbacks(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
     figures = {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
@@ -316,7 +322,7 @@ def train(
     lr: float,
     weight_decay: float,
     generator: torch.Generator,
-    followed: Followed = UNFOLLOWED,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> str | None:
     """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
 
@@ -328,7 +334,7 @@ def train(
         lr: Learning rate of the first update.
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
-        followed: See `Followed`.
+        callbacks: See `Callbacks`.
 
     Returns:
         Why the model was not compiled; None if it was, or is too small to gain by it.
@@ -358,7 +364,7 @@ def train(
         weight_decay=weight_decay,
         generators=[generator],
         is_compiled=model.compiled_loss is not None,
-        followed=followed,
+        callbacks=callbacks,
     )
     return not_compiled
 

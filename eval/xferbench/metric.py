@@ -12,16 +12,16 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.by_speaker import parts_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.metrics.traits import metric
 from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, USUAL, XFERBENCH, XferBenchOptions
 from ecsuite.eval.xferbench.texts import Text, TextFile, choose_texts, fingerprint, preset_folder
+from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
 
 if TYPE_CHECKING:
     from ecsuite.eval.xferbench.jobs import Corpora, XferBenchStudy
-    from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.job import Job, Result
 
 MAX_SEED = 2**31 - 1
@@ -29,7 +29,9 @@ MAX_SEED = 2**31 - 1
 
 
 @metric(XFERBENCH)
-def xferbench(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> list[Score]:
+def xferbench(
+    corpus: Corpus, options: Options, own: XferBenchOptions = USUAL, *, runner: Runner
+) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
     The score is the mean over targets and seeds. It has no interval over the targets, because their levels differ;
@@ -41,10 +43,12 @@ def xferbench(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -
     """
     if len(corpus.messages.values) == 0:
         return [report(study_of(corpus, options, own), None, "the corpus has no symbols to learn from")]
-    return [score_source(corpus, options, own)]
+    return [score_source(corpus, options, own, runner)]
 
 
-def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> Score:
+def score_source(
+    corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL, runner: Runner | None = None
+) -> Score:
     """Score a corpus, a corpus for each seed, or, for None, the model without pretraining.
 
     Raises:
@@ -52,7 +56,7 @@ def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = US
     """
     study = study_of(corpus, options, own)
     try:
-        return report(study, measure(study, options.runner))
+        return report(study, measure(study, runner or Runner()))
     except DivergedError as error:
         return report(study, None, str(error))
 
@@ -185,7 +189,7 @@ def collect(study: "XferBenchStudy", results: "Mapping[Job, Result]") -> XferBen
     )
 
 
-def measure(study: "XferBenchStudy", runner: "Runner") -> XferBenchResult:
+def measure(study: "XferBenchStudy", runner: Runner) -> XferBenchResult:
     """Run a study.
 
     Raises:

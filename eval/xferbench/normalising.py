@@ -25,8 +25,8 @@ from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.results.files import plain
 from ecsuite.eval.results.samples import Sample, as_matrix
 from ecsuite.eval.statistics.bootstrap import mean_interval
-from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import Interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

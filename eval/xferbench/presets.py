@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
-from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.metrics.traits import Traits
+from ecsuite.eval.models import TransformerSizes
 from ecsuite.parts.config import read_presets
 from ecsuite.parts.registry import Registry
 
 if TYPE_CHECKING:
     from ecsuite.corpus import Corpus
-    from ecsuite.eval.learning.data import Source, Target
+    from ecsuite.eval.models.data import PretrainingData, Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ class XferBenchProtocol:
     """The name in signatures."""
     about: str
     """One-line description."""
-    source: "Callable[[Corpus, XferBenchPretraining, int], Source]"
+    source: "Callable[[Corpus, XferBenchPretraining, int], PretrainingData]"
     """Makes pretraining data from a corpus and a seed."""
     require_fitting: "Callable[[Corpus, XferBenchPretraining], None]"
     """Raises `ConfigError` if the symbols or the size of a corpus do not fit the sizes of pretraining."""

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bpe import encode, train_bpe
-from ecsuite.eval.learning.data import Source, Target, Windows, dense, gather, repeat, stretches
+from ecsuite.eval.models.data import PretrainingData, Target, Windows, dense, gather, repeat, stretches
+from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.presets import TextSizes, WindowSize, XferBenchPretraining
 from ecsuite.eval.xferbench.texts import Text, in_hash_order
 from ecsuite.runtime.errors import ConfigError
@@ -37,7 +37,7 @@ TEST_SHARE = 10
 """One line in `TEST_SHARE` is for testing."""
 
 
-def strict_source(corpus: Corpus, sizes: XferBenchPretraining, seed: int) -> Source:
+def strict_source(corpus: Corpus, sizes: XferBenchPretraining, seed: int) -> PretrainingData:
     """Messages in random order, repeated until there are enough.
 
     Raises:
@@ -48,7 +48,7 @@ def strict_source(corpus: Corpus, sizes: XferBenchPretraining, seed: int) -> Sou
     if sizes.pretrain_vocabulary == "whole":
         _require_types(num_types, sizes)
         num_types = sizes.vocab_size
-    return Source(
+    return PretrainingData(
         windows=Windows(symbols=stretches(symbols, sizes.context + 1, sizes.context)),
         vocab_size=num_types,
         repeats=length / len(corpus.messages.values),
@@ -120,7 +120,9 @@ NUM_TEST_DOCUMENTS = 10_000
 ROWS_AT_ONCE = 1_000
 
 
-def program_source(corpus: Corpus, sizes: XferBenchPretraining, _: int, *, shuffled: bool = False) -> Source:
+def program_source(
+    corpus: Corpus, sizes: XferBenchPretraining, _: int, *, shuffled: bool = False
+) -> PretrainingData:
     """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass.
 
     Args:
@@ -147,7 +149,7 @@ def program_source(corpus: Corpus, sizes: XferBenchPretraining, _: int, *, shuff
         gather(messages, order[start : start + ROWS_AT_ONCE]) for start in range(0, len(order), ROWS_AT_ONCE)
     )
     symbols = _blocks(pieces, sizes, sizes.pretrain_tokens)
-    return Source(
+    return PretrainingData(
         windows=Windows(
             symbols=stretches(symbols, sizes.context, sizes.context),
             ignored=PADDING if corpus.symbol_names is None else None,

@@ -249,7 +249,7 @@ def tokens_of(text: TextFile, preset: XferBenchPreset) -> Corpus:
     Raises:
         ConfigError: If it can't be read, has changed, or is empty.
     """
-    from ecsuite.eval.learning.bpe import encode, train_bpe  # most sources need no tokeniser
+    from ecsuite.eval.models.vocabulary import encode, train_bpe
 
     lines = in_hash_order(text.documents())
     if not lines:

@@ -12,9 +12,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Source
-from ecsuite.eval.learning.encoders import PublishedBackbone, require_transformers
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.backbones import PublishedBackbone, require_transformers
+from ecsuite.eval.models.data import PretrainingData
 from ecsuite.eval.xferbench.presets import MINI, XferBenchPreset
 from ecsuite.eval.xferbench.protocols import strict_source
 from ecsuite.eval.xferbench.texts import TextFile, in_hash_order, read_texts, tokens_of
@@ -310,7 +310,7 @@ def source(
     sizes: TransformerSizes,
     pretraining: XtremePretraining,
     seed: int,
-) -> Source:
+) -> PretrainingData:
     """The pretraining data of a backbone, as windows of XferBench's protocol `strict`.
 
     Args:

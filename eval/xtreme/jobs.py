@@ -15,12 +15,17 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bpe import first_bytes
-from ecsuite.eval.learning.encoders import BACKBONES, Backbone, TrainableBackbone, initial_embedding
-from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
-from ecsuite.eval.learning.machine import Machine, followed, training_resources
-from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.learning.vocabulary import SubWords, subwords_of, train_subwords
+from ecsuite.eval.models import TransformerSizes
+from ecsuite.eval.models.backbones import (
+    BACKBONES,
+    Backbone,
+    TrainableBackbone,
+    initial_embedding,
+    text_windows,
+    train_language_model,
+)
+from ecsuite.eval.models.training import Machine, job_callbacks, training_resources
+from ecsuite.eval.models.vocabulary import SubWords, first_bytes, subwords_of, train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.data import (
     CORPUS,
@@ -180,7 +185,7 @@ def pretrain(
                 lr=pretraining.lr,
                 parameters=backbone.parameters(),
                 generator=generator,
-                followed=followed(context, name),
+                callbacks=job_callbacks(context, name),
             )
             repeats = data.repeats
         arrays = backbone_arrays(backbone)
@@ -241,7 +246,7 @@ def train_on_text(
                 lr=training.lr,
                 parameters=trained.parameters(),
                 generator=generator,
-                followed=followed(context, f"text of {_joined(texts)}"),
+                callbacks=job_callbacks(context, f"text of {_joined(texts)}"),
             )
         with_backbone = training is not None and training.trains_backbone
         arrays = text_arrays(backbone, sub_words, with_backbone=with_backbone)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ecsuite.eval.learning.sizes import TrainingSizes, TransformerSizes
+from ecsuite.eval.models import TrainingSizes, TransformerSizes
 from ecsuite.parts.config import read_presets
 
 Scope = Literal["head", "all"]

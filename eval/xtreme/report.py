@@ -11,7 +11,7 @@ from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.training import bucketed
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.training import bucketed
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.scoring.task import Answer, Question, TaggedSentence, TextPair
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
-from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.models.backbones import BACKBONES, require_transformers
+from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.data import (
     CORPUS,

@@ -22,10 +22,9 @@ from torch.nn import functional
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.machine import followed
-from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
-from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.models.backbones import Backbone
+from ecsuite.eval.models.training import NO_CALLBACKS, Callbacks, job_callbacks, rate_by_update, train
+from ecsuite.eval.models.vocabulary import SubWords
 from ecsuite.eval.xtreme.data import ExampleSet
 from ecsuite.eval.xtreme.presets import Scope, XtremeTuning
 from ecsuite.eval.xtreme.rows import (
@@ -131,7 +130,7 @@ def finetune(
     *,
     trains_backbone: bool,
     generator: torch.Generator,
-    followed: Followed = UNFOLLOWED,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
@@ -143,7 +142,7 @@ def finetune(
         parameters: The parameters to train, including those of the head.
         trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
-        followed: Callbacks for progress, checkpoints and stopping.
+        callbacks: Callbacks for progress, checkpoints and stopping.
 
     Raises:
         ConfigError: If the states of a frozen backbone fit neither in memory nor on the disk.
@@ -153,7 +152,7 @@ def finetune(
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
     backbone.train(trains_backbone)
-    frozen = None if trains_backbone else _frozen_states(backbone, rows, device, followed)
+    frozen = None if trains_backbone else _frozen_states(backbone, rows, device, callbacks)
 
     def inputs_of(index: list[int]) -> Sequence[Tensor]:
         ids, mask, targets = rows.take(index, device, backbone.context)
@@ -175,12 +174,12 @@ def finetune(
         schedule=lambda update: rate_by_update(update, num_updates, tuning.warmup),
         weight_decay=tuning.weight_decay,
         generators=[generator],
-        followed=followed,
+        callbacks=callbacks,
     )
 
 
 def _frozen_states(
-    backbone: Backbone, rows: Rows, device: torch.device, followed: Followed
+    backbone: Backbone, rows: Rows, device: torch.device, callbacks: Callbacks
 ) -> Callable[[int], Tensor]:
     """The states (length, width) of rows by index under a backbone that is not trained, computed once.
 
@@ -189,7 +188,7 @@ def _frozen_states(
     num_bytes = 4 * rows.num_tokens * backbone.width
     if num_bytes <= MOST_IN_MEMORY:
         return {row: states.clone() for row, states in states_of(backbone, rows, device)}.__getitem__
-    folder = Path(tempfile.gettempdir()) if followed.checkpoint is None else followed.checkpoint.file.parent
+    folder = Path(tempfile.gettempdir()) if callbacks.checkpoint is None else callbacks.checkpoint.file.parent
     require_space(num_bytes, folder, "for the states of the training examples")
     folder.mkdir(parents=True, exist_ok=True)
     starts: dict[int, int] = {}
@@ -392,7 +391,7 @@ def run_task(
         [*head.parameters(), *(weights if setting.scope == "all" else ())],
         trains_backbone=setting.scope == "all",
         generator=generator,
-        followed=followed(context, f"{setting.task} in {training.language}", share=0.8),
+        callbacks=job_callbacks(context, f"{setting.task} in {training.language}", share=0.8),
     )
     by_language: dict[str, Any] = {}
     current_language = training.language

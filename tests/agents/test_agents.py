@@ -1,6 +1,6 @@
 """Parameter counts of the sender and receiver of a game."""
 
-from ecsuite.eval.icy.parameter_counts import parameter_count
+from ecsuite.eval.icy.agents import parameter_count
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world

@@ -125,9 +125,9 @@ def prepare(folder):
 
 def save_often():
     """Let models that learn a corpus write a checkpoint after each update."""
-    from ecsuite.eval.learning import machine
+    from ecsuite.eval.models import training
 
-    machine.Checkpoint = functools.partial(machine.Checkpoint, seconds=0)
+    training.Checkpoint = functools.partial(training.Checkpoint, seconds=0)
 
 
 def ecsuite(folder, line, at=None, fault="die", with_output=False):

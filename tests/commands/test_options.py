@@ -12,7 +12,7 @@ from ecsuite.cli import app
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -93,7 +93,7 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
     assert names <= set(inspect.signature(getattr(module, command)).parameters)
 
 
-TRAITS = {name: traits_of_metric(name) for name in METRICS.parts}
+TRAITS = {name: find_metric(name).shared for name in METRICS.parts}
 
 
 @pytest.mark.sample(8)
@@ -116,7 +116,7 @@ def test_metrics_read_the_options_that_the_command_says(name):
         concepts=Ragged.from_rows((rows[:, 3:] + [0, 3]).tolist()),
         concept_names=tuple("abcdef"),
     )
-    load_metric(name)(corpus, Recorder())
+    find_metric(name)(corpus, Recorder())
     assert read <= {"progress", "run", *(SAMPLING if TRAITS[name].draws else ())}
 
 

@@ -4,7 +4,7 @@ import pytest
 from doc_pages import ROOT
 from games_page import FILE, HEAD, game_text
 
-from ecsuite.eval.metrics import METRICS, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.games.experiment import named_configs
 
 SECTIONS = {section.split("`")[1]: section for section in FILE.read_text().split("\n## ")[1:]}
@@ -17,7 +17,7 @@ def test_the_page_has_every_game():
 
 
 def test_the_table_of_the_readme_counts_games_and_metrics():
-    of_runs = sum(traits_of_metric(name).needs_agents for name in METRICS.parts)
+    of_runs = sum(find_metric(name).shared.needs_agents for name in METRICS.parts)
     rows = (f"games | {len(named_configs())},", f"agents | {len(METRICS.parts) - of_runs}; {of_runs} |")
     assert all(row in (ROOT / "README.md").read_text() for row in rows)
 

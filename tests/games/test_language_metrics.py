@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ecsuite.eval.metrics import METRICS as METRICS_BY_NAME
-from ecsuite.eval.metrics import load_metric, traits_of_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.files.tensor_files import read_tensors
@@ -35,7 +35,7 @@ def mine(run):
     assert run.speak(meanings) == said
     return run.evaluate()["valid"]["accuracy"]
 """
-AGENTS = [name for name in METRICS_BY_NAME.parts if traits_of_metric(name).needs_agents]
+AGENTS = [name for name in METRICS_BY_NAME.parts if find_metric(name).shared.needs_agents]
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_they_are_in_the_log_and_training_does_not_depend_on_them(tmp_path, smal
         assert found.keys() == expected.keys() and all(
             torch.equal(found[key], expected[key]) for key in found
         )
-    (score,) = load_metric("topsim")(read_corpus(tmp_path), Options())
+    (score,) = find_metric("topsim")(read_corpus(tmp_path), Options())
     assert result.metrics["topsim"] == pytest.approx(score.value)
     found = load_run(tmp_path)
     assert found.log["metrics.topsim"].tolist() == [line["metrics"]["topsim"] for line in log]
@@ -81,15 +81,15 @@ def test_a_function_of_ones_own_may_draw_what_it_likes(tmp_path, small, run, who
 
 def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
     """Their draws would take most of the time."""
-    import ecsuite.eval.statistics.resampling as resampling
+    from ecsuite.eval.statistics.chance import Chance
 
-    drawn, describe = [], resampling.of_draws
+    drawn, describe = [], Chance.from_permutations
 
     def counted(draws, **rest):
         drawn.append(len(draws))
         return describe(draws, **rest)
 
-    monkeypatch.setattr(resampling, "of_draws", counted)
+    monkeypatch.setattr(Chance, "from_permutations", counted)
     experiment = small("evaluation.metrics=posdis")
     play = Signalling(experiment.play.options, experiment=experiment, device=torch.device("cpu"))
     LanguageMetrics(experiment)(play)
@@ -111,7 +111,7 @@ def test_every_metric_of_agents_is_computed_in_training_as_afterwards(
         expected = {
             score.name: score
             for name in AGENTS
-            for score in load_metric(name)(asked, Options())  # type: ignore[arg-type]
+            for score in find_metric(name)(asked, Options())  # type: ignore[arg-type]
         }
     assert len(expected) > len(AGENTS) >= 6
     for name, score in expected.items():

@@ -101,8 +101,7 @@ def xferbench(runner, folder, _):
 
 def icy(runner, folder, _):
     from ecsuite.eval.icy.benchmark import Icy
-    from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.study import StudyConfig
+    from ecsuite.eval.icy.study import StudyConfig, resolve
 
     config = StudyConfig(
         models=("fc1l", "lstm"),

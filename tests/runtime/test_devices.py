@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from ecsuite.eval.icy.benchmark import precision_notes
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.runtime import devices
 from ecsuite.runtime.devices import (
     WORKSPACE,

@@ -122,7 +122,7 @@ def test_texts_and_weights(tmp_path, one_mebibyte):
     """Checkpoints, kept results, published models and corpora: by the size of their files."""
     import torch
 
-    from ecsuite.eval.learning.encoders import PublishedBackbone
+    from ecsuite.eval.models.backbones import PublishedBackbone
     from ecsuite.files.tensor_files import read_tensors, write_tensors
 
     model, corpus = tmp_path / "model.safetensors", tmp_path / "corpus.jsonl"

@@ -8,7 +8,7 @@ import pytest
 from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.eval.metrics import METRICS, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.games.registry import (
     CHANNELS,
     ENVIRONMENTS,
@@ -118,7 +118,7 @@ def parts():
     """
     for kind, registry in REGISTRIES.items():
         for number, name in enumerate(registry.parts):
-            if kind == "metric" and traits_of_metric(name).needs_agents:
+            if kind == "metric" and find_metric(name).shared.needs_agents:
                 continue  # it is of a run, and not of a corpus
             if kind == "backend" and name != "drawn":
                 continue  # it needs a server, a model or a person

@@ -1,1 +1,1 @@
-"""Fused ICY training with manually derived gradients, for many replicas at once; `agents` defines the models."""
+"""Fused ICY training with manually derived gradients for many replicas at once; `ecsuite.agents` defines the models."""

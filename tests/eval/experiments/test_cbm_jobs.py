@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ecsuite.eval.experiments.cbm import CbmTables, TableRow, report, rows_of
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games import training_jobs
@@ -38,7 +38,7 @@ def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small_t
             corpus = read_corpus(tmp_path / "runs" / run["folder"].rpartition("/")[2])
             assert len(corpus.messages) == 150
             for name in ("cbm", "ami", "topsim"):
-                score = load_metric(name)(corpus, Options())[0]
+                score = find_metric(name)(corpus, Options())[0]
                 assert (run["values"][name], run["signatures"][name]) == (score.value, score.signature)
             training = corpus.metadata["training"]
             assert run["values"]["accuracy"] == training["accuracy"] > 0

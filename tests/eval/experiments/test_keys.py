@@ -6,29 +6,29 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.eval.experiments import jobs
-from ecsuite.eval.experiments.jobs import Label, Metric, plan_run
+from ecsuite.eval.experiments.jobs import Label, MetricInput, plan_run
 from ecsuite.eval.experiments.study import load_study
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.statistics import resampling
 
 
 @pytest.mark.parametrize("name", ["csar", "morphemes", "xferbench", "topsim", "transfer"])
 def test_a_raised_version_is_another_key(name, monkeypatch):
-    before = Metric(name=name).job_key()
+    before = MetricInput(name=name).job_key()
     monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
-    draws = Metric(name=name).job_key()
-    [first, *further] = load_metric(name).traits
+    draws = MetricInput(name=name).job_key()
+    [first, *further] = find_metric(name).traits
     raised = replace(first, version=first.version + 1)
-    monkeypatch.setitem(vars(load_metric(name)), "traits", (raised, *further))
-    assert len({repr(each) for each in (before, draws, Metric(name=name).job_key())}) == 3
+    monkeypatch.setitem(vars(find_metric(name)), "traits", (raised, *further))
+    assert len({repr(each) for each in (before, draws, MetricInput(name=name).job_key())}) == 3
 
 
 def test_draws_of_a_metric_of_one_s_own_are_in_its_key_too(tmp_path, monkeypatch):
     file = tmp_path / "mine.py"
     file.write_text("def mine(corpus):\n    return 1.0\n")
-    before = Metric(name=f"{file}:mine").job_key()
+    before = MetricInput(name=f"{file}:mine").job_key()
     monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
-    assert Metric(name=f"{file}:mine").job_key() != before
+    assert MetricInput(name=f"{file}:mine").job_key() != before
 
 
 def test_files_that_options_name_are_in_the_key(tmp_path):
@@ -38,15 +38,15 @@ def test_files_that_options_name_are_in_the_key(tmp_path):
     (folder / "da.txt").write_text("en to")
     names = [f"efficiency,need={file}", f"xferbench,targets={folder}"]
     file.write_text("meaning,need\n0,1\n")
-    before = [Metric(name=name).job_key() for name in names]
-    assert before == [Metric(name=name).job_key() for name in names]
+    before = [MetricInput(name=name).job_key() for name in names]
+    assert before == [MetricInput(name=name).job_key() for name in names]
     file.write_text("meaning,need\n0,2\n")
     (folder / "da.txt").write_text("en to tre")
     assert all(
         one != other
-        for one, other in zip(before, [Metric(name=name).job_key() for name in names], strict=True)
+        for one, other in zip(before, [MetricInput(name=name).job_key() for name in names], strict=True)
     )
-    assert "data" not in Metric(name="topsim,correlation=pearson").job_key()
+    assert "data" not in MetricInput(name="topsim,correlation=pearson").job_key()
 
 
 def test_downloaded_texts_are_in_the_key(tmp_path, monkeypatch):
@@ -57,9 +57,9 @@ def test_downloaded_texts_are_in_the_key(tmp_path, monkeypatch):
     keys = []
     for text in ("en", "to", "en"):
         file.write_text(f'"{text}"\n')
-        keys.append(Metric(name="xferbench,preset=danish").job_key())
+        keys.append(MetricInput(name="xferbench,preset=danish").job_key())
     assert keys[0] == keys[2] != keys[1]
-    assert "data" not in Metric(name="xferbench").job_key()
+    assert "data" not in MetricInput(name="xferbench").job_key()
 
 
 def test_models_of_scores_are_trained_where_the_sweep_computes(tmp_path, monkeypatch):
@@ -80,6 +80,6 @@ def test_models_of_scores_are_trained_where_the_sweep_computes(tmp_path, monkeyp
     )  # fmt: skip
     run = SimpleNamespace(arrays=tmp_path)
     jobs.score_messages(
-        run=run, name=Label(key=""), metrics=[Metric(name="xferbench")], device="cuda", context=None
+        run=run, name=Label(key=""), metrics=[MetricInput(name="xferbench")], device="cuda", context=None
     )
     assert asked == ["cuda"]

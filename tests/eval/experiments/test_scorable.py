@@ -6,13 +6,13 @@ import pytest
 
 from ecsuite.eval.experiments import study
 from ecsuite.eval.experiments.study import load_study, made_up, require_scorable
-from ecsuite.eval.metrics import METRICS, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.games.experiment import load_experiment
 from ecsuite.runtime.errors import ConfigError
 
 
 def test_metrics_score_games_about_attributes_and_sets():
-    of_runs = [name for name in METRICS.parts if traits_of_metric(name).needs_agents]
+    of_runs = [name for name in METRICS.parts if find_metric(name).shared.needs_agents]
     costly = ("residual_entropy", "tre7", "xferbench", *of_runs)
     cheap = [name for name in METRICS.parts if name not in costly]
     require_scorable([load_experiment("disc_tiny"), load_experiment("thing_gs")], cheap, "study.yaml")

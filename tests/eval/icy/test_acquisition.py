@@ -6,14 +6,10 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.eval.icy import acquisition, run_group
-from ecsuite.eval.icy import learners as learners
-from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.batches import LanguageDataset, Run
-from ecsuite.eval.icy.memory import most_runs
-from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.eval.icy import acquisition, agents
+from ecsuite.eval.icy.acquisition import LanguageDataset, RunGroup, TrainingRun, learn, most_runs
+from ecsuite.eval.icy.agents import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.run_group import RunGroup
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 
@@ -21,7 +17,7 @@ GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2, vocab_size=4)
 PROTOCOL = Protocol(hidden_size=16, batch_size=32, lr=1e-2, window=5)
 SENDERS = ["lstm", "gru-2l", "rnn-z", "husenda:rnn", "husendz:dgsend", "fc1l", "fc2l", "sru", "transformer"]
 RECEIVERS = ["gru", "dgrecv", "sru", "hier:gru", "cnn", "fc1l", "fc2l"]
-CONCAT = Run(grammar="concat", seed=123, cap=400)
+CONCAT = TrainingRun(grammar="concat", seed=123, cap=400)
 
 
 def learnt(model, *runs, role="sender", protocol=PROTOCOL, geometry=GEOMETRY, **options):
@@ -56,7 +52,11 @@ def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
 def test_results_do_not_depend_on_the_other_runs(model):
     """Also after other runs have ended. They learn to an accuracy of 60 %."""
     protocol = replace(PROTOCOL, target=0.6)
-    runs = [CONCAT, Run(grammar="hol", seed=123, cap=400), Run(grammar="perm", seed=124, cap=400)]
+    runs = [
+        CONCAT,
+        TrainingRun(grammar="hol", seed=123, cap=400),
+        TrainingRun(grammar="perm", seed=124, cap=400),
+    ]
     together = learnt(model, *runs, protocol=protocol)
     assert len({outcome.steps for outcome in together}) > 1
     for run, outcome in zip(runs, together, strict=True):
@@ -85,7 +85,7 @@ def products_are_those_of_one():
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
 def test_the_fused_learner_equals_the_generic_one(model, monkeypatch):
     (fast,) = learnt(model, CONCAT)
-    monkeypatch.setattr(learners, "make_fused_sender", lambda sender: None)
+    monkeypatch.setattr(agents, "make_fused_sender", lambda sender: None)
     (slow,) = learnt(model, CONCAT)
     assert fast.steps == slow.steps
     assert fast.accuracy == pytest.approx(slow.accuracy, abs=1e-6)
@@ -113,7 +113,7 @@ def test_protocol_paper_measures_every_fifty_updates():
 def right_answers(agent, role, meanings, messages):
     """Share of correct symbols or attributes; meanings (batch, attributes), messages (batch, length)."""
     if role == "sender":
-        line = learners.LogitsBuilder(GEOMETRY.message_length)
+        line = agents.LogitsBuilder(GEOMETRY.message_length)
         agent(torch.nn.functional.one_hot(meanings, 3).flatten(1).float(), line)
         return (torch.stack(line.logits, 1).argmax(-1) == messages).float().mean().item()
     length = torch.full((len(messages),), float(GEOMETRY.message_length))
@@ -130,7 +130,7 @@ def trained(role, model, outcome):
 @pytest.mark.parametrize(("role", "model"), [("sender", "gru"), ("sender", "sru"), ("receiver", "fc2l")])
 def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, model):
     protocol = replace(PROTOCOL, held_out=0.3)
-    runs = [CONCAT, Run(grammar="hol", seed=124, cap=60)]
+    runs = [CONCAT, TrainingRun(grammar="hol", seed=124, cap=60)]
     for run, outcome in zip(runs, learnt(model, *runs, role=role, protocol=protocol), strict=True):
         unseen = LanguageDataset(run, GEOMETRY, batch_size=4, held_out=0.3).held_out
         made = language(run.grammar, GEOMETRY, run.seed)
@@ -144,7 +144,7 @@ def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, mod
 def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
     protocol = replace(PROTOCOL, held_out=0.5)
     (whole,) = learnt("fc2l", CONCAT, protocol=protocol)
-    monkeypatch.setattr(run_group, "HELD_OUT_BATCH", 3)
+    monkeypatch.setattr(acquisition, "HELD_OUT_BATCH", 3)
     (parts,) = learnt("fc2l", CONCAT, protocol=protocol)
     assert parts.held_out == pytest.approx(whole.held_out)
 
@@ -163,7 +163,7 @@ def test_progress_is_reported(monkeypatch):
 
 
 def test_a_run_group_gives_each_run_its_own_language_and_batches():
-    runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
+    runs = [CONCAT, TrainingRun(grammar="rot", seed=123), TrainingRun(grammar="hol", seed=124)]
     group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
     for updates, active in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
         group.keep([group.active.index(index) for index in active]) if updates else None

@@ -1,11 +1,9 @@
 """What is said before a study runs, and which runs are expected to fail."""
 
-from ecsuite.eval.icy import announcement
-from ecsuite.eval.icy.announcement import announce, expected_seconds
-from ecsuite.eval.icy.grouping import is_expected_to_fail
-from ecsuite.eval.icy.jobs import plan
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import load_study
+from ecsuite.eval.icy import benchmark
+from ecsuite.eval.icy.benchmark import Icy, expected_seconds
+from ecsuite.eval.icy.jobs import is_expected_to_fail, plan
+from ecsuite.eval.icy.study import load_study, resolve
 from ecsuite.jobs.graph import Runner
 
 
@@ -28,7 +26,7 @@ def test_runs_that_the_paper_s_models_do_not_learn_are_expected_to_fail():
 
 
 def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
-    monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
+    monkeypatch.setattr(benchmark, "seconds_of_update", lambda chosen, model: 0.1)
     other = {"models": ("gru,hidden=64",), "grammars": ("perm", "hol")}
     chosen = study(**other)
     jobs = list(plan(chosen).values())
@@ -38,7 +36,7 @@ def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
     assert expected_seconds(chosen, jobs, 9) == 350 * (1 + 20) * 0.1, "no run can be divided"
     there = study("cuda", **other)
     assert expected_seconds(there, list(plan(there).values()), 1) == 350 * (1 + 20) * 0.1, "side by side"
-    lines = announce(chosen, Runner(folder=tmp_path, num_workers=2))
+    lines = Icy().announce(chosen, Runner(folder=tmp_path, num_workers=2))
     assert lines[0] == (
         "1 model x 3 grammars x 2 seeds: 6 runs, all to train, about 13 min with 2 processes; "
         f"each is kept in {tmp_path} as it ends"
@@ -49,7 +47,7 @@ def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
 
 
 def test_a_model_of_the_paper_is_expected_to_take_what_it_took_there(monkeypatch):
-    monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
+    monkeypatch.setattr(benchmark, "seconds_of_update", lambda chosen, model: 0.1)
     chosen = study(models=("fc2l",), grammars=("perm", "rot"), seeds=(1,))
     jobs = list(plan(chosen).values())
     assert expected_seconds(chosen, jobs, 1) == 350 * (1 + 1 + 20) * 0.1, (
@@ -59,11 +57,11 @@ def test_a_model_of_the_paper_is_expected_to_take_what_it_took_there(monkeypatch
 
 def test_pairs_are_counted_without_a_time(tmp_path):
     chosen = study(protocol="end-to-end", receivers=("gru",), seeds=(1,), grammars=("concat", "perm"))
-    (line,) = announce(chosen, Runner(folder=tmp_path))
+    (line,) = Icy().announce(chosen, Runner(folder=tmp_path))
     assert line == "1 pair x 2 grammars x 1 seed: 6 runs, all to train"
-    assert announce(resolve(load_study(None, {"protocol": "metrics"})), Runner(folder=tmp_path)) == []
+    assert Icy().announce(resolve(load_study(None, {"protocol": "metrics"})), Runner(folder=tmp_path)) == []
 
 
 def test_updates_are_timed():
     small = study(models=("fc1l",), num_attributes=2, num_values=3, word_length=2, hidden_size=16)
-    assert 0 < announcement.seconds_of_update(small, "fc1l") < 1
+    assert 0 < benchmark.seconds_of_update(small, "fc1l") < 1

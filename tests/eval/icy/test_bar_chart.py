@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 from figure_texts import assert_readable, texts
 
-from ecsuite.eval.icy import drawing
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import load_study
+from ecsuite.eval.icy import single_agents
+from ecsuite.eval.icy.study import load_study, resolve
 
 
 def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):
@@ -23,9 +22,9 @@ def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):
 
 def drawn(monkeypatch, rows, **settings):
     caught = []
-    monkeypatch.setattr(drawing, "save", lambda figure, *paths: caught.append(figure))
+    monkeypatch.setattr(single_agents, "save", lambda figure, *paths: caught.append(figure))
     study = resolve(load_study(None, {"models": ("gru", "lstm"), "seeds": (1, 2), **settings}))
-    drawing.draw_rows(study, rows, "bars.svg")
+    single_agents.Ratios().draw(study, rows, "bars.svg")
     return caught[0]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
+from ecsuite.eval.icy.acquisition import BLOCK, LanguageDataset, TrainingRun
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 
@@ -14,7 +14,7 @@ GRAMMARS = ["concat", "perm", "proj", "rot", "shufdet", "hol", "rot+perm"]
 
 def make(grammar="concat", seed=123, *, batch_size=16, held_out=0.0):
     return LanguageDataset(
-        Run(grammar=grammar, seed=seed), GEOMETRY, batch_size=batch_size, held_out=held_out
+        TrainingRun(grammar=grammar, seed=seed), GEOMETRY, batch_size=batch_size, held_out=held_out
     )
 
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.budget import Budget, held_out_of, outcome, steps_of
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.single_agents import Budget, colour, held_out_of
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.jobs.graph import Runner
 
 TINY = {
@@ -46,7 +45,7 @@ def test_all_grammars_get_the_updates_of_concat(rows):
     assert concat.name == "concat" and all(run["reached"] for run in concat.runs)
     for cell in rest:
         assert {run["seed"]: run["steps"] for run in cell.runs} == budget
-    assert steps_of(rows[0]) == sum(budget.values()) / 2
+    assert rows[0].basis.mean == sum(budget.values()) / 2
     assert rows[0].reason is None
 
 
@@ -61,7 +60,7 @@ def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
 def test_colours_are_those_of_the_paper(rows):
     cell = rows[0].cells[0]
     outcomes = [
-        outcome(replace(cell, figures={"accuracy": figure}))
+        colour(replace(cell, figures={"accuracy": figure}))
         for figure in ((0.49, None), (0.5, None), (0.8, None), (0.81, None), None)
     ]
     assert outcomes == ["bad", "", "", "good", ""]
@@ -76,7 +75,7 @@ def test_the_paper_s_figures_are_below_ours(rows, printed):
 def test_without_a_seed_that_reaches_the_target_there_are_no_accuracies(printed):
     result = measure(models=("fc1l",), max_steps=5)
     row = result.rows[0]
-    assert steps_of(row) is None and [cell.mean for cell in row.cells[1:]] == [None, None]
+    assert row.basis.mean is None and [cell.mean for cell in row.cells[1:]] == [None, None]
     assert "CONCAT reached 0.9 with 0 of 2 seeds within 5 updates" in row.reason
     assert "never" in printed(report_of(result).tables[0]) and "none" in printed(report_of(result).tables[0])
     assert any("raise --max-steps or lower --target" in note for note in report_of(result).notes)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.acquisition import TrainingRun, learn
+from ecsuite.eval.icy.agents import is_autoregressive, make_agent, parse_model
 from ecsuite.eval.icy.channels import (
     TEMPERATURE,
     Noise,
@@ -20,8 +20,6 @@ from ecsuite.eval.icy.channels import (
     straight_through,
     supervised_loss,
 )
-from ecsuite.eval.icy.learners import is_autoregressive
-from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
@@ -168,7 +166,7 @@ def test_which_senders_are_autoregressive(model, expected):
 
 
 def learnt(model, channel, cap, role="sender", seed=1):
-    run = Run(grammar="concat", seed=seed, cap=cap)
+    run = TrainingRun(grammar="concat", seed=seed, cap=cap)
     ((_, outcome),) = learn(model, role, GEOMETRY, [run], PROTOCOL, channel=channel)
     return outcome
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.icy import corpus_generation as speaking
-from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.corpus_generation import messages_of, write_corpora
+from ecsuite.eval.icy import agents
+from ecsuite.eval.icy.agents import make_agent, messages_of, parse_model
+from ecsuite.eval.icy.benchmark import Icy, write_corpora
 from ecsuite.eval.icy.jobs import plan_corpora
-from ecsuite.eval.icy.models import make_agent, parse_model
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -81,5 +79,5 @@ def test_each_corpus_has_its_own_folder(tmp_path):
 def test_messages_do_not_depend_on_the_batch_size(monkeypatch):
     agent = make_agent(parse_model("sender", "gru"), "sender", GEOMETRY, 16)
     whole = messages_of("gru", agent.state_dict(), GEOMETRY, 16)
-    monkeypatch.setattr(speaking, "BATCH", 2)
+    monkeypatch.setattr(agents, "MEANINGS_PER_BATCH", 2)
     assert np.array_equal(messages_of("gru", agent.state_dict(), GEOMETRY, 16), whole)

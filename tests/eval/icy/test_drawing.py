@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ecsuite.eval.icy.drawing import PANELS, draw_curves, measured_curves
+from ecsuite.eval.icy.end_to_end import PANELS, EndToEnd, measured_curves
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -38,11 +38,12 @@ def test_grammars_without_runs_are_left_out():
 def test_nothing_to_draw(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(ConfigError, match="nothing to draw: no pair was pretrained to the target"):
-        draw_curves(row(("rot", [{"reason": "not learnt"}])), tmp_path / "figure.png")
+        EndToEnd().draw(None, [row(("rot", [{"reason": "not learnt"}]))], tmp_path / "figure.png")
 
 
 def test_a_plot_has_a_panel_for_each_measure_and_a_line_for_each_grammar(tmp_path):
     pytest.importorskip("matplotlib")
-    draw_curves(row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)])), tmp_path / "figure.svg")
+    rows = [row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))]
+    EndToEnd().draw(None, rows, tmp_path / "figure.svg")
     text = (tmp_path / "figure.svg").read_text()
     assert all(f"<!-- {label} -->" in text for label in (*PANELS.values(), "CONCAT", "PERM"))

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from ecsuite.eval.icy import end_to_end
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.drawing import measured_curves
-from ecsuite.eval.icy.end_to_end import MEASURES, EndToEnd
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.end_to_end import MEASURES, EndToEnd, measured_curves
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.jobs.graph import Runner
 
 TINY = {
@@ -86,15 +85,13 @@ def test_pairs_below_the_target_are_left_out(printed):
 
 def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkeypatch):
     """It was computed again and again: a loss of NaN cannot be kept as JSON."""
-    from ecsuite.eval.icy import pairs
-
-    train_pair = pairs.train_end_to_end
+    train_pair = end_to_end.train_end_to_end
 
     def diverge(weights, *, seed, protocol, **options):
         how = replace(protocol, lr=1e38) if seed == 2 else protocol
         return train_pair(weights, seed=seed, protocol=how, **options)
 
-    monkeypatch.setattr(pairs, "train_end_to_end", diverge)
+    monkeypatch.setattr(end_to_end, "train_end_to_end", diverge)
     result = measure(folder=tmp_path, grammars=("concat",))
     assert [run["seed"] for run in result.rows[0].cells[0].runs] == [1]
     assert (
@@ -103,7 +100,7 @@ def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkey
         .startswith("1 of 6 runs left out: fc2l and fc2l on concat, seed 2: the loss is nan")
     )
     json.dumps(result.to_json(), allow_nan=False)
-    monkeypatch.setattr(pairs, "train_end_to_end", lambda *_, **__: pytest.fail("kept as failed"))
+    monkeypatch.setattr(end_to_end, "train_end_to_end", lambda *_, **__: pytest.fail("kept as failed"))
     assert measure(folder=tmp_path, grammars=("concat",)).failures == result.failures
 
 

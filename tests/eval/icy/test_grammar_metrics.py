@@ -8,11 +8,9 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.drawing import draw_bars
 from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
 from ecsuite.eval.icy.measures import MEASURES
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -154,7 +152,7 @@ def test_a_missing_bar_is_not_a_bar_of_zero(study, tmp_path):
         for row in study.rows
     ]
     for name, rows in (("bars", study.rows), ("undefined", undefined)):
-        draw_bars(study.study, rows, tmp_path / f"{name}.svg")
+        GrammarMetrics().draw(study.study, rows, tmp_path / f"{name}.svg")
     bars, none = ((tmp_path / f"{name}.svg").read_text() for name in ("bars", "undefined"))
     assert "<!-- none -->" in none and "<!-- none -->" not in bars
     assert "<!-- tre7 -->" in bars and "<!-- score, 0 to 1 -->" in bars and "<!-- Small grammars -->" in bars

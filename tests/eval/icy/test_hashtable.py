@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from ecsuite.eval.icy.hashtable import HashtableSender
-from ecsuite.eval.icy.parameter_counts import parameter_count
+from ecsuite.eval.icy.agents import HashtableSender, parameter_count
 
 
 def test_the_first_stored_message_is_kept():

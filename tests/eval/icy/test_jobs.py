@@ -9,12 +9,18 @@ from safetensors.numpy import load_file
 
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.grouping import group_runs
-from ecsuite.eval.icy.jobs import learn_grammar, learn_grammars, measure_grammar, plan, speak, train_pair
+from ecsuite.eval.icy.jobs import (
+    group_runs,
+    learn_grammar,
+    learn_grammars,
+    measure_grammar,
+    plan,
+    speak,
+    train_pair,
+)
 from ecsuite.eval.icy.measures import VERSIONS
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.jobs.graph import Runner

@@ -6,11 +6,15 @@ from plain_modules import PlainReceiver, PlainSender
 
 from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
+from ecsuite.eval.icy.agents import (
+    AttributeClassifier,
+    HashtableSender,
+    make_agent,
+    make_learner,
+    parse_model,
+)
 from ecsuite.eval.icy.channels import parse_channel
-from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
-from ecsuite.eval.icy.hashtable import HashtableSender
-from ecsuite.eval.icy.learners import make_learner
-from ecsuite.eval.icy.models import AttributeClassifier, make_agent, parse_model
+from ecsuite.eval.icy.fast.senders import SupervisedBatch
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 

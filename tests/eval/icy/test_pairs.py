@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from ecsuite.eval.icy.agents import make_agent, parse_model
 from ecsuite.eval.icy.channels import Noise, parse_channel
-from ecsuite.eval.icy.models import make_agent, parse_model
-from ecsuite.eval.icy.pairs import EndToEndAgents, train_end_to_end
+from ecsuite.eval.icy.end_to_end import EndToEndAgents, train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import DivergedError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.icy.parameter_counts import published_parameters
+from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.grammars.geometry import Geometry
 
 SENDERS = {

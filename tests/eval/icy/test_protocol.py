@@ -4,14 +4,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from ecsuite.eval.icy.protocol import Protocol, StopDecision
+from ecsuite.eval.icy.protocol import EarlyStopping, Protocol, StopDecision
 
 FLOOR = 0.4
 
 
 def ended(protocol, accuracies, cap=None):
     """The first decision and its number of updates, over accuracies after 0, 1, ... updates; None if there is none."""
-    early_stopping = protocol.early_stopping(cap, FLOOR)
+    early_stopping = EarlyStopping(protocol, cap, FLOOR)
     for updates, accuracy in enumerate(accuracies):
         decision = early_stopping.observe(updates, accuracy)
         if decision is not None:

@@ -4,17 +4,17 @@ from decimal import Decimal
 
 import pytest
 
-from ecsuite.eval.icy.models import parse_model
-from ecsuite.eval.icy.published import (
+from ecsuite.eval.icy.agents import parse_model
+from ecsuite.eval.icy.end_to_end import published_pair
+from ecsuite.eval.icy.protocol import (
     ACQUISITION,
-    CAP,
-    GRAMMARS,
+    ACQUISITION_GRAMMARS,
+    PUBLISHED_CAP,
     TABLE_18,
     TABLE_20,
-    published_accuracies,
-    published_pair,
     published_ratios,
 )
+from ecsuite.eval.icy.single_agents import published_accuracies
 from ecsuite.runtime.errors import ConfigError
 
 PRINTED = {
@@ -65,10 +65,10 @@ def test_every_figure_is_the_printed_one(table, line):
     """Up to the digits that are printed here: Tables 3, 4, 5 and 19 print one more of some means."""
     name, _, *numbers = line.split()
     figures = ACQUISITION[table][str(parse_model("sender", name))]
-    assert tuple(figures) == GRAMMARS
-    for grammar, printed, half_width in zip(GRAMMARS, numbers[::2], numbers[1::2], strict=True):
-        if float(printed) >= CAP:  # beyond it only because the program looks every 50 updates
-            assert figures[grammar] == (CAP, 0.0)
+    assert tuple(figures) == ACQUISITION_GRAMMARS
+    for grammar, printed, half_width in zip(ACQUISITION_GRAMMARS, numbers[::2], numbers[1::2], strict=True):
+        if float(printed) >= PUBLISHED_CAP:  # beyond it only because the program looks every 50 updates
+            assert figures[grammar] == (PUBLISHED_CAP, 0.0)
             continue
         last_digit = 10.0 ** Decimal(printed).as_tuple().exponent
         assert abs(figures[grammar][0] - float(printed)) < 0.51 * last_digit + 1e-9

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.runtime.errors import ConfigError
 
 PAIR = {"protocol": "end-to-end", "receivers": ("gru",)}

@@ -7,11 +7,10 @@ import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import plan
-from ecsuite.eval.icy.published import ACQUISITION
-from ecsuite.eval.icy.ratios import cell_text
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.rows import Cell
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.protocol import ACQUISITION
+from ecsuite.eval.icy.rows import IcyCell
+from ecsuite.eval.icy.single_agents import cell_text
+from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.jobs.job import Result
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -70,7 +69,7 @@ def notes(*grammars, **settings):
 def cell(mean, half_width=None, num_censored=0, num_runs=2, is_early=False):
     runs = ({"is_early": is_early},) * num_runs
     figure = None if mean is None else (mean, half_width)
-    return Cell(name="rot", runs=runs, figures={"ratio": figure}, num_left_out=num_censored)
+    return IcyCell(name="rot", runs=runs, figures={"ratio": figure}, num_left_out=num_censored)
 
 
 def shown(what, cap=20.0):

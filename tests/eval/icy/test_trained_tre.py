@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.eval.counts.positions import position_columns
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.tre import draw_objects, plain_tre7
-from ecsuite.eval.statistics.positions import position_columns
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 

@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.icy import acquisition, learners, updates
-from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy import acquisition, agents
+from ecsuite.eval.icy.acquisition import TrainingRun, Updates, learn
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.updates import Updates
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import DivergedError
@@ -22,13 +20,13 @@ PROTOCOL = Protocol(hidden_size=16, batch_size=16, window=1, target=None, held_o
 
 
 def test_transformers_side_by_side_learn_as_one_by_one(monkeypatch):
-    runs = [Run(grammar="concat", seed=seed, cap=2) for seed in range(2)]
+    runs = [TrainingRun(grammar="concat", seed=seed, cap=2) for seed in range(2)]
 
     def learnt():
         return dict(learn("transformer", "sender", GEOMETRY, runs, PROTOCOL, device=torch.device("cuda")))
 
     together = learnt()
-    monkeypatch.setattr(learners, "SIDE_BY_SIDE", ())
+    monkeypatch.setattr(agents, "SIDE_BY_SIDE", ())
     for index, outcome in learnt().items():
         assert together[index] == outcome  # without their weights
         for name, weight in outcome.weights.items():
@@ -44,8 +42,10 @@ def test_runs_of_graphs_end_as_those_without_graphs(monkeypatch, model, fewest, 
     """At different updates, two of them at once, and one whose weights are not finite from an update on."""
     for name in ("NUM_CALLS_BEFORE", "NUM_CALLS_BEFORE_GRAPH"):
         monkeypatch.setattr(recording, name, 1)
-    monkeypatch.setattr(updates, "FEWEST", fewest)
-    runs = [Run(grammar="concat", seed=seed, cap=cap) for seed, cap in enumerate((12, 4, 99, 5, 5, 9))]
+    monkeypatch.setattr(acquisition, "FEWEST", fewest)
+    runs = [
+        TrainingRun(grammar="concat", seed=seed, cap=cap) for seed, cap in enumerate((12, 4, 99, 5, 5, 9))
+    ]
     protocol, made = replace(PROTOCOL, clip=1.0), []
 
     class Watched(Updates):

@@ -10,7 +10,7 @@ from languages import score_of, scores_of
 from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
-from ecsuite.eval.metrics.ami import ami, expected_information
+from ecsuite.eval.metrics.associations import ami, expected_information
 
 both_scores, score = partial(scores_of, ami), partial(score_of, ami)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from languages import score_of
 from sklearn.metrics import mutual_info_score
 
-from ecsuite.eval.metrics.attribute_information import attribute_information
+from ecsuite.eval.metrics.entropies import attribute_information
 
 score = partial(score_of, attribute_information)
 ALL = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1).reshape(-1, 2)
@@ -78,7 +78,7 @@ def test_equal_messages_tell_nothing():
 
 def test_attributes_have_their_names_in_the_details():
     from ecsuite.corpus import Corpus
-    from ecsuite.eval.metrics import load_metric
+    from ecsuite.eval.metrics import find_metric
     from ecsuite.eval.metrics.score import Options
 
     meanings = [[0, 0, 5], [0, 1, 5], [1, 0, 5], [1, 1, 5]] * 3
@@ -86,5 +86,5 @@ def test_attributes_have_their_names_in_the_details():
     named = Corpus(corpus.messages, meanings=meanings, attribute_names=["color", "shape", "site"])
     for metric, key in (("attribute_information", "bits"), ("hce", "positions")):
         for about, names in ((corpus, ["attribute0", "attribute1"]), (named, ["color", "shape"])):
-            (score,) = load_metric(metric)(about, Options())
+            (score,) = find_metric(metric)(about, Options())
             assert list(score.details[key]) == names

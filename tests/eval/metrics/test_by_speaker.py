@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import Metric, Traits
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.runtime.ragged import Ragged
 
 
 def scored(name, corpus):
-    return by_speaker(load_metric(name))(corpus, Options())
+    return by_speaker(find_metric(name), corpus, Options())
 
 
 def random_corpus(seed, num_messages=120, num_speakers=4):
@@ -52,7 +53,7 @@ def test_a_mean_of_some_of_the_speakers_says_so():
 def test_a_draw_is_the_mean_over_speakers():
     corpus = random_corpus(0)
     (score,) = scored("topsim", corpus)
-    alone = [load_metric("topsim")(corpus.where("speaker", speaker), Options())[0] for speaker in range(4)]
+    alone = [find_metric("topsim")(corpus.where("speaker", speaker), Options())[0] for speaker in range(4)]
     assert score.value == pytest.approx(np.mean([each.value for each in alone]))
     assert score.chance.draws == pytest.approx(np.mean([each.chance.draws for each in alone], axis=0))
     assert 0 < p_value(score) <= 1
@@ -107,7 +108,7 @@ def told(corpus, options):
 
 def test_what_is_said_of_the_score_of_a_speaker_is_said_of_the_mean():
     corpus = Corpus([[1], [2], [3]], columns={"speaker": np.array(["a", "b", "c"])})
-    (score,) = by_speaker(told)(corpus, Options())
+    (score,) = by_speaker(Metric(told, (Traits(name="told"),)), corpus, Options())
     assert score.value == 1.0 and score.details["note"] == "reduced"
     warning = "speaker a: left out: seed 1; speaker c: has no score and is not in the mean: no symbols"
     assert score.details["warning"] == warning

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
-from ecsuite.eval.metrics.cbm import cbm, cbm_types
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.cbm import cbm, cbm_types, sensitivity
 from ecsuite.runtime.errors import CorpusError
 
 

@@ -7,18 +7,18 @@ import pytest
 from languages import corpus_of, grid
 from scipy.stats import norm
 
-from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRIC_OF, find_metric, metric_names, traits_of
 from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import QUESTIONS
-from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.chance import Chance
 
 NORMAL = norm.ppf(np.arange(1, 101) / 101)
 """100 draws as of a normal distribution."""
 
 
 def chance(level=0.1, half_width=0.1, **more):
-    return of_draws(level + half_width / 1.96 * NORMAL, seed=0, bounds=(-1, 1), **more)
+    return Chance.from_permutations(level + half_width / 1.96 * NORMAL, seed=0, bounds=(-1, 1), **more)
 
 
 def score(value=0.5, name="topsim", **more):
@@ -86,14 +86,14 @@ def test_an_interval_that_contains_the_chance_level_is_no_difference():
 
 def test_a_score_in_the_range_of_shuffles_is_no_difference():
     """Three of a hundred reach it, all on one side: p is 0.04, and more than a fortieth of the draws are as high."""
-    skewed = of_draws([1.0] * 3 + [-0.2, -0.1, 0.0, 0.1] * 24 + [0.0], seed=0, bounds=(-1, 1))
+    skewed = Chance.from_permutations([1.0] * 3 + [-0.2, -0.1, 0.0, 0.1] * 24 + [0.0], seed=0, bounds=(-1, 1))
     assert skewed.p_value(1.0) == (4 / 101, "ranks") and skewed.high == 1.0
     assert word(score(1.0, chance=skewed)) == "can't tell: in the range of shuffles"
 
 
 def test_shuffles_without_a_score():
     """Three of a hundred have one: these say nothing of the others."""
-    known = of_draws([*[np.nan] * 97, 0.1, 0.11, 0.12], seed=0, bounds=(-1, 1))
+    known = Chance.from_permutations([*[np.nan] * 97, 0.1, 0.11, 0.12], seed=0, bounds=(-1, 1))
     assert word(score(-0.6, "zla_messages", chance=known)) == "can't tell: 3 of 100 shuffles"
 
 
@@ -107,14 +107,14 @@ def test_all_scores_of_a_table_are_corrected_together():
 
 def test_every_score_has_a_question_and_a_direction_is_known():
     corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
-    found = {each.name: name for name in metric_names(None) for each in load_metric(name)(corpus, Options())}
+    found = {each.name: name for name in metric_names(None) for each in find_metric(name)(corpus, Options())}
     assert found.items() <= METRIC_OF.items()
-    assert set(found.values()) == set(usual_metrics())
+    assert set(found.values()) == set(DEFAULT_METRICS)
     assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
 
 
 def test_names_of_metrics():
-    every = usual_metrics()
+    every = list(DEFAULT_METRICS)
     assert metric_names(None) == metric_names(["all"]) == every
     assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
     assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]
@@ -153,16 +153,22 @@ def test_where_a_score_of_xferbench_lies(value, passes, expected):
 def test_a_score_is_adjusted_for_chance():
     """(value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy."""
     high = Score(
-        name="topsim", value=0.6, about="", signature="", chance=of_draws([0.1, 0.3], seed=0, bounds=(-1, 1))
+        name="topsim",
+        value=0.6,
+        about="",
+        signature="",
+        chance=Chance.from_permutations([0.1, 0.3], seed=0, bounds=(-1, 1)),
     )
-    low = replace(high, name="residual_entropy", chance=of_draws([0.7, 0.9], seed=0, bounds=(0, 1)))
+    low = replace(
+        high, name="residual_entropy", chance=Chance.from_permutations([0.7, 0.9], seed=0, bounds=(0, 1))
+    )
     worse = replace(low, value=0.9)
     values = [each.adjusted for each in conclusions([high, low, worse], 500)]
     assert values == pytest.approx([0.5, 0.25, -0.125])
 
 
 def test_what_has_no_best_value_is_not_adjusted():
-    chance = of_draws([1.0, 1.0], seed=0, bounds=(-1, 1))
+    chance = Chance.from_permutations([1.0, 1.0], seed=0, bounds=(-1, 1))
     at_best = Score(name="topsim", value=1.0, about="", signature="", chance=chance)
     plain = [
         at_best,

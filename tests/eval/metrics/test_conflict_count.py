@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, score_of
 
-from ecsuite.eval.metrics.conflict_count import conflict_count
+from ecsuite.eval.metrics.disentanglement import conflict_count
 
 GRID = grid(4, 4)
 PERFECT = np.add(GRID, [10, 20])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, score_of
 
-from ecsuite.eval.metrics.context_independence import context_independence
+from ecsuite.eval.metrics.associations import context_independence
 
 GRID = grid(4, 4)
 PERFECT = np.add(GRID, [10, 20])

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from languages import corpus_of, grid
 
-from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
 PERFECT = np.add(MEANINGS, [10, 20])
 UNDEFINED = None
-OF_CORPORA = usual_metrics()
+OF_CORPORA = list(DEFAULT_METRICS)
 
 ANSWERS = {
     # name: (metric, perfect code, constant message)
@@ -33,12 +33,14 @@ ANSWERS = {
 
 
 def test_the_usual_metrics_are_all_that_are_not_asked_for_by_name():
-    assert usual_metrics() == [name for name in METRICS.parts if not traits_of_metric(name).is_asked_for]
+    assert list(DEFAULT_METRICS) == [
+        name for name in METRICS.parts if not find_metric(name).shared.is_asked_for
+    ]
 
 
 def found_in(metrics, corpus, seed=0):
     """The scores of several metrics by name."""
-    return {score.name: score for name in metrics for score in load_metric(name)(corpus, Options(seed=seed))}
+    return {score.name: score for name in metrics for score in find_metric(name)(corpus, Options(seed=seed))}
 
 
 def answers_to(messages, **known):
@@ -155,7 +157,7 @@ def same(found, expected):
 def test_nothing_after_eos_counts(some, name):
     messages, *about = some
     marked = [[*row, 99, *range(i % 3)] for i, row in enumerate(messages)]
-    metric, options = load_metric(name), Options()
+    metric, options = find_metric(name), Options()
     assert same(
         metric(corpus_of(marked, *about, eos=99), options), metric(corpus_of(messages, *about), options)
     )
@@ -177,14 +179,14 @@ def test_renaming_and_reordering_change_nothing(some, name):
         )  # it breaks ties by the order of attributes
     else:
         concepts = concept_ids[concepts[order]]
-    metric, options = load_metric(name), Options()
+    metric, options = find_metric(name), Options()
     assert same(metric(corpus_of(renamed, meanings, concepts), options), metric(corpus_of(*some), options))
 
 
 @pytest.mark.sample(20)
 @pytest.mark.parametrize("name", OF_CORPORA)
 def test_the_seed_decides_about_draws_alone(some, name):
-    corpus, metric = corpus_of(*some), load_metric(name)
+    corpus, metric = corpus_of(*some), find_metric(name)
     first, again, other = (metric(corpus, Options(seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert same(other, first) and [s.signature for s in other] == [s.signature for s in first]
@@ -291,15 +293,15 @@ def test_undefined(rows, reasons):
     corpus = corpus_of(*rows)
     for reason, names in reasons.items():
         for name in names.split():
-            for score in load_metric(name)(corpus, Options()):
+            for score in find_metric(name)(corpus, Options()):
                 assert (score.name, score.value, score.reason) == (score.name, None, reason)
 
 
 @pytest.mark.parametrize("name", OF_CORPORA)
 def test_the_version_of_a_metric_is_that_of_its_signatures(name):
     """Also of one that shares its file, as `csar`: its kept results had the version of `morphemes`."""
-    metric = load_metric(name)
+    metric = find_metric(name)
     scores = metric(corpus_of([[1], [2], [2]], [[0], [1], [1]]), Options())
     assert {score.signature.partition("|v:")[2].partition("|")[0] for score in scores} == {
-        str(traits_of_metric(name).version)
+        str(find_metric(name).shared.version)
     }

@@ -5,11 +5,10 @@ import pytest
 from languages import score_of
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.attribute_information import attribute_information
-from ecsuite.eval.metrics.elcc import elcc
-from ecsuite.eval.metrics.residual_entropy import hce, residual_entropy
+from ecsuite.eval.metrics.associations import synonymy
+from ecsuite.eval.metrics.entropies import attribute_information, hce, residual_entropy
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.synonymy import synonymy
+from ecsuite.eval.metrics.word_statistics import elcc
 from ecsuite.eval.statistics.contingency import chao_shen, entropy
 from ecsuite.eval.statistics.resampling import few_draws
 

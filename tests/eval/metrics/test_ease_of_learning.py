@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-import ecsuite.eval.learning.fresh_agents as fresh_agents
 import ecsuite.eval.metrics.ease_of_learning as module
+import ecsuite.eval.models.fresh_agents as fresh_agents
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ease_of_learning import ease_of_learning
 from ecsuite.eval.metrics.score import Options

@@ -8,10 +8,11 @@ from scipy.stats import t
 
 import ecsuite
 from ecsuite.corpus import Corpus
-from ecsuite.eval.efficiency import bound as bounds
+from ecsuite.eval.metrics import information_bound as bounds
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.traits import Metric
 from ecsuite.runtime.errors import ConfigError
 
 ALL = np.stack(np.meshgrid(range(3), range(3), indexing="ij"), -1).reshape(-1, 2)
@@ -28,15 +29,14 @@ def _here(monkeypatch, tmp_path):
 
 def scores(messages, meanings, own=SHARP, **columns):
     corpus = Corpus(np.asarray(messages).tolist(), meanings=np.asarray(meanings), columns=columns)
-    return {score.name: score for score in by_speaker(asked(own))(corpus, Options())}
+    return {score.name: score for score in by_speaker(asked(own), corpus, Options())}
 
 
 def asked(own):
-    def metric(corpus, options):
-        return efficiency(corpus, options, own)
+    def with_own(corpus, options, *, runner):
+        return efficiency(corpus, options, own, runner=runner)
 
-    metric.traits = efficiency.traits
-    return metric
+    return Metric(with_own, efficiency.traits)
 
 
 def test_known_places():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import scores_of
 
-from ecsuite.eval.metrics.elcc import elcc
+from ecsuite.eval.metrics.word_statistics import elcc
 
 
 def measure(rows, **known):

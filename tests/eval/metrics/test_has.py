@@ -8,7 +8,7 @@ import pytest
 from languages import score_of
 
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.has import has, shuffle_symbols
+from ecsuite.eval.metrics.word_statistics import has, shuffle_symbols
 from ecsuite.runtime.ragged import Ragged
 
 score = partial(score_of, has)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, traits_of
+from ecsuite.eval.metrics import METRICS, find_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options
@@ -46,7 +46,7 @@ def random_language(seed, repetitions=1, meanings=GRID, share=0.4):
 
 def scored(name, *arguments, **columns):
     """The first score of a metric."""
-    return by_speaker(load_metric(name))(corpus_of(*arguments, **columns), Options())[0]
+    return by_speaker(find_metric(name), corpus_of(*arguments, **columns), Options())[0]
 
 
 def judged(score):
@@ -73,7 +73,7 @@ def test_every_score_of_structure_is_tried():
 
 def scored_name(name):
     """The name of the first score of a metric."""
-    return load_metric(name).traits[0].name
+    return find_metric(name).traits[0].name
 
 
 @pytest.mark.sample(12)

@@ -7,10 +7,9 @@ import pytest
 
 import ecsuite.eval.metrics.morphemes as module
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.morpheme_induction import _best, _Pairs
-from ecsuite.eval.metrics.morpheme_units import meanings_of, num_meanings
+from ecsuite.eval.metrics.morpheme_induction import _best, _Pairs, meanings_of, num_meanings
 from ecsuite.eval.metrics.morphemes import MOST_MESSAGES, csar, morphemes
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
@@ -207,7 +206,7 @@ def test_a_single_message_has_no_morphemes():
 def test_wide_meanings_are_refused_before_they_take_all_memory(name, number):
     rng = np.random.default_rng(0)
     corpus = Corpus(rng.integers(1, 9, (1000, 5)).tolist(), meanings=rng.integers(0, 4, (1000, number)))
-    [score] = load_metric(name)(corpus, Options())
+    [score] = find_metric(name)(corpus, Options())
     sets = 1000 * (number + number * (number - 1) // 2)
     assert score.value is None
     assert (

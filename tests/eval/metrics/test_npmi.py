@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, score_of
 
+from ecsuite.eval.metrics.associations import ncnpmi
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.npmi import ncnpmi
 
 GRID = np.tile(grid(3, 3), (4, 1))
 score = partial(score_of, ncnpmi)

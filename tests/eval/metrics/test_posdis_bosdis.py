@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
-from ecsuite.eval.metrics.posdis_bosdis import Observations, bosdis, posdis
-from ecsuite.eval.statistics.counting import row_of
+from ecsuite.eval.counts.counting import row_of
+from ecsuite.eval.metrics.disentanglement import Observations, bosdis, posdis
 from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics import resampling
 from ecsuite.runtime.ragged import Ragged
 
-TRAITS = {name: traits_of_metric(name) for name in METRICS.parts}
+TRAITS = {name: find_metric(name).shared for name in METRICS.parts}
 NAMES = [name for name, traits in TRAITS.items() if not (traits.needs_agents or traits.trains)]
 SIZES = (1, 2, 3, 5, 9, 10, 11, 20, 40, 120)
 

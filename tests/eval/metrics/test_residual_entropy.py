@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
-from ecsuite.eval.metrics import residual_entropy as module
+from ecsuite.eval.metrics import entropies as module
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.residual_entropy import (
-    Entropies,
+from ecsuite.eval.metrics.entropies import (
+    EntropyTables,
     exact_search,
     greedy_search,
     hce,
@@ -78,7 +78,7 @@ def test_definitions(seed):
 @given(st.integers(0, 2**32 - 1))
 def test_most_informative_attributes(seed):
     messages, meanings = random_language(seed)
-    entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
+    entropies = EntropyTables(messages.T, meanings.T, ("a", "b", "c"))
     for position, favourite in enumerate(entropies.most_informative()):
         said = messages[:, position].tolist()
         information = [
@@ -92,7 +92,7 @@ def test_most_informative_attributes(seed):
 @given(st.integers(0, 2**32 - 1))
 def test_greedy_search_lies_between_exact_search_and_hce(seed):
     messages, meanings = random_language(seed, num_positions=6)
-    entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
+    entropies = EntropyTables(messages.T, meanings.T, ("a", "b", "c"))
     weights = 1 / entropies.attribute_entropies
     exact, greedy, most_informative = (
         float(entropies.residuals(partition) @ weights)
@@ -161,7 +161,7 @@ def test_codes_of_many_symbols_do_not_overflow():
     same = np.repeat(np.arange(12), 70).reshape(12, 70)
     other = np.random.default_rng(0).permuted(same, axis=0)
     messages = np.concatenate([same, other], axis=1)
-    entropies = Entropies(messages.T, GRID.T, ("a", "b"))
+    entropies = EntropyTables(messages.T, GRID.T, ("a", "b"))
     assert entropies.conditional_entropy(0, tuple(range(140))) == 0
     assert entropies.conditional_entropy(1, tuple(range(70))) == 0
     assert entropies.conditional_entropy(1, ()) == pytest.approx(2)
@@ -235,10 +235,10 @@ def test_half_of_the_rows_of_a_concatenation_are_one():
 def test_long_messages_that_leave_nothing_are_not_searched_further(monkeypatch):
     """Each of two blocks of positions determines its attribute: no move can be better."""
     rng, asked = np.random.default_rng(0), []
-    entropies = Entropies(rng.integers(0, 9, (60, 40)), rng.integers(0, 3, (2, 40)), ("a", "b"))
-    plain = Entropies.conditional_entropy
+    entropies = EntropyTables(rng.integers(0, 9, (60, 40)), rng.integers(0, 3, (2, 40)), ("a", "b"))
+    plain = EntropyTables.conditional_entropy
     monkeypatch.setattr(
-        Entropies, "conditional_entropy", lambda self, *given: asked.append(given) or plain(self, *given)
+        EntropyTables, "conditional_entropy", lambda self, *given: asked.append(given) or plain(self, *given)
     )
     partition = greedy_search(entropies, 1 / entropies.attribute_entropies)
     assert entropies.residuals(partition).tolist() == [0.0, 0.0]

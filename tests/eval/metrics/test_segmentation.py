@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.eval.metrics.segmentation import boundaries, segments
+from ecsuite.eval.metrics.word_statistics import boundaries, segments
 from ecsuite.runtime.ragged import Ragged
 
 

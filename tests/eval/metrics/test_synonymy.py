@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, scores_of
 
+from ecsuite.eval.metrics.associations import synonymy
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.synonymy import synonymy
 
 GRID = grid(3, 4)
 PERFECT = np.add(GRID, [10, 20])

@@ -11,7 +11,6 @@ from languages import grid, score_of
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
-from ecsuite.eval.metrics import distances
 from ecsuite.eval.metrics import topsim as module
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.topsim import topsim
@@ -215,8 +214,8 @@ def test_wide_sets_of_concepts_are_compared_some_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     sets = Ragged.from_rows([np.flatnonzero(rng.random(50) < 0.4).tolist() for _ in range(30)])
     members = [set(row.tolist()) for row in sets]
-    monkeypatch.setattr(distances, "_MOST_MEMBERS", 100)
+    monkeypatch.setattr(module, "_MOST_MEMBERS", 100)
     for left, right in (np.triu_indices(30, 1), rng.integers(0, 30, (2, 40))):
-        found = distances.jaccard_distance(sets)(left, right)
+        found = module.jaccard_distance(sets)(left, right)
         pairs = [(members[one], members[other]) for one, other in zip(left, right, strict=True)]
         assert found == pytest.approx([1 - len(a & b) / len(a | b) for a, b in pairs])

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr, rankdata, spearmanr
 
 import ecsuite
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, traits_of
+from ecsuite.eval.metrics import find_metric, traits_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts import own_code
@@ -24,7 +24,7 @@ CORPUS = corpus_of(ROWS, MEANINGS)
 
 
 def scores(options, corpus=CORPUS):
-    return load_metric(f"topsim{options}")(corpus, Options())
+    return find_metric(f"topsim{options}")(corpus, Options())
 
 
 def value(options, corpus=CORPUS):
@@ -193,7 +193,7 @@ def test_degenerate_corpora_have_values_or_reasons():
 )
 def test_a_wrong_option_is_one_line(options, message):
     with pytest.raises(ConfigError) as raised:
-        load_metric(f"topsim{options}")
+        find_metric(f"topsim{options}")
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
@@ -211,7 +211,7 @@ def test_distances_of_a_users_file(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(OWN)
     with pytest.raises(own_code.UntrustedError):
-        load_metric(f"topsim,message_distance={file}:longest")
+        find_metric(f"topsim,message_distance={file}:longest")
     card = ecsuite.score(CORPUS, f"topsim,message_distance={file}:longest,meaning_distance={file}:overlap")
     (score,) = card.scores
     pair = between(ROWS, lambda a, b: abs(len(a) - len(b))), pdist(MEANINGS, "hamming")
@@ -226,11 +226,11 @@ def test_distances_of_a_users_file(tmp_path):
 def test_thresholds_and_correlations_of_segments():
     rows = [RNG.integers(1, 4, 12).tolist() for _ in range(60)]
     corpus = Corpus(rows)
-    low, usual = (load_metric(f"has,threshold={bits}")(corpus, Options())[0] for bits in (0.0, 0.8))
+    low, usual = (find_metric(f"has,threshold={bits}")(corpus, Options())[0] for bits in (0.0, 0.8))
     assert low.value == dict(usual.details["by_threshold"])[0.0] > usual.value
     assert (low.name, usual.name) == ("has,threshold=0.0", "has")
     varied = Corpus([row[: 2 + place % 5 // 2] for place, row in enumerate(rows)])
-    found = load_metric("zla,correlation=pearson")(varied, Options())[1]
+    found = find_metric("zla,correlation=pearson")(varied, Options())[1]
     kinds: dict[tuple[int, ...], int] = {}
     for row in varied.messages:
         kinds[tuple(row.tolist())] = kinds.get(tuple(row.tolist()), 0) + 1

@@ -2,20 +2,23 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import ecsuite
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.study import metrics_of
-from ecsuite.eval.metrics import METRIC_OF, METRICS, load_metric, metric_names, traits_of, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric, metric_names, traits_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.traits import Traits, metric, traits_in
+from ecsuite.eval.metrics.traits import Metric, Traits, metric
+from ecsuite.jobs.graph import Runner
 from ecsuite.testing.metrics import language
 
 
 def test_the_registry_names_every_score_of_every_metric():
-    named = {each.name: name for name in METRICS.parts for each in traits_in(METRICS.load(name))}
+    named = {each.name: name for name in METRICS.parts for each in METRICS.load(name).traits}
     assert named == METRIC_OF
 
 
@@ -44,7 +47,7 @@ def test_a_name_that_is_none_of_ours_has_the_defaults():
 
 @pytest.mark.parametrize("name", ["topsim", "posdis", "ami", "conflict_count", "has", "elcc", "tre7"])
 def test_the_size_is_in_signatures_where_it_changes_the_value(name):
-    small, large = (load_metric(name)(language(number), Options()) for number in (60, 400))
+    small, large = (find_metric(name)(language(number), Options()) for number in (60, 400))
     for few, many in zip(small, large, strict=True):
         depends = traits_of(few).depends_on_size is not None
         assert (few.signature != many.signature) == depends, few.name
@@ -55,7 +58,7 @@ def test_the_size_is_in_signatures_where_it_changes_the_value(name):
 
 OWN = """
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.metrics.traits import Metric, Traits, metric
 
 @metric(Traits(about="symbols of all messages", question="natural", direction="lower", depends_on_size="a count"))
 def total(corpus):
@@ -114,4 +117,24 @@ def test_scores_of_one_metric_share_its_version():
 def test_names_with_options_are_one_name_each():
     names = ["topsim", "topsim,correlation=pearson,given=length", "has,threshold=0.5"]
     assert metrics_of(",".join(names), "study.yaml") == tuple(metric_names(names)) == tuple(names)
-    assert traits_of_metric(names[1]).version == traits_of_metric("topsim").version
+    assert find_metric(names[1]).shared.version == find_metric("topsim").shared.version
+
+
+def test_a_metric_is_called_with_a_corpus_and_options_or_their_fields(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    ecsuite.score(language(), f"{file}:plain")  # names the file, so that it may be imported
+    for name in ("has", "topsim,correlation=pearson", f"{file}:plain", f"{file}:Speakers"):
+        found = find_metric(name)
+        assert isinstance(found, Metric) and found.name == name and found.version == found.traits[0].version
+        corpus = replace(language(), columns={"speaker": np.repeat(["a", "b"], 32)})
+        assert found(corpus, seed=3) == found(corpus, Options(seed=3)), name
+    assert find_metric("topsim").own is None and find_metric("topsim,given=length").own.given == "length"
+    with pytest.raises(TypeError, match="unknown"):
+        find_metric("topsim")(language(), unknown=1)
+
+
+def test_a_metric_reports_progress_to_the_runner_beside_its_options():
+    seen = []
+    find_metric("tre7")(language(), runner=Runner(progress=lambda *step: seen.append(step[0])))
+    assert "tre7" in seen and not hasattr(Options(), "runner")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of
 
-from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.metrics.cbm import translate
 
 
 def translation_of(messages, concepts, count="tokens", **more):

@@ -10,7 +10,6 @@ from languages import corpus_of, grid, score_of
 from scipy.optimize import linprog
 
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, plain_tre7, tre7
 from ecsuite.jobs.graph import Runner
 
@@ -121,7 +120,7 @@ def test_constant_columns_are_not_drawn():
 def test_progress():
     seen = []
     runner = Runner(progress=lambda *step: seen.append(step))
-    tre7(corpus_of(CONCATENATION, GRID), Options(runner=runner))
+    tre7(corpus_of(CONCATENATION, GRID), runner=runner)
     assert seen[0] == ("tre7", 0, 7)
 
 

@@ -11,7 +11,7 @@ from languages import scores_of
 from scipy.stats import spearmanr
 
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.zla import zla
+from ecsuite.eval.metrics.word_statistics import zla
 
 scores = partial(scores_of, zla)
 

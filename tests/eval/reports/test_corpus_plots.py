@@ -9,7 +9,7 @@ import pytest
 from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.reports import corpus_plots as drawing
 from ecsuite.eval.reports import learning_curves
 from ecsuite.eval.reports import translation_plots as translation_drawing

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre, usual_metrics
+from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.files import save_scores
-from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.ragged import Ragged
 
-CORPUS_METRICS = usual_metrics()
+CORPUS_METRICS = list(DEFAULT_METRICS)
 
 
 def small_corpus():
@@ -44,7 +44,7 @@ def text(card, width):
 
 
 def test_every_metric_loads_and_is_described():
-    assert [load_metric(name).__name__ for name in METRICS.parts] == list(METRICS.parts)
+    assert [find_metric(name).__name__ for name in METRICS.parts] == list(METRICS.parts)
     assert all(METRICS.lines().values())
 
 
@@ -111,7 +111,9 @@ def test_table_shows_the_chance_level_in_a_row():
 
 
 def test_table_shows_the_draws_of_the_chance_level():
-    found = of_draws([0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25)
+    found = Chance.from_permutations(
+        [0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25
+    )
     score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", chance=found)
     shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
     assert "p 0.100 by ranks; 19 of 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
@@ -137,9 +139,7 @@ def test_table_shows_reasons():
 
 def test_progress_names_each_metric():
     seen = []
-    score_corpus(
-        small_corpus(), ["elcc", "ami"], Options(runner=Runner(progress=lambda *step: seen.append(step)))
-    )
+    score_corpus(small_corpus(), ["elcc", "ami"], runner=Runner(progress=lambda *step: seen.append(step)))
     assert seen == [("elcc", 0, 2), ("ami", 1, 2)]
 
 
@@ -147,7 +147,7 @@ def test_a_request_to_stop_ends_the_scores_before_the_next_metric():
     requests, seen = iter([None, "interrupt"]), []
     runner = Runner(progress=lambda *step: seen.append(step), should_stop=lambda: next(requests))
     with pytest.raises(KeyboardInterrupt):
-        score_corpus(small_corpus(), ["elcc", "ami"], Options(runner=runner))
+        score_corpus(small_corpus(), ["elcc", "ami"], runner=runner)
     assert seen == [("elcc", 0, 2)]
 
 

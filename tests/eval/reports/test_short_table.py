@@ -11,14 +11,14 @@ import pytest
 from rich.console import Console
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.metrics import METRIC_OF, traits_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.formats import read_corpus
 from ecsuite.runtime.ragged import Ragged
 
@@ -104,7 +104,7 @@ def test_a_terminal_without_arrows(cards, encoding):
 def test_what_is_as_by_chance_is_grey(cards):
     found = Score(
         name="topsim", value=0.1, about="x", signature="topsim|v:1",
-        chance=of_draws([0.0, 0.05, 0.1, 0.15, 0.2], seed=0, bounds=(-1, 1)),
+        chance=Chance.from_permutations([0.0, 0.05, 0.1, 0.15, 0.2], seed=0, bounds=(-1, 1)),
     )  # fmt: skip
     stream = io.StringIO()
     console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
@@ -255,7 +255,7 @@ def test_what_is_cut_says_so():
 def test_columns_of_large_numbers_have_a_space_between_them():
     score = Score(
         name="conflict_count", value=1325, ci95=(1297.0, 1353.0), about="", signature="s", details={},
-        chance=of_draws([1325.0, 1325.0], seed=0, bounds=(0.0, np.inf)),
+        chance=Chance.from_permutations([1325.0, 1325.0], seed=0, bounds=(0.0, np.inf)),
     )  # fmt: skip
     corpus = Corpus(messages=Ragged.from_rows([[1], [2]] * 800))
     card = replace(score_corpus(corpus, ["elcc"]), scores=(score,))

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
+import ecsuite.eval.run_metrics.audit_information as audit_outsider
 from ecsuite.agents.message import PAD
-from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit
+from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit, report
 from ecsuite.eval.run_metrics.audit_information import (
+    TRAINING,
     Told,
     _information,
     _reading,
@@ -18,8 +19,6 @@ from ecsuite.eval.run_metrics.audit_information import (
     _said_before,
     with_correction,
 )
-from ecsuite.eval.run_metrics.audit_outsider import TRAINING
-from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.episodes import Decision
 from ecsuite.games.experiment import load_experiment

@@ -9,20 +9,19 @@ import torch
 
 import ecsuite
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
+from ecsuite.eval.metrics import METRICS, find_metric
+from ecsuite.eval.metrics import agent_answers as similarities
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.run_metrics import generalisation as generalisations
-from ecsuite.eval.run_metrics import representations as similarities
-from ecsuite.eval.run_metrics import rounds as evaluations
-from ecsuite.eval.run_metrics import transfer
-from ecsuite.eval.run_metrics.cross_play_report import report
-from ecsuite.eval.run_metrics.generalisation import unseen_pairs
-from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
-from ecsuite.eval.run_metrics.rounds import Rounds
-from ecsuite.eval.run_metrics.transfer import _read, read_attributes
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.run_metrics import accuracies as generalisations
+from ecsuite.eval.run_metrics import noise_grid as evaluations
+from ecsuite.eval.run_metrics import representations as transfer
+from ecsuite.eval.run_metrics.accuracies import unseen_pairs
+from ecsuite.eval.run_metrics.noise_grid import Rounds
+from ecsuite.eval.run_metrics.pairings import best_names, every_pairing, report
+from ecsuite.eval.run_metrics.representations import _read, read_attributes
+from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run
@@ -76,10 +75,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 
 def scores(run: Run, name: str) -> dict[str, object]:
-    return {score.name: score for score in load_metric(name)(run, Options())}  # type: ignore[arg-type]
+    return {score.name: score for score in find_metric(name)(run, Options())}  # type: ignore[arg-type]
 
 
-OF_RUNS = [name for name in METRICS.parts if traits_of_metric(name).needs_agents]
+OF_RUNS = [name for name in METRICS.parts if find_metric(name).shared.needs_agents]
 
 
 def test_every_metric_of_a_run_is_asked_for_by_name(runs):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.statistics.chance import Chance, of_draws, of_guesses, of_mean, prediction_interval
+from ecsuite.eval.statistics.chance import Chance, prediction_interval
 
 UNIT = (0.0, 1.0)
 
 
 def chance(draws, **options):
-    return of_draws(draws, seed=0, bounds=UNIT, **options)
+    return Chance.from_permutations(draws, seed=0, bounds=UNIT, **options)
 
 
 def test_hand_made_draws():
@@ -60,7 +60,7 @@ def test_fewer_draws_have_student_s_prediction_interval():
     draws = np.array([1.0, 2.0, 3.0])
     half_width = 4.302653 * np.sqrt(4 / 3)
     assert prediction_interval(draws) == pytest.approx((2 - half_width, 2 + half_width))
-    found = of_draws(draws, seed=0, bounds=(0, 5))
+    found = Chance.from_permutations(draws, seed=0, bounds=(0, 5))
     assert (found.low, found.high) == (0, 5)
     assert prediction_interval(np.full(3, 0.25)) == (0.25, 0.25)
 
@@ -87,7 +87,12 @@ def test_a_further_draw_is_inside_in_95_percent(number, shape):
 )
 def test_a_further_draw_is_significant_in_5_percent(number, shape):
     draws = shape.rvs((2000, number + 1), random_state=1)
-    found = np.mean([of_draws(row[1:], seed=0, bounds=(-99, 99)).p_value(row[0])[0] < 0.05 for row in draws])
+    found = np.mean(
+        [
+            Chance.from_permutations(row[1:], seed=0, bounds=(-99, 99)).p_value(row[0])[0] < 0.05
+            for row in draws
+        ]
+    )
     assert 0.03 < found < 0.075
 
 
@@ -99,8 +104,8 @@ def test_means_of_skewed_levels_are_taken_draw_by_draw(num_parts):
     hits = 0
     for _ in range(1000):
         values = rng.exponential(size=(num_parts, 101))
-        parts = [of_draws(row[1:], seed=0, bounds=(0, 99)) for row in values]
-        mean = of_mean(parts, values[:, 0].tolist(), 0.1, num_parts - 1)
+        parts = [Chance.from_permutations(row[1:], seed=0, bounds=(0, 99)) for row in values]
+        mean = Chance.average(parts, values[:, 0].tolist(), 0.1, num_parts - 1)
         assert mean.level == pytest.approx(values[:, 1:].mean())
         assert mean.low <= mean.level <= mean.high
         hits += mean.p_value(values[:, 0].mean())[0] < 0.05
@@ -109,20 +114,20 @@ def test_means_of_skewed_levels_are_taken_draw_by_draw(num_parts):
 
 def test_a_draw_of_a_mean_is_over_the_parts_that_have_it():
     parts = [chance([0.0, np.nan, np.nan]), chance([1.0, 0.5, np.nan, 0.7])]
-    found = of_mean(parts, [0.4, 0.6], 0.1, 1)
+    found = Chance.average(parts, [0.4, 0.6], 0.1, 1)
     assert found.draws == (0.5, 0.5, None)
-    assert of_mean([*parts, None], [0.4, 0.6, 0.5], 0.1, 2) is None
-    compared = of_mean([chance([0.1], compared=0.3), chance([0.2])], [0.4, 0.6], 0.1, 1)
+    assert Chance.average([*parts, None], [0.4, 0.6, 0.5], 0.1, 2) is None
+    compared = Chance.average([chance([0.1], compared=0.3), chance([0.2])], [0.4, 0.6], 0.1, 1)
     assert compared.compared == pytest.approx((0.3 + 0.6) / 2)
 
 
 def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
     values = [0.6, 0.7, 0.8]
     expected = stats.ttest_1samp(values, 0.5).pvalue
-    assert of_guesses(0.5, values).p_value(0.7) == (pytest.approx(expected), "error")
-    assert of_guesses(0.5, [0.7]).p_value(0.7) == (None, "error")
-    assert of_guesses(0.5, values).p_value(0.5) == (1, "theory")
-    assert of_guesses(0.5, [1.0] * 5).p_value(1.0)[0] < 1e-6
+    assert Chance.from_guesses(0.5, values).p_value(0.7) == (pytest.approx(expected), "error")
+    assert Chance.from_guesses(0.5, [0.7]).p_value(0.7) == (None, "error")
+    assert Chance.from_guesses(0.5, values).p_value(0.5) == (1, "theory")
+    assert Chance.from_guesses(0.5, [1.0] * 5).p_value(1.0)[0] < 1e-6
     theory = Chance(kind="theory", level=0.0, p_of_theory=0.03)
     assert theory.p_value(0.4) == (0.03, "theory")
     assert theory.p_value(0.0) == (1, "theory")
@@ -130,7 +135,7 @@ def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
 
 def test_shuffles_that_are_all_equal():
     """As of `tre7` of a compositional language: every shuffle has the worst score."""
-    worst = of_draws([2.0] * 100, seed=0, bounds=(0, 2))
+    worst = Chance.from_permutations([2.0] * 100, seed=0, bounds=(0, 2))
     assert worst.p_value(0.0)[0] < 1e-9
     assert worst.p_value(1.99)[0] == pytest.approx(1 / 101)
     assert chance([0.0] * 100).p_value(0.5) == (None, "ranks")
@@ -140,7 +145,9 @@ def test_a_skewed_level_of_few_values_is_reached_in_5_percent():
     """As of `ami` of short messages: nothing is below the most frequent value, so that the double of the smaller tail
     was at most 5 % in 1.3 % of random languages."""
     draws = np.random.default_rng(5).poisson(0.4, (2000, 101)).astype(float)
-    hits = [of_draws(row[1:], seed=0, bounds=(0, 99)).p_value(row[0])[0] < 0.05 for row in draws]
+    hits = [
+        Chance.from_permutations(row[1:], seed=0, bounds=(0, 99)).p_value(row[0])[0] < 0.05 for row in draws
+    ]
     exact = [row[0] >= np.sort(row)[-5] and (row >= row[0]).sum() <= 5 for row in draws]
     assert abs(np.mean(hits) - np.mean(exact)) < 0.01
 
@@ -154,7 +161,7 @@ def test_one_draw_that_differs_is_no_reason():
 
 @pytest.mark.parametrize(
     "level",
-    [chance([0.1, np.nan, 0.3], compared=0.2, num_rows=7), of_guesses(0.25, [0.5, 1.0])],
+    [chance([0.1, np.nan, 0.3], compared=0.2, num_rows=7), Chance.from_guesses(0.25, [0.5, 1.0])],
     ids=["shuffles", "guesses"],
 )
 def test_what_is_kept_makes_the_level_again(level):
@@ -164,21 +171,26 @@ def test_what_is_kept_makes_the_level_again(level):
 def test_all_pairings_give_an_exact_p_value():
     """Of all pairings, that of the corpus among them, the share that is as far; none adds itself."""
     draws = (1.0,) * 8 + (-0.5,) * 16
-    chance = of_draws(draws, seed=0, bounds=(-1, 1), num_pairings=24)
+    chance = Chance.from_permutations(draws, seed=0, bounds=(-1, 1), num_pairings=24)
     assert chance.is_exact and chance.p_value(1.0) == (pytest.approx(1 / 3), "ranks")
-    drawn = of_draws(draws, seed=0, bounds=(-1, 1))
+    drawn = Chance.from_permutations(draws, seed=0, bounds=(-1, 1))
     assert not drawn.is_exact and drawn.p_value(1.0)[0] == pytest.approx(9 / 25)
-    assert of_draws([0.4], seed=0, bounds=None, num_pairings=1).p_value(0.4)[0] == 1
+    assert Chance.from_permutations([0.4], seed=0, bounds=None, num_pairings=1).p_value(0.4)[0] == 1
 
 
 def test_ties_count_whatever_the_scale():
     """Draws that differ from the score by rounding alone are as far as it is."""
     for scale in (1e-6, 1.0, 1e6):
         draws = np.array([0.3 * (1 + 1e-12), -0.3, 0.1, 0.0, -0.1, 0.2, -0.2]) * scale
-        assert of_draws(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(3 / 8)
+        assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(
+            3 / 8
+        )
 
 
 def test_a_tail_is_no_surer_than_the_number_of_pairings():
     draws = np.random.default_rng(0).normal(size=100)
-    assert of_draws(draws, seed=0, bounds=None).p_value(50.0)[0] < 1e-20
-    assert of_draws(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (1 / 720, "tail")
+    assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(50.0)[0] < 1e-20
+    assert Chance.from_permutations(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (
+        1 / 720,
+        "tail",
+    )

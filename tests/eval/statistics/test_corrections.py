@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.estimates import holm
 
 
 def test_holm_against_a_manual_computation():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from ecsuite.eval.statistics.crossed_means import crossed_mean
+from ecsuite.eval.statistics.estimates import crossed_mean
 
 
 def test_two_by_two():

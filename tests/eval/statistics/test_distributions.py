@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.statistics.distributions import (
+from ecsuite.eval.statistics.estimates import (
     average_ranks,
     normal_quantile,
     normal_tail,

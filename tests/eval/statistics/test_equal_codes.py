@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.statistics import equal_codes
-from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
+from ecsuite.eval.statistics import contingency
+from ecsuite.eval.statistics.contingency import first_equal, labels_of_codes
 
 
 @pytest.mark.sample(10)
@@ -25,7 +25,7 @@ def test_codes_are_numbered_in_order_of_first_occurrence(bound, num_rows):
 def test_codes_that_have_the_same_place_are_told_apart(monkeypatch):
     """All codes have one of two places, so each round settles two different codes."""
     monkeypatch.setattr(
-        equal_codes, "_places", lambda codes, factor, size: codes.view(np.uint64) % np.uint64(2)
+        contingency, "_places", lambda codes, factor, size: codes.view(np.uint64) % np.uint64(2)
     )
     codes = np.tile(np.arange(40) << 50, 3)
     assert first_equal(codes, 1 << 60).tolist() == np.tile(np.arange(40), 3).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.statistics.rank_correlation import (
+from ecsuite.eval.statistics.correlation import (
     NUM_PERMUTATIONS,
     clusters,
     explained,

@@ -6,19 +6,13 @@ from languages import corpus_of
 from scipy import stats
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.associations import context_independence
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.conflict_count import conflict_count
-from ecsuite.eval.metrics.context_independence import context_independence
-from ecsuite.eval.metrics.posdis_bosdis import posdis
+from ecsuite.eval.metrics.disentanglement import conflict_count, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.kept import kept_while_scored
-from ecsuite.eval.statistics.resampling import (
-    half_sample,
-    jackknife_interval,
-    num_draws,
-    resample,
-)
+from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws, resample
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -225,6 +219,6 @@ def test_kept_draws_are_those_of_anew(all_draws):
 
     alone, others = pairings(), pairings(seed=4)
     corpus = corpus_of([[1]] * 100, [[0]] * 100)
-    with kept_while_scored(corpus):
+    with corpus_cache(corpus):
         assert [pairings(), pairings(seed=4), pairings(), pairings(seed=4)] == [alone, others] * 2
     assert alone != others

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.estimates import mean_and_half_width
 
 VALUES = [1.0, 2.0, 4.0, 9.0]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.statistics.tipping import tipping_point
+from ecsuite.eval.statistics.bootstrap import tipping_point
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.models.encoder_decoder import Specials
 from ecsuite.eval.translation.pairs import SentencePair, held_out_pairs, learn, training_pairs
 
 SPECIAL = Specials.of(300)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.learning.bart import Specials, build
-from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
+from ecsuite.eval.models.encoder_decoder import (
+    Encoded,
+    PairBatches,
+    Specials,
+    build,
+    cross_entropy,
+    train_encoder_decoder,
+)
 from ecsuite.eval.translation.jobs import sacrebleu_signatures, score_translations, translate_sentences
 from ecsuite.eval.translation.pairs import SentencePair, decode, encode, learn
 from ecsuite.eval.translation.presets import NANO, Decoding

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bpe import encode, train_bpe
-from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.models.data import IGNORED
+from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xferbench.protocols import PADDING, program_source, program_target
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load, save
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import stretches
-from ecsuite.eval.learning.machine import Machine
+from ecsuite.eval.models.data import stretches
+from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.jobs import plan, pretrain, tune_and_test
 from ecsuite.eval.xferbench.presets import (
     DANISH,

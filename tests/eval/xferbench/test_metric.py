@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric
-from ecsuite.eval.metrics.preset_limits import passes_of
+from ecsuite.eval.metrics import find_metric
+from ecsuite.eval.metrics.conclusions import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.xferbench.metric import jobs_of, measure, report, score_source, xferbench
@@ -28,8 +28,8 @@ def nano(monkeypatch):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """Options with a folder in which a second call finds what the first computed."""
-    return Options(runner=Runner(folder=tmp_path_factory.mktemp("kept")))
+    """A runner with a folder in which a second call finds what the first computed."""
+    return Runner(folder=tmp_path_factory.mktemp("kept"))
 
 
 @pytest.mark.slow
@@ -39,8 +39,8 @@ def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
     state = torch.get_rng_state()
     settings = (torch.get_float32_matmul_precision(), torch.get_num_threads())
     calls = []
-    (score,) = xferbench(corpus, Options(runner=Runner(progress=lambda *call: calls.append(call))))
-    assert xferbench(corpus, kept) == [score]
+    (score,) = xferbench(corpus, runner=Runner(progress=lambda *call: calls.append(call)))
+    assert xferbench(corpus, runner=kept) == [score]
     assert torch.equal(torch.get_rng_state(), state)
     assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == settings
     parts = "preset:mini|protocol:strict|targets:embedded|passes:1.33|seeds:0|precision:fp32"
@@ -55,7 +55,10 @@ def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
 
 @pytest.mark.usefixtures("nano")
 def test_several_seeds(corpus, kept):
-    (alone,), (both,) = xferbench(corpus, kept), load_metric("xferbench,num_seeds=2")(corpus, kept)
+    (alone,), (both,) = (
+        xferbench(corpus, runner=kept),
+        find_metric("xferbench,num_seeds=2")(corpus, runner=kept),
+    )
     assert both.name == alone.name == "xferbench" and "|seeds:0-1|" in both.signature
     first, second = both.details["by_seed"]
     assert (first["seed"], second["seed"], first["value"]) == (0, 1, alone.value)
@@ -135,11 +138,11 @@ def test_mini_has_two_artificial_targets():
 def test_each_speaker_is_scored_and_what_is_planned_is_computed(corpus, tmp_path):
     names = ["a"] * 5 + ["b"] * (len(corpus.messages) - 5)
     both = replace(corpus, columns={"speaker": np.array(names)})
-    options = Options(runner=Runner(folder=tmp_path))
-    planned = jobs_of(both, options)
-    card = score_corpus(both, ["xferbench"], options)
+    runner = Runner(folder=tmp_path)
+    planned = jobs_of(both, Options())
+    card = score_corpus(both, ["xferbench"], runner=runner)
     [score] = card.scores
-    each = [xferbench(both.where("speaker", name), options)[0] for name in "ab"]
+    each = [xferbench(both.where("speaker", name), runner=runner)[0] for name in "ab"]
     assert score.value == pytest.approx(np.mean([one.value for one in each]))
     found = card.to_json()
     assert found["by_target"] == {

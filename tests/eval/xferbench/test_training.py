@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.learning import training
-from ecsuite.eval.learning.data import Windows, stretches
-from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.models import training
+from ecsuite.eval.models.data import Windows, stretches
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.metric import measure, report
 from ecsuite.eval.xferbench.presets import NANO

@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 from xtreme_data import find_text
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
-from ecsuite.eval.learning.machine import Machine
+from ecsuite.eval.models.backbones import BACKBONES, PublishedBackbone
+from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xtreme.jobs import Architecture, plan, pretrain, train_on_text
 from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
 from ecsuite.eval.xtreme.report import Xtreme

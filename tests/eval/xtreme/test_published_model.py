@@ -3,7 +3,7 @@
 import pytest
 import transformers.utils.hub
 
-from ecsuite.eval.learning.encoders import PublishedBackbone
+from ecsuite.eval.models.backbones import PublishedBackbone
 from ecsuite.eval.xtreme.data import PublishedModel
 from ecsuite.runtime.errors import ConfigError
 

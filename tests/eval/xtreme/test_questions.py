@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer, processors
 from xtreme_data import BETWEEN, FIRST, LAST, word_level
 
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import rows
 from ecsuite.eval.xtreme.rows import NO_ANSWER, predicted_answers, question_rows
 from ecsuite.eval.xtreme.scoring.task import Answer, Question

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, find_examples, word_level
 
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.scoring.task import Bitext

@@ -6,8 +6,8 @@ import pytest
 import torch
 from xtreme_data import find_examples
 
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import KINDS, TransferSetting, run_task

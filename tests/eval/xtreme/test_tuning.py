@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from ecsuite.eval.learning.checkpoints import Checkpoint
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
@@ -53,7 +52,7 @@ def make(tiny):
     return make
 
 
-def train(backbone, head, rows=ROWS, *, trains_backbone=False, parameters=None, followed=None, **rules):
+def train(backbone, head, rows=ROWS, *, trains_backbone=False, parameters=None, callbacks=None, **rules):
     finetune(
         backbone,
         head,
@@ -62,7 +61,7 @@ def train(backbone, head, rows=ROWS, *, trains_backbone=False, parameters=None, 
         parameters or [*head.parameters(), *(backbone.parameters() if trains_backbone else ())],
         trains_backbone=trains_backbone,
         generator=generator(),
-        **{"followed": followed} if followed else {},
+        **{"callbacks": callbacks} if callbacks else {},
     )
 
 
@@ -101,8 +100,8 @@ def test_the_same_seed_gives_the_same_weights_and_a_stopped_training_goes_on(mak
     def run(checkpoint=None, stops_after=None):
         torch.manual_seed(0)
         (backbone, head), calls = make(dropout=0.2), itertools.count(1)
-        followed = Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after)
-        train(backbone, head, trains_backbone=trains_backbone, followed=followed, epochs=4, batch=3)
+        callbacks = Callbacks(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after)
+        train(backbone, head, trains_backbone=trains_backbone, callbacks=callbacks, epochs=4, batch=3)
         return torch.cat([each.detach().flatten() for each in (*backbone.parameters(), *head.parameters())])
 
     checkpoint = Checkpoint(file=tmp_path / "checkpoint")
@@ -184,7 +183,7 @@ def test_states_of_one_batch_are_kept_at_a_time(make, monkeypatch):
 
 def test_progress_is_reported(make):
     shares = []
-    train(*make(), followed=Followed(report_progress=shares.append), epochs=2, batch=3)
+    train(*make(), callbacks=Callbacks(report_progress=shares.append), epochs=2, batch=3)
     assert shares == pytest.approx([share / 6 for share in range(1, 7)])
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.machine import Machine
-from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
+from ecsuite.eval.models.training import Machine
+from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme.data import PublishedModel
 from ecsuite.eval.xtreme.jobs import Architecture, backbone_arrays, load_backbone, prepared, text_arrays
 from ecsuite.jobs.job import Result

@@ -8,7 +8,7 @@ import torch
 from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
-from ecsuite.eval.run_metrics import audit_outsider
+from ecsuite.eval.run_metrics import audit_information as audit_outsider
 from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.agents import ScriptedAgents

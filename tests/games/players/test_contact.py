@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.contact import contact
+from ecsuite.eval.metrics.language_similarity import contact
 from ecsuite.eval.metrics.score import Options
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.members import members_in

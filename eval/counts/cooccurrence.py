@@ -1,0 +1,370 @@
+"""Words and concepts: how often each occurs in each sample, and with which others."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import attribute_codes, concept_sets, narrow_content, row_labels, row_of
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, first_rows, num_labels
+from ecsuite.runtime.ragged import Ragged
+
+NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
+
+
+_BLOCK = 1 << 16
+"""Rows taken at once."""
+_MOST_PAIRS = 1 << 22
+"""Words with concepts that are counted at once, and entries of a table of words and phrases."""
+_LONGEST = 32
+"""Symbols of a message up to which all pairs of its places are compared."""
+Count = Literal["tokens", "types"]
+"""Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occurrences:
+    """Counts of each type (word or concept) in each sample in which it occurs."""
+
+    row: Ints
+    """Sample of each count, ascending, shape (num_occurrences,)."""
+    kind: Ints
+    """Type of each count, from 0."""
+    count: Ints
+    """The counts; all 1 if types are counted."""
+    ids: NDArray[np.int32]
+    """The id of each type in the corpus, shape (num_kinds,)."""
+    per_row: Ints
+    """Number of tokens (or types) in each sample, shape (num_rows,)."""
+    names: tuple[str, ...] | None
+    """Name of each id; None if ids have no names."""
+
+    @classmethod
+    def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None = None) -> Self:
+        """Count the tokens or the types of each row."""
+        kinds, ids = rows.reindexed()
+        begin, filled = 0, 0
+        row, kind, times = (np.empty(len(rows.values), np.int64) for _ in range(3))
+        for block in kinds.blocks(_BLOCK):  # limits memory
+            own_row, own_kind, own_times = _counted_words(block, len(ids))
+            place = slice(filled, filled + len(own_row))
+            row[place], kind[place], times[place] = own_row + begin, own_kind, own_times
+            begin, filled = begin + len(block), filled + len(own_row)
+        row, kind, times = row[:filled], kind[:filled], times[:filled]
+        tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
+        return tokens if count == "tokens" else tokens.once()
+
+    def matrix(self) -> Any:
+        """The counts as a sparse array, shape (num_rows, num_kinds)."""
+        starts = np.searchsorted(self.row, np.arange(len(self.per_row) + 1))
+        return csr_array((self.count, self.kind, starts), shape=(len(self.per_row), len(self.ids)))
+
+    def once(self) -> Self:
+        """Counts with each type counted once per sample."""
+        return replace(
+            self, count=np.ones_like(self.count), per_row=np.bincount(self.row, minlength=len(self.per_row))
+        )
+
+    def totals(self) -> Ints:
+        """Total count of each type, shape (num_kinds,)."""
+        return np.bincount(self.kind, self.count, len(self.ids)).astype(np.int64)
+
+    def name(self, kind: int) -> str | int:
+        """The name of a type, or its id if it has no name."""
+        return self.names[self.ids[kind]] if self.names else int(self.ids[kind])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WordPhrases:
+    """Words with the phrases of their messages; equal ones are joined, or each is that of one message."""
+
+    word: Ints
+    """Each word, shape (num_units,)."""
+    phrase: Ints
+    """The phrase of its message."""
+    messages: Ints | None
+    """How many messages have both; None: one."""
+    tokens: Ints
+    """How often the word occurs in them."""
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether equal ones are joined; else they are in the order of messages, and of words in each."""
+        return self.messages is not None
+
+
+class Incidence:
+    """Words of messages and concepts of phrases, both as dense ids, for many pairings of messages and phrases.
+
+    Equal phrases are one, and in large corpora equal words with equal phrases are counted before anything else.
+
+    Args:
+        content: The messages without EOS.
+        concepts: The concepts of each message.
+    """
+
+    def __init__(self, content: Ragged, concepts: Ragged) -> None:
+        self._content, words = content.reindexed()
+        self.num_words, self.num_rows = len(words), len(content)
+        self.phrase = row_labels(concepts).astype(np.int32)
+        """The phrase of each message, shape (num_rows,)."""
+        phrases = Occurrences.of(concepts.take(first_rows(self.phrase, num_labels(self.phrase))), "types")
+        self.num_phrases, self.num_concepts = len(phrases.per_row), len(phrases.ids)
+        self.width = phrases.per_row
+        """The number of concepts of each phrase, shape (num_phrases,)."""
+        self.concepts = np.full((int(self.width.max(initial=0)), self.num_phrases), self.num_concepts)
+        """The concepts of each phrase, and `num_concepts` where there is none, (most concepts, num_phrases)."""
+        place = np.arange(len(phrases.row)) - (np.cumsum(self.width) - self.width)[phrases.row]
+        self.concepts[place, phrases.row] = phrases.kind
+        widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs of a mean message
+        self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
+        self._all_joined: WordPhrases | None = None
+        self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
+
+    @cached_property
+    def all_rows(self) -> Ints:
+        """The numbers of all messages, shape (num_rows,)."""
+        return np.arange(self.num_rows)
+
+    def work(self) -> int:
+        """Number of co-occurrences to count."""
+        units = self.units(self.all_rows, self.all_rows)
+        return sum(
+            int((self.width[each.phrase] * (1 if each.messages is None else each.messages)).sum())
+            for each in units
+        )
+
+    def totals(self, partners: Ints) -> Ints:
+        """The number of messages with each concept, if they have the phrases of `partners`, (num_concepts + 1,)."""
+        times = np.bincount(self.phrase[partners], minlength=self.num_phrases)
+        counts = np.bincount(self.concepts.ravel(), np.tile(times, len(self.concepts)), self.num_concepts + 1)
+        counts[-1] = 0
+        return counts.astype(np.int64)
+
+    @property
+    def num_cells(self) -> int:
+        """Number of pairs of a word and a concept, or none."""
+        return self.num_words * (self.num_concepts + 1)
+
+    def cells(self, units: WordPhrases) -> list[Ints]:
+        """The cells of units with their first, second, … concept: word * (num_concepts + 1) + concept."""
+        base = units.word * (self.num_concepts + 1)
+        return [base + concept.take(units.phrase) for concept in self.concepts]
+
+    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterable[WordPhrases]:
+        """The words of the messages of `rows` with the phrases of `partners`, some at a time.
+
+        Args:
+            rows: Messages, ascending.
+            partners: The messages whose phrases they are paired with.
+            joins: Whether equal ones may be joined, which are all given at once then.
+
+        Returns:
+            They can be gone through several times; those of a large corpus that are not joined are made each time.
+        """
+        num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
+        if joins and self.num_words * self.num_phrases <= min(_MOST_PAIRS, num_tokens // 2):
+            if rows is not self.all_rows or partners is not self.all_rows:
+                return (self._joined(rows, partners),)
+            if self._all_joined is None:
+                self._all_joined = self._joined(rows, partners)
+            return (self._all_joined,)
+        blocks = _Blocks(lambda: self._blocks(rows, self.phrase[partners]))
+        return blocks if self._words is None else tuple(blocks)
+
+    def _joined(self, rows: Ints, partners: Ints) -> WordPhrases:
+        size = self.num_words * self.num_phrases
+        tokens, repeated = np.zeros(size, np.int64), [np.zeros(0, np.int64)]
+        for codes, is_first in self._tokens(rows, self.phrase[partners]):
+            tokens += np.bincount(codes, minlength=size)
+            repeated += [] if is_first is None else [codes[~is_first]]
+        messages = tokens - np.bincount(np.concatenate(repeated), minlength=size)
+        there = np.flatnonzero(messages)
+        return WordPhrases(
+            word=there // self.num_phrases,
+            phrase=there % self.num_phrases,
+            messages=messages[there],
+            tokens=tokens[there],
+        )
+
+    def _tokens(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[np.bool_] | None]]:
+        """The code word * num_phrases + phrase of each word of some messages, some at a time.
+
+        Yields:
+            Codes, and whether each word is the first of its kind in its message; None: all are.
+        """
+        is_whole = len(rows) == self.num_rows
+        for start in range(0, len(rows), self._size):
+            block = slice(start, start + self._size)
+            some = (
+                self._content.between(start, start + self._size)
+                if is_whole
+                else self._content.take(rows[block])
+            )
+            row = row_of(some)
+            codes = some.values * np.int64(self.num_phrases)
+            codes += phrase[block].take(row)
+            is_first = are_first(some, row)
+            yield codes, None if is_first.all() else is_first
+
+    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[WordPhrases]:
+        """The words of some messages, which are not joined."""
+        if self._words is not None:
+            words = self._words
+            if len(rows) == self.num_rows:
+                yield WordPhrases(
+                    word=words.kind, phrase=phrase[words.row], messages=None, tokens=words.count
+                )
+                return
+            phrase_of = np.full(self.num_rows, -1)
+            phrase_of[rows] = phrase
+            paired = phrase_of[words.row]
+            used = np.flatnonzero(paired >= 0)
+            yield WordPhrases(
+                word=words.kind[used], phrase=paired[used], messages=None, tokens=words.count[used]
+            )
+            return
+        for start in range(0, len(rows), self._size):
+            block = slice(start, start + self._size)
+            row, kind, count = _counted_words(self._content.take(rows[block]), self.num_words)
+            yield WordPhrases(word=kind, phrase=phrase[block][row], messages=None, tokens=count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """An iterable that calls a function each time that it is iterated."""
+
+    make: Callable[[], Iterator[WordPhrases]]
+    """The function."""
+
+    def __iter__(self) -> Iterator[WordPhrases]:
+        """Make them."""
+        return self.make()
+
+
+class Cells:
+    """Sums by cell, a word with a concept: a table, or a list where a table of all cells would be too large.
+
+    What is added to a table is counted when there is as much of it as there are cells.
+
+    Args:
+        size: Number of cells.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self.is_table = size, size <= _MOST_PAIRS
+        self._table: Floats | None = None
+        self._listed: list[tuple[Ints, NDArray[Any] | None]] = []
+        self._num_listed, self._is_exact = 0, True
+
+    def add(self, cells: Ints, weights: NDArray[Any] | None = None) -> None:
+        """Add weights, or 1 each, to cells, both (num_pairs,), whose sums are exact whatever their order."""
+        self._listed.append((cells, weights))
+        self._num_listed += len(cells)
+        if self.is_table and (self._num_listed >= self._size or not self._is_exact):
+            self._count_listed()
+
+    def add_in_order(self, cells: Ints, weights: Floats) -> None:
+        """Add shares, the last bits of whose sums depend on their order."""
+        if not self.is_table:
+            self.add(cells, weights)
+            return
+        self._count_listed()
+        self._is_exact = False
+        if self._table is None:
+            self.add(cells, weights)
+        else:
+            np.add.at(self._table, cells, weights)
+
+    def _count_listed(self) -> None:
+        """Add what is listed to the table."""
+        if self._listed:
+            sums = np.bincount(*self._joined(), self._size)
+            self._table = sums.astype(np.float64) if self._table is None else self._table + sums
+            self._listed, self._num_listed = [], 0
+
+    def _joined(self) -> tuple[Ints, NDArray[Any] | None]:
+        """The cells and the weights that are listed; None: all are 1."""
+        if len(self._listed) == 1:
+            return self._listed[0]
+        cells = np.concatenate([cells for cells, _ in self._listed])
+        if all(weights is None for _, weights in self._listed):
+            return cells, None
+        return cells, np.concatenate(
+            [np.ones(len(cells)) if weights is None else weights for cells, weights in self._listed]
+        )
+
+    def sums(self) -> tuple[Ints, Floats]:
+        """The cells whose sums are above 0, ascending, and these."""
+        if self.is_table and self._listed:
+            self._count_listed()
+        if self._table is not None:
+            cells = np.flatnonzero(self._table > 0)
+            return cells, self._table[cells]
+        if not self._listed:
+            return np.zeros(0, np.int64), np.zeros(0)
+        listed, weights = self._joined()
+        every, places = np.unique(listed, return_inverse=True)
+        sums: NDArray[Any] = np.bincount(places, weights, len(every)).astype(np.float64)
+        return every[sums > 0], sums[sums > 0]
+
+
+@cached_per_corpus
+def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
+    """The kind of `concept_rows`, and their tables or the reason for having none; words are symbols but EOS."""
+    kind, concepts = concept_rows(corpus)
+    if concepts is None:
+        return kind, NO_CONCEPTS
+    content, concepts = narrow_content(corpus), concepts.narrowed()
+    return kind, Incidence(content, concepts) if len(content.values) else "every message is empty"
+
+
+def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:
+    """Whether each value is the first of its kind in its row, shape (num_values,).
+
+    Args:
+        rows: Such as messages.
+        row: The row of each value, as of `row_of`.
+    """
+    is_first, longest = np.ones(len(rows.values), bool), int(rows.lengths.max(initial=1))
+    if longest > _LONGEST:
+        order = np.lexsort((rows.values, row))
+        same = rows.values[order[1:]] == rows.values[order[:-1]]
+        is_first[order[1:]] = ~(same & (row[order[1:]] == row[order[:-1]]))
+        return is_first
+    for shift in range(1, longest):
+        is_again = rows.values[shift:] == rows.values[:-shift]
+        is_again &= row[shift:] == row[:-shift]
+        is_first[shift:] &= ~is_again
+    return is_first
+
+
+def _counted_words(rows: Ragged, num_kinds: int) -> tuple[Ints, Ints, Ints]:
+    """The row of each different value, ascending, the value, and how often the row has it."""
+    num_kinds = max(1, num_kinds)
+    cell, count = counted(row_of(rows) * num_kinds + rows.values, len(rows) * num_kinds)
+    row = cell // num_kinds
+    return row, cell - row * num_kinds, count
+
+
+def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
+    """The type and the concepts of each message: the `concepts` of the corpus, otherwise its `attributes`.
+
+    Each pair of an attribute and a value is then a concept: the meaning (2, 0) has the concepts 0=2 and 1=0.
+    """
+    named = concept_sets(corpus)
+    if named is not None:
+        return "concepts", named
+    attributes = attribute_codes(corpus)
+    if attributes is None or not attributes.size:
+        return "none", None
+    num_rows, width = attributes.shape
+    first = np.cumsum([0, *(attributes.max(axis=0)[:-1] + 1)])
+    values = (attributes + first).astype(np.int32).ravel()
+    return "attributes", Ragged.from_lengths(values, np.full(num_rows, width))

@@ -1,0 +1,236 @@
+"""Messages, meanings and concepts of a corpus as dense ids, labels of rows and codes.
+
+All functions work on flat arrays, without a Python loop over rows or symbols.
+"""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import (
+    MAX_CODES,
+    Ints,
+    counted,
+    is_sparse,
+    joined,
+    labels_of_codes,
+    num_codes,
+    num_labels,
+)
+from ecsuite.runtime.ragged import Ragged
+
+_BLOCK = 1 << 14
+"""Rows taken at once, so that what is made of them fits the cache."""
+_FEW_ROWS = 1000
+"""Rows up to which a dictionary of them is faster than codes."""
+_MAX_BITS = 160
+"""Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
+
+
+def row_of(rows: Ragged) -> Ints:
+    """The row of each value, shape (num_values,)."""
+    return np.repeat(np.arange(len(rows)), rows.lengths)
+
+
+@cached_per_corpus
+def narrow_content(corpus: Corpus) -> Ragged:
+    """The messages without EOS in the smallest type that holds their ids; not to be calculated with, or changed."""
+    messages = corpus.messages.narrowed()
+    return messages if corpus.eos is None else messages.before(corpus.eos)
+
+
+def row_labels(rows: Ragged) -> Ints:
+    """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
+    found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
+    if found is None:
+        return _row_labels_by_content(rows)
+    del rows  # of a large corpus they take much memory
+    return labels_of_codes(*found)
+
+
+def distinct_vectors(codes: Ints) -> Ints:
+    """Number the distinct rows of an array, (num_rows, width), as `row_labels` does; values are from 0."""
+    num_rows, width = codes.shape
+    return row_labels(Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(num_rows, width)))
+
+
+def num_distinct_rows(rows: Ragged) -> int:
+    """The number of distinct rows, which takes half of the time of `row_labels`."""
+    found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
+    if found is None:
+        return num_labels(_row_labels_by_content(rows))
+    return num_codes(*found)
+
+
+def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
+    """Codes that are equal where rows are, shape (num_rows,), and their bound; None if the rows are too long."""
+    longest = int(rows.lengths.max(initial=0))
+    num_values = (
+        int(rows.values.max(initial=0)) + 2
+    )  # positions after the end have the value 0, others one from 1
+    if longest * math.log2(num_values) > _MAX_BITS:
+        return None
+    codes, bound, position = np.zeros(len(rows), np.int64), 1, 0
+    while position < longest:
+        width = int(math.log2(MAX_CODES / bound) / math.log2(num_values))  # positions that fit
+        if not width:
+            codes = labels_of_codes(codes, bound)
+            bound = num_labels(codes)
+            continue
+        width = min(width, longest - position)
+        for start in range(0, len(rows), _BLOCK):
+            own, bounds = codes[start : start + _BLOCK], rows.offsets[start : start + _BLOCK + 1]
+            place, ends = bounds[:-1] + position, bounds[1:]
+            for _ in range(width):
+                own *= num_values
+                column = rows.values.take(place, mode="clip").astype(np.int64)
+                column += 1
+                column *= place < ends
+                own += column
+                place += 1
+        position, bound = position + width, bound * num_values**width
+    return codes, bound
+
+
+def _row_labels_by_content(rows: Ragged) -> Ints:
+    """`row_labels` of long rows, by a dictionary of them."""
+    data = rows.values.tobytes()
+    ends = (rows.offsets * rows.values.itemsize).tolist()
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(data[begin:end], len(seen)) for begin, end in pairwise(ends)], np.int64)
+
+
+def flat(meanings: NDArray[Any]) -> NDArray[Any]:
+    """Meanings of any shape as vectors, shape (num_messages, num_attributes)."""
+    return meanings.reshape(len(meanings), int(np.prod(meanings.shape[1:])))
+
+
+def attribute_codes(corpus: Corpus) -> Ints | None:
+    """Number the values of each attribute 0, 1, …, shape (num_messages, num_attributes).
+
+    Integers, booleans and strings are attribute values; floating-point meanings are features, which have no discrete
+    values.
+
+    Returns:
+        None if the corpus has no meanings, or has features.
+    """
+    columns = _columns(corpus)
+    if columns is None:
+        return None
+    codes = np.zeros(columns.shape, np.int64)
+    for attribute, column in enumerate(columns):
+        codes[attribute] = _codes(column)
+    return codes.T
+
+
+@cached_per_corpus
+def narrow_attributes(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
+    """The columns of `attribute_codes`, shape (num_attributes, num_messages), in the smallest type that holds them.
+
+    So they are not to be calculated with, or changed.
+    """
+    columns = _columns(corpus)
+    if columns is None:
+        return None
+    codes = (_codes(column) for column in columns)
+    narrow = [own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in codes]
+    return np.stack(narrow) if narrow else np.zeros(columns.shape, np.uint8)
+
+
+def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:
+    """One code for the values of all attributes, shape (num_messages,), and a bound of the codes.
+
+    Returns:
+        None where `attribute_codes` gives None; they take as much memory as all attributes.
+    """
+    columns = _columns(corpus)
+    if columns is None:
+        return None
+    codes, bound = np.zeros(columns.shape[1], np.int64), 1
+    for column in columns:
+        own = _codes(column)
+        codes, bound = joined(codes, bound, own, int(own.max(initial=-1)) + 1)
+    return codes, bound
+
+
+def _columns(corpus: Corpus) -> NDArray[Any] | None:
+    """The values of each attribute, shape (num_attributes, num_messages), or None without discrete ones."""
+    meanings = corpus.meanings
+    return flat(meanings).T if meanings is not None and has_attributes(meanings) else None
+
+
+def has_attributes(meanings: NDArray[Any]) -> bool:
+    """Whether meanings are attribute values, and no features."""
+    return meanings.dtype.kind in "biuUS"
+
+
+def _codes(column: NDArray[Any]) -> NDArray[Any]:
+    """The values of a column, (num_rows,), numbered in ascending order."""
+    if column.dtype.kind not in "iu" or not len(column):
+        return np.unique(column, return_inverse=True)[1]
+    least, most = int(column.min()), int(column.max())
+    if is_sparse(most - least + 1, len(column)) or max(-least, most) >= MAX_CODES:
+        return np.unique(column, return_inverse=True)[1]
+    is_used = np.zeros(most - least + 1, bool)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(column), _BLOCK)]
+    for block in blocks:
+        is_used[column[block].astype(np.int64) - least] = True
+    number = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+    codes = np.empty(len(column), np.int32)
+    for block in blocks:
+        codes[block] = number[column[block].astype(np.int64) - least]
+    return codes
+
+
+def numbered_by_use(rows: Ragged, meaning: Ints) -> Ints:
+    """The values of all rows, numbered from 0 by the meanings and positions in which they occur, (num_values,).
+
+    So neither the names of values nor the order of rows has a say in it.
+
+    Args:
+        rows: Such as messages.
+        meaning: The number of each row's meaning, (num_rows,).
+    """
+    positions = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], rows.lengths)
+    cells = meaning[row_of(rows)] * (int(rows.lengths.max(initial=0)) + 1) + positions
+    names, places = np.unique(rows.values, return_inverse=True)
+    by_value = np.split(cells[np.lexsort([cells, places])], np.cumsum(np.bincount(places))[:-1])
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=lambda value: by_value[value].tolist())] = np.arange(len(names))
+    numbers: Ints = rank[places]
+    return numbers
+
+
+def concept_sets(corpus: Corpus) -> Ragged | None:
+    """The concepts of each message as ascending ids without repetition; None if the corpus has no concepts."""
+    if corpus.concepts is None or not corpus.concepts.values.size:
+        return None
+    num_concepts = int(corpus.concepts.values.max()) + 1
+    values, offsets = np.empty_like(corpus.concepts.values), np.zeros_like(corpus.concepts.offsets)
+    filled, number = 0, 1
+    for block in corpus.concepts.blocks():  # limits memory
+        members, _ = counted(row_of(block) * num_concepts + block.values, len(block) * num_concepts)
+        row = members // num_concepts
+        values[filled : filled + len(members)] = members - row * num_concepts
+        offsets[number : number + len(block)] = np.bincount(row, minlength=len(block))
+        filled, number = filled + len(members), number + len(block)
+    return Ragged(values[:filled], np.cumsum(offsets, out=offsets))
+
+
+@cached_per_corpus
+def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
+    """The label of each message without EOS, from 0, in order of first occurrence, shape (num_messages,).
+
+    In int32 where they fit, and not to be changed: others may have them, too.
+    """
+    return halved(row_labels(narrow_content(corpus)))
+
+
+def halved(labels: Ints) -> NDArray[np.integer[Any]]:
+    """Labels in int32, half of the memory, where so many fit, (num_rows,)."""
+    return labels.astype(np.int32 if len(labels) < 1 << 31 else np.int64)

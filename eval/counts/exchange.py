@@ -1,0 +1,150 @@
+"""Units of permutations of a corpus: its whole meanings, or phrases; and orders of rows by their content."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import concept_rows
+from ecsuite.eval.counts.counting import (
+    concept_sets,
+    flat,
+    halved,
+    meaning_codes,
+    message_labels,
+    narrow_attributes,
+    narrow_content,
+    row_labels,
+    row_of,
+)
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import Ints, first_rows, labels_of_codes, num_labels
+from ecsuite.eval.statistics.resampling import Exchange, Labels, single_rows
+from ecsuite.runtime.ragged import Ragged
+
+_FACTOR = 0x9E3779B97F4A7C15
+"""An odd number near 2^64 divided by the golden ratio."""
+
+
+@cached_per_corpus
+def of_meanings(corpus: Corpus) -> Exchange | None:
+    """Whole meanings: vectors of attribute values or features, otherwise sets of concepts; None without any."""
+    labels = meaning_labels(corpus)
+    if labels is None:
+        return None
+    first = first_rows(labels, num_labels(labels))
+    if corpus.meanings is None:
+        sets = concept_sets(corpus)
+        assert sets is not None
+        return _sorted(corpus, labels, sets.take(first))
+    columns = narrow_attributes(corpus)
+    vectors = _words(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
+    return _sorted(corpus, labels, _table(vectors))
+
+
+@cached_per_corpus
+def of_phrases(corpus: Corpus) -> Exchange | None:
+    """Concepts in any order, otherwise vectors of attribute values: the meanings of scores of words and concepts.
+
+    Where meanings differ by a single concept each, to exchange them is to rename concepts, which changes no score. So
+    single messages are exchanged then, as the name of a concept is that of a meaning.
+    """
+    kind, rows = concept_rows(corpus)
+    if rows is None:
+        return None
+    whole = corpus.concepts if kind == "concepts" else None
+    if whole is not None and len(rows.values) < len(whole.values):
+        # some are repeated, which concept best matching counts
+        rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
+    labels = meaning_labels(corpus) if kind == "attributes" else halved(row_labels(rows))
+    assert labels is not None
+    phrases = rows.take(first_rows(labels, num_labels(labels)))
+    differs = np.bincount(phrases.values) != len(phrases)
+    if np.bincount(row_of(phrases), differs[phrases.values]).max(initial=0) <= 1:
+        return single_rows(len(labels), message_labels(corpus), labels)
+    return _sorted(corpus, labels, phrases)
+
+
+def of_concepts(corpus: Corpus) -> Exchange:
+    """Concepts in their order."""
+    assert corpus.concepts is not None
+    labels = halved(row_labels(corpus.concepts))
+    return _sorted(corpus, labels, corpus.concepts.take(first_rows(labels, num_labels(labels))))
+
+
+def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
+    """Units in an order of what they are, so that the order of rows has no say in what is drawn."""
+    rank = np.empty(len(meanings), labels.dtype)
+    rank[np.argsort(content_keys(meanings), kind="stable")] = np.arange(len(meanings))
+    return Exchange(rank[labels], lambda: message_labels(corpus))
+
+
+def _table(codes: Labels) -> Ragged:
+    return Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(len(codes), codes.shape[1]))
+
+
+def _words(features: NDArray[Any]) -> NDArray[np.int16]:
+    """The bits of features as integers, where 0 has one sign, (num_messages, several times num_features)."""
+    return np.ascontiguousarray(features + 0).view(np.int16)
+
+
+@cached_per_corpus
+def meaning_labels(corpus: Corpus) -> Labels | None:
+    """The number of each whole meaning, from 0 in order of first occurrence, (num_messages,); None without any.
+
+    As `message_labels`, others may have them, too.
+    """
+    if corpus.meanings is None:
+        sets = concept_sets(corpus)
+        return None if sets is None else halved(row_labels(sets))
+    codes = meaning_codes(corpus)
+    if codes is not None:
+        return halved(labels_of_codes(*codes))
+    return halved(row_labels(_table(_words(flat(corpus.meanings)))))
+
+
+def content_keys(rows: Ragged) -> NDArray[np.uint64]:
+    """A number for each row that depends on its values alone, (num_rows,), by which rows are put in order.
+
+    A value of 0 at the end counts as none, so that an attribute that is constant changes nothing there.
+    """
+    longest = int(rows.lengths.max(initial=0))
+    factors = np.random.default_rng(1).integers(1, 1 << 63, longest, dtype=np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
+    keys = np.zeros(len(rows), np.uint64)
+    begin = 0
+    for block in rows.blocks():
+        lengths = block.lengths
+        place = np.arange(len(block.values)) - np.repeat(block.offsets[:-1], lengths)
+        terms = block.values.astype(np.int64).view(np.uint64) * factors[place]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])  # modulo 2^64
+        keys[begin : begin + len(block)] = sums[block.offsets[1:]] - sums[block.offsets[:-1]]
+        begin += len(block)
+    return _mixed(keys)
+
+
+def sorted_rows(corpus: Corpus, exchange: Exchange) -> Ints:
+    """All rows in an order of what they say and mean, so that their order in the corpus has no say in what is drawn."""
+    keys = content_keys(narrow_content(corpus))
+    keys *= np.uint64(_FACTOR)
+    keys += exchange.of_row.astype(np.uint64)
+    keys = _mixed(keys)
+    # sorted with the row in the low bits, which takes a tenth of the time of an order
+    bits = np.uint64(max(1, len(keys) - 1).bit_length())
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    joined = np.sort((keys & ~mask) | np.arange(len(keys), dtype=np.uint64))
+    rows = (joined & mask).astype(np.int64)
+    keys, high = keys[rows], joined & ~mask
+    for place in np.flatnonzero((high[1:] == high[:-1]) & (keys[1:] != keys[:-1])).tolist():
+        same = slice(*np.searchsorted(high, [high[place], high[place] + mask + np.uint64(1)]))
+        rows[same] = rows[same][np.argsort(keys[same], kind="stable")]
+    return rows
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Keys whose high bits depend on all bits of those given (the last steps of MurmurHash3 of 64 bits)."""
+    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return keys ^ (keys >> np.uint64(33))

@@ -1,0 +1,139 @@
+"""Symbols at positions of messages: columns, joint codes of sets of positions, and the attributes that go with them."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import MAX_CODES, Ints, entropy_of_codes, joined, renumbered
+
+BLANK = 0
+"""Code of the positions after the end of a message."""
+CONSTANT_ATTRIBUTES = "every attribute is constant over all messages"
+"""Reason why a metric that compares meanings is undefined."""
+
+
+@cached_per_corpus
+def position_columns(corpus: Corpus) -> NDArray[np.integer[Any]]:
+    """The symbol at each position of each message, without EOS, as codes from 1; `BLANK` after the end.
+
+    Returns:
+        Codes in the smallest type, so not to be calculated with or changed, shape (num_positions, num_messages);
+        num_positions is the length of the longest message.
+    """
+    content, symbols = narrow_content(corpus).reindexed()
+    lengths, starts = content.lengths, content.offsets[:-1]
+    narrow = np.min_scalar_type(len(symbols))
+    columns = np.full((int(lengths.max(initial=0)), len(content)), BLANK, narrow)
+    for position, column in enumerate(columns):
+        is_present = lengths > position
+        column[is_present] = content.values[starts[is_present] + position]
+        column[is_present] += narrow.type(1)
+    return columns
+
+
+def attributes_or_reason(corpus: Corpus) -> Ints | str:
+    """The attribute values, coded by `attribute_codes`, or the reason why position-based metrics are undefined."""
+    columns = attribute_columns_or_reason(corpus)
+    return columns if isinstance(columns, str) else columns.T.astype(np.int64)
+
+
+def attribute_columns_or_reason(corpus: Corpus) -> NDArray[np.integer[Any]] | str:
+    """`attributes_or_reason` in the smallest type, not to be calculated with, shape (num_attributes, num_messages)."""
+    if corpus.meanings is None:
+        return corpus.why_no_meanings
+    columns = narrow_attributes(corpus)
+    if columns is None:
+        return "features are not attribute values"
+    if not narrow_content(corpus).lengths.any():
+        return "every message is empty"
+    return columns
+
+
+FEW_MESSAGES = 1 << 14
+"""Up to this many messages, codes of sets of positions are kept, as others are made of them."""
+MOST_KEPT = 1 << 22
+"""Codes that are kept at most."""
+
+_BLOCK = 1 << 15
+"""Messages whose codes are made at once."""
+
+
+class Positions:
+    """Joint codes of the symbols at sets of positions, and their entropies, each computed once.
+
+    Args:
+        columns: The symbol at each position, codes from 0, shape (num_positions, num_messages).
+        whole: The positions of all messages, of which these are `rows`, where that keeps codes.
+        rows: Which, shape (num_messages,).
+    """
+
+    def __init__(
+        self, columns: NDArray[np.integer[Any]], whole: "Positions | None" = None, rows: Ints | None = None
+    ) -> None:
+        self.columns = columns
+        self.number, self.num_messages = columns.shape
+        self.num_symbols = [int(column.max()) + 1 for column in columns]
+        self._whole, self._rows = whole, rows
+        self._codes: dict[tuple[int, ...], tuple[Ints, int]] = {}
+        self._bits: dict[tuple[int, ...], float] = {}
+
+    def take(self, rows: Ints, *, shares: bool) -> "Positions":
+        """Positions of some messages, by their ascending rows; with `shares`, their codes are from those of all."""
+        if len(rows) == self.num_messages:
+            return self
+        return Positions(np.take(self.columns, rows, axis=1), self if shares else None, rows)
+
+    def codes(self, positions: tuple[int, ...]) -> tuple[Ints, int]:
+        """A code of the symbols at some positions of each message, small enough for fast counting, and a bound."""
+        if (found := self._codes.get(positions)) is not None:
+            return found
+        if self._whole is not None:  # in the same order as codes of these messages alone
+            codes, bound = self._whole.codes(positions)
+            codes = codes[self._rows]
+        else:
+            codes, bound, more = np.zeros(self.num_messages, np.int64), 1, positions
+            is_small = self.num_messages <= FEW_MESSAGES
+            if is_small and len(positions) > 1:
+                (codes, bound), more = self.codes(positions[:-1]), positions[-1:]
+                codes = codes.copy()
+            for position in more:
+                codes, bound = joined(codes, bound, self.columns[position], self.num_symbols[position])
+            if bound > (1 if is_small else 4) * self.num_messages:  # most are asked for again
+                codes, originals = renumbered(codes, bound)
+                bound = len(originals)
+        if self.num_messages <= FEW_MESSAGES and len(self._codes) * self.num_messages < MOST_KEPT:
+            self._codes[positions] = codes, bound
+        return codes, bound
+
+    def bits(self, positions: tuple[int, ...]) -> float:
+        """The entropy of the symbols at some positions."""
+        if positions not in self._bits:
+            self._bits[positions] = self.bits_with(positions, np.zeros(self.num_messages, np.uint8), 1)
+        return self._bits[positions]
+
+    def bits_with(
+        self, positions: tuple[int, ...], values: NDArray[np.integer[Any]], num_values: int
+    ) -> float:
+        """The joint entropy of the symbols at some positions and values from 0, below `num_values`."""
+        sizes = [self.num_symbols[position] for position in positions]
+        bound = math.prod(sizes) * num_values
+        if self.num_messages <= FEW_MESSAGES or bound > MAX_CODES:
+            codes, bound = self.codes(positions)
+            codes = codes * num_values
+            codes += values
+            return entropy_of_codes(codes, bound * num_values)
+        codes = np.zeros(self.num_messages, np.int64)
+        for start in range(0, len(codes), _BLOCK):  # stays in the cache
+            block = slice(start, start + _BLOCK)
+            own = codes[block]
+            for position, size in zip(positions, sizes, strict=True):
+                own *= size
+                own += self.columns[position, block]
+            own *= num_values
+            own += values[block]
+        return entropy_of_codes(codes, bound)

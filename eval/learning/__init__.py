@@ -1,1 +1,0 @@
-"""Models, their data and their training loops; independent of the benchmarks."""

@@ -1,0 +1,236 @@
+"""Answers of the agents of a run: vectors of objects, and probabilities of messages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.agents.autocast import call_receiver, call_sender
+from ecsuite.agents.message import EOS
+from ecsuite.agents.senders import MessageBuilder
+from ecsuite.eval.counts.counting import row_labels
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.games.message_builders import SymbolOptions
+from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.agent import Speaker
+from ecsuite.games.players.learning import GivenMessages
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players
+from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
+from ecsuite.games.sections import Experiment
+from ecsuite.games.views import View
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.ragged import Ragged
+
+Vectors = NDArray[np.float64]
+NOTHING_LEARNT = "no representation of objects is known that the {} learns"
+"""Why a score of vectors of an agent is undefined."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Objects:
+    """Some objects of a world, each once."""
+
+    features: Tensor
+    """As the agents get them, (num_objects, *object_shape)."""
+    meanings: NDArray[np.generic]
+    """Their description by the world, (num_objects, num_attributes)."""
+
+
+def objects_of(world: World, most: int, seed: int) -> Objects | None:
+    """At most so many objects of the corpus, drawn at random; None if the sender sees several at once."""
+    if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
+        return None
+    objects, meanings = [], []
+    for batch in world.corpus_batches(4 * most):  # some may be there several times
+        objects.append(batch.objects[batch.shown[:, 0]])
+        meanings.append(world.describe(batch).meanings)
+    found, described = np.concatenate(objects), np.concatenate(meanings)
+    flat = np.ascontiguousarray(found).reshape(len(found), -1)
+    _, first = np.unique(flat, axis=0, return_index=True)
+    rows = np.sort(first)
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng([seed, *b"objects"]).choice(rows, most, replace=False))
+    features = world.features(torch.from_numpy(np.ascontiguousarray(found[rows])), torch.float32)
+    return Objects(features=features, meanings=described[rows].reshape(len(rows), -1))
+
+
+@torch.inference_mode()
+def inputs(objects: Objects) -> Vectors:
+    """The objects themselves, (num_objects, num_features)."""
+    return _vectors(objects.features)
+
+
+@torch.inference_mode()
+def of_sender(pair: Pair, objects: Objects) -> Vectors | None:
+    """The first representation of objects that the sender learns, (num_objects, size); None: it learns none.
+
+    That is the output of its perception, or where this learns nothing, as `identity`, of the network's first layer
+    (`Sender.represent`).
+    """
+    meanings = pair.speaker.meanings(_view(objects), 1, None)
+    learnt = meanings if pair.speaker.perception.learns else pair.speaker.network.represent(meanings)
+    return None if learnt is None else _vectors(learnt)
+
+
+@torch.inference_mode()
+def of_receiver(pair: Pair, objects: Objects) -> Vectors | None:
+    """The first representation of objects as candidates that the receiver learns, (num_objects, size); None: none.
+
+    That is the output of its perception. Where this learns nothing, as `identity`, a candidate's score is the product
+    of its features x and the projected state W s, which is that of W^T x and s: then it is W^T x. A receiver that
+    sees no candidates has its states after the messages about the objects.
+    """
+    listener = pair.listener
+    if listener.perception is None:
+        return after_messages(pair, objects)
+    vectors = listener.perception(objects.features)
+    if not listener.perception.learns:
+        if listener.projection is None:
+            return None
+        vectors = vectors @ listener.projection.weight
+    return _vectors(vectors)
+
+
+@torch.inference_mode()
+def after_messages(pair: Pair, objects: Objects) -> Vectors:
+    """The states of the receiver after the most likely messages about the objects, (num_objects, state_size)."""
+    message = pair.speaker.message(_view(objects), 1, "greedy", None, 0)
+    states, ends = call_receiver(pair.listener.network, message, torch.float32)
+    return _vectors((ends[..., None] * states).sum(0))
+
+
+def _view(objects: Objects) -> View:
+    return View(features=objects.features, num_seen=1, indices=None)
+
+
+def _vectors(tensor: Tensor) -> Vectors:
+    return tensor.reshape(len(tensor), -1).double().numpy()
+
+
+NUM_DRAWN, NUM_DRAWN_OF_MANY = 1000, 100
+"""Messages that are drawn for each meaning from at most `MOST_MESSAGES`, or from more."""
+MOST_ROWS = 2**14
+"""Messages that are computed at once."""
+LEAST = 1e-12
+"""Messages of less probability are left out."""
+LEAST_LOG = -700.0
+"""In place of less: its exponential is a number."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Said:
+    """Messages about meanings, each with its weight: probabilities, or 1 of one that was drawn."""
+
+    meanings: NDArray[Any]
+    """The meaning of each, as the corpus has it, (num_rows, width)."""
+    words: Ints
+    """The message, from 0, (num_rows,)."""
+    weights: Floats
+    """(num_rows,)."""
+    speakers: Ints
+    """The speaker of each, (num_rows,)."""
+    num_drawn: int | None
+    """Messages that were drawn of each speaker for each meaning; None: weights are probabilities."""
+
+
+@torch.no_grad()
+def said_by(players: Players, experiment: Experiment) -> Said:
+    """The messages of all senders about each meaning of the corpus, as they are sampled.
+
+    Probabilities are exact where a channel has at most `MOST_MESSAGES` messages and its words are symbols: those of all
+    messages under the sender's softmax. Words of a codebook and of many symbols are drawn. A sender that has one
+    message for a meaning says it with probability 1.
+
+    Args:
+        players: The trained agents.
+        experiment: Sets the seed and the size of the corpus.
+    """
+    channel, world, seed = players.channel, players.world, experiment.training.seed
+    number = num_messages(channel)
+    num_drawn: int | None = NUM_DRAWN if number <= MOST_MESSAGES else NUM_DRAWN_OF_MANY
+    if not channel.has_samples or (not channel.is_of_values and number <= MOST_MESSAGES):
+        num_drawn = None
+    symbols: list[NDArray[Any]] = []
+    meanings, weights, speakers = [], [], []
+    for speaker, own in enumerate(players.senders):
+        for place, batch in enumerate(world.corpus_batches(experiment.evaluation.corpus_size)):
+            about = world.describe(batch).meanings
+            if num_drawn is None and channel.has_samples:
+                parts = _all_of(own, batch)
+            else:
+                parts = _drawn(own, batch, num_drawn or 1, f"messages of {speaker} in batch {place}", seed)
+            for rows, said, probabilities in parts:
+                symbols.append(said)
+                meanings.append(about[rows])
+                weights.append(probabilities)
+                speakers.append(np.full(len(rows), speaker))
+    if channel.is_of_values:
+        messages, _ = channel.as_symbols(torch.from_numpy(np.concatenate(symbols)).to(players.device))
+    else:
+        width = max(each.shape[1] for each in symbols)
+        table = np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in symbols])
+        messages = Ragged.from_lengths(table[table > EOS].astype(np.int32), (table > EOS).sum(1))
+    return Said(
+        meanings=np.concatenate(meanings),
+        words=row_labels(messages),
+        weights=np.concatenate(weights),
+        speakers=np.concatenate(speakers),
+        num_drawn=num_drawn,
+    )
+
+
+Part = tuple[Ints, NDArray[Any], Floats]
+"""Rows of a batch, what is said of each, (num_rows, num_steps, ...), and its weight."""
+
+
+def log_probabilities(speaker: Speaker, meanings: Tensor, messages: Tensor) -> Floats:
+    """With which probability a sender says the symbols of messages about meanings.
+
+    Args:
+        speaker: Says symbols.
+        meanings: As the network gets them, (num_meanings, width).
+        messages: With EOS and PAD, (num_messages, max_len).
+
+    Returns:
+        Of each symbol given those before it, in nats, (num_messages, num_meanings, max_len); 0 after the end.
+    """
+    options = cast(SymbolOptions, speaker.channel.options)
+    found = []
+    for some in messages.to(meanings.device).split(max(1, MOST_ROWS // len(meanings))):
+        builder = GivenMessages(options, some.repeat_interleave(len(meanings), 0).t())
+        call_sender(speaker.network, meanings.repeat(len(some), 1), cast(MessageBuilder, builder))
+        of_steps = torch.stack(builder.log_probabilities, -1).double().clamp(min=LEAST_LOG)
+        found.append(of_steps.view(len(some), len(meanings), -1).cpu().numpy())
+    return np.concatenate(found)
+
+
+def _all_of(speaker: Speaker, batch: Batch) -> Iterator[Part]:
+    """Every message about the rounds of a batch, with its probability."""
+    messages = all_messages(speaker.channel)
+    meanings = speaker.meanings(speaker.shown(batch), batch.num_positive, None)
+    for rows in _parts(len(batch), len(messages)):
+        some = meanings[torch.from_numpy(rows).to(meanings.device)]
+        shares = np.exp(log_probabilities(speaker, some, messages).sum(-1)).T  # (num_rows, num_messages)
+        places, kept = np.nonzero(shares > LEAST)
+        yield rows[places], messages.numpy()[kept], shares[places, kept]
+
+
+def _drawn(speaker: Speaker, batch: Batch, number: int, purpose: str, seed: int) -> Iterator[Part]:
+    """Messages about the rounds of a batch that are drawn, a number of each."""
+    for part, rows in enumerate(_parts(len(batch), number)):
+        noise = noise_generator(seed, purpose, part, speaker.device)
+        repeated = np.repeat(rows, number)
+        said = speaker.generate_message(batch.take(repeated), "sample", noise)
+        yield repeated, said.symbols.transpose(0, 1).cpu().numpy(), np.ones(len(repeated))
+
+
+def _parts(num_rounds: int, number: int) -> Iterator[Ints]:
+    """Rounds that are computed at once, where each has a number of messages."""
+    size = max(1, MOST_ROWS // number)
+    for start in range(0, num_rounds, size):
+        yield np.arange(start, min(start + size, num_rounds))

@@ -1,0 +1,559 @@
+"""Associations of messages or words with meanings: AMI, NPMI, synonymy and polysemy, context independence."""
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Incidence, WordPhrases, incidence_of
+from ecsuite.eval.counts.counting import concept_sets, halved, has_attributes, message_labels, row_labels
+from ecsuite.eval.counts.exchange import meaning_labels, of_phrases
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.cache import cached_per_corpus
+from ecsuite.eval.statistics.contingency import (
+    Floats,
+    Ints,
+    chao_shen,
+    conditional_entropies,
+    counted,
+    counts_in_order,
+    num_labels,
+)
+from ecsuite.eval.statistics.resampling import resample, single_rows
+
+AMI = Traits(
+    name="ami",
+    about="information of messages above chance",
+    title="adjusted mutual information",
+    high="1 if each meaning has its own message, 0 as by chance; high also for names without parts",
+    question="consistent",
+    direction="higher",
+    version=3,
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    least_messages=5000,
+    depends_on_size="chance is subtracted, but what is left grows with the number of times that a meaning recurs",
+)
+AMI_ARITHMETIC = replace(
+    AMI,
+    name="ami_arithmetic",
+    about="ami, normalised by the mean entropy",
+    title="adjusted mutual information, arithmetic mean",
+)
+
+
+@metric(AMI, AMI_ARITHMETIC)
+def ami(corpus: Corpus, options: Options) -> list[Score]:
+    """Adjusted mutual information of messages M and meanings L, by two normalisers.
+
+    AMI = (I(M, L) - E I(M, L)) / (N - E I(M, L)), after Vinh et al. (2009). N is max(H(M), H(L)) in `ami`, as in
+    Carmeli et al. (2024), equation 3, and their mean in `ami_arithmetic`, the default of scikit-learn and so what the
+    program of Mu & Goodman (2021) reports; the latter is never below the former if they are above 0. E I is the mean
+    over all permutations of the meanings; 0 is the chance level, 1 is one message per meaning. Messages (without EOS)
+    and meanings are compared as wholes; a meaning is the tuple of all attribute values or, in a corpus without
+    attributes, the set of concepts.
+
+    Undefined if the messages, or the meanings, are all equal or all different, as every permutation then has the same
+    mutual information. So meanings must recur; the score grows with the number of repetitions, so compare only corpora
+    of the same size.
+
+    Null distribution: single messages exchanged; its mean is 0 by construction. Interval: see
+    `resampling.resample`; none if half of the rows may have no repetition at all.
+    """
+    kind, meanings = labels_of_meanings(corpus)
+    scores = [
+        unscored(traits, normaliser=normaliser, label=kind, eos="strip")
+        for traits, normaliser in ((AMI, "max"), (AMI_ARITHMETIC, "arithmetic"))
+    ]
+    messages = message_labels(corpus)
+    if meanings is None or (reason := _without_recurrence(message=messages, meaning=meanings)):
+        return [score(value=None, reason=NO_CONCEPTS if meanings is None else reason) for score in scores]
+    num_rows = len(messages)
+    expected = expected_information(np.bincount(messages), np.bincount(meanings))
+    values = adjusted_information(messages, meanings, expected)
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        is_whole = len(rows) == num_rows  # E I is then that of the corpus
+        return adjusted_information(messages[rows], meanings[partners], expected if is_whole else None)
+
+    found = resample(
+        statistic,
+        values.tolist(),
+        num_rows=num_rows,
+        exchange=single_rows(num_rows, messages, meanings),
+        seed=options.seed,
+        work=20 * num_rows,
+        bounds=(-1.0, 1.0),
+    )
+    return [
+        score(value=value, ci95=of_value.ci95, chance=of_value.chance, details=of_value.details)
+        for score, value, of_value in zip(scores, values.tolist(), found, strict=True)
+    ]
+
+
+def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
+    """The reason why AMI is undefined if each label of one kind occurs once, or all are equal."""
+    for what, label in labels.items():
+        num_distinct = num_labels(label)
+        if num_distinct <= 1:
+            return f"there is only one distinct {what}: every permutation has the same score"
+        if num_distinct == len(label):
+            return f"no {what} occurs twice: every permutation has the same score"
+    return None
+
+
+@cached_per_corpus
+def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | None]:
+    """The type of meanings, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
+
+    The labels are as those of `message_labels`.
+    """
+    if corpus.meanings is not None and has_attributes(corpus.meanings):
+        return "attributes", meaning_labels(corpus)
+    concepts = concept_sets(corpus)
+    return ("none", None) if concepts is None else ("concepts", halved(row_labels(concepts)))
+
+
+def expected_information(first: Ints, second: Ints) -> float:
+    """E I in nats over all pairings of two labellings: Vinh et al. (2009), equation 24a.
+
+    It depends only on the class sizes, and there are few distinct sizes, so each pair of sizes is computed once;
+    scikit-learn loops over all pairs of classes, which takes minutes for 10^5 messages.
+
+    Args:
+        first: Class sizes of one labelling, shape (num_classes,).
+        second: Class sizes of the other labelling, with the same sum.
+    """
+    total = int(first.sum())
+    largest = int(first.max()) + int(second.max())
+    log_factorial = _log_factorials(total, min(total, 1 << largest.bit_length()))
+    (sizes, repeats), (others, other_repeats) = (
+        counted(each[each > 0], int(each.max()) + 1) for each in (first, second)
+    )
+    expected = 0.0
+    for size, repeat in zip(sizes.tolist(), repeats.tolist(), strict=True):
+        least = np.maximum(1, size + others - total)
+        widths = np.minimum(size, others) - least + 1
+        other = np.repeat(others, widths)
+        common = np.arange(len(other)) + np.repeat(least - (np.cumsum(widths) - widths), widths)
+        log_chance = (
+            log_factorial(size)
+            + log_factorial(other)
+            + log_factorial(total - size)
+            + log_factorial(total - other)
+            - log_factorial(total)
+            - log_factorial(common)
+            - log_factorial(size - common)
+            - log_factorial(other - common)
+            - log_factorial(total - size - other + common)
+        )
+        terms = common / total * np.log(total * common / (size * other)) * np.exp(log_chance)
+        expected += repeat * float(terms @ np.repeat(other_repeats, widths))
+    return expected
+
+
+def adjusted_information(message: NDArray[Any], meaning: NDArray[Any], expected: float | None) -> Floats:
+    """AMI of two labellings, each (num_rows,), by both normalisers; NaN if every permutation has the same score."""
+    num_rows, num_meanings = len(message), int(meaning.max()) + 1
+    codes = message * np.int64(num_meanings)
+    codes += meaning
+    num_messages = int(message.max()) + 1
+    if num_messages <= 2 * num_rows:
+        of_message, together = _sizes(message), counts_in_order(codes, num_messages * num_meanings)
+    else:  # as of few rows of a large corpus
+        pairs, together = counted(codes, num_messages * num_meanings)
+        starts = np.flatnonzero(np.diff(pairs // num_meanings, prepend=-1))
+        of_message = np.add.reduceat(together, starts)
+    del codes
+    of_meaning = _sizes(meaning)
+    if {len(of_message), len(of_meaning)} & {1, num_rows}:
+        return np.full(2, np.nan)
+    in_message, in_meaning, in_both = (_nats(counts) for counts in (of_message, of_meaning, together))
+    if expected is None:
+        expected = expected_information(of_message, of_meaning)
+    normalisers = np.array([max(in_message, in_meaning), (in_message + in_meaning) / 2])
+    return (in_message + in_meaning - in_both - expected) / (normalisers - expected)
+
+
+def _sizes(labels: NDArray[Any]) -> Ints:
+    """The number of rows of each label that occurs, in ascending order of the labels."""
+    bound = int(labels.max()) + 1
+    if bound > 2 * len(labels):  # as of few rows of a large corpus
+        return counted(labels, bound)[1]
+    counts = np.bincount(labels)
+    return counts[counts > 0]
+
+
+@functools.lru_cache(maxsize=1)
+def _log_factorials(most: int, near: int) -> Callable[[Any], Floats]:
+    """The natural logarithm of the factorial of numbers from 0 to `near`, and of those from `most - near` to `most`.
+
+    The last function is kept, as most draws have the same arguments.
+    """
+    low: Floats = gammaln(np.arange(1.0, near + 2.0))
+    high: Floats = gammaln(np.arange(most - near + 1.0, most + 2.0))
+
+    def of(number: Any) -> Floats:
+        values: Floats = low[number] if np.max(number) <= near else high[number - (most - near)]
+        return values
+
+    return of
+
+
+def _nats(counts: Ints) -> float:
+    """Plug-in entropy in nats of the distribution given by positive counts."""
+    share = counts / counts.sum()
+    return -float(share @ np.log(share))
+
+
+_BLOCK = 1 << 16
+"""Pairs whose NPMI is computed at once."""
+NCNPMI = Traits(
+    name="ncnpmi",
+    about="whole messages co-occur with whole meanings",
+    title="non-compositional normalised pointwise mutual information",
+    high="1 if each meaning has its own message; near 1 for any language whose messages hardly recur",
+    question="consistent",
+    direction="higher",
+    version=3,
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    least_messages=5000,
+    depends_on_size="the less often messages and meanings recur, the higher it is, whatever they are",
+    details={"above_half": "share of messages with an NPMI above 0.5"},
+)
+
+
+@metric(NCNPMI)
+def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
+    """Non-compositional NPMI: Lipinski et al. (2024), https://arxiv.org/abs/2406.07277, after Bouma (2009).
+
+    NPMI(m, o) = log(p(m, o) / (p(m) p(o))) / -log p(m, o) of a message m and a meaning o, both as wholes: 1 if they
+    only occur together, 0 if they are independent, negative if they co-occur less often than if independent. The score
+    is its mean over the pairs that occur, weighted by p(m, o). Pairs that never occur have no value and weight 0.
+    Range -1 to 1; 1 if each meaning has one message and each message one meaning. The paper analyses single pairs of
+    messages and selected referents above a threshold: `above_half` in the details is the share of rows whose pair has
+    an NPMI above 0.5.
+
+    A high score shows a consistent code, not compositionality. If few messages or meanings recur, every permutation
+    scores high: see the chance level. A meaning is the tuple of all attribute values or, without attributes, the set of
+    concepts. Undefined if only one pair occurs. Null distribution: single messages exchanged.
+    """
+    kind, meaning = labels_of_meanings(corpus)
+    how = {"unit": "message", "mean": "weighted", "label": kind, "eos": "strip"}
+    score = unscored(NCNPMI, **how)
+    if meaning is None:
+        return [score(value=None, reason=NO_CONCEPTS)]
+    message = message_labels(corpus)
+    if not len(message) or not (message.any() or meaning.any()):
+        return [score(value=None, reason="there is only one distinct message and one distinct meaning")]
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        npmi, weight = _npmi_of_pairs(message[rows], meaning[partners])
+        return np.array([npmi @ weight])
+
+    npmi, weight = _npmi_of_pairs(message, meaning)
+    value = float(np.clip(npmi @ weight, -1, 1))
+    num_rows, bounds = len(message), (-1.0, 1.0)
+    (found,) = resample(
+        statistic,
+        [value],
+        num_rows=num_rows,
+        exchange=single_rows(num_rows, message, meaning),
+        seed=options.seed,
+        work=20 * num_rows,
+        bounds=bounds,
+    )
+    details = {"above_half": float(weight[npmi > 0.5].sum())} | found.details
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
+
+
+def _npmi_of_pairs(
+    message: NDArray[np.integer[Any]], meaning: NDArray[np.integer[Any]]
+) -> tuple[Floats, Floats]:
+    """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,)."""
+    num_meanings = int(meaning.max()) + 1
+    codes = message * np.int64(num_meanings)
+    codes += meaning
+    pair, count = counted(codes, (int(message.max()) + 1) * num_meanings, overwrites=True)
+    del codes  # of a large corpus they take much memory
+    if len(pair) == 1:
+        return np.array([np.nan]), np.ones(1)
+    together, npmi = count / len(message), np.empty(len(pair))
+    del count
+    of_messages, of_meanings = np.bincount(message), np.bincount(meaning)
+    for start in range(0, len(pair), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        of_message = of_messages[pair[block] // num_meanings] / len(message)
+        of_meaning = of_meanings[pair[block] % num_meanings] / len(message)
+        npmi[block] = np.log(together[block] / (of_message * of_meaning)) / -np.log(together[block])
+    return npmi, together
+
+
+SYNONYMY = Traits(
+    name="synonymy",
+    about="bits of a word given its concept",
+    high="0 if each concept has one word, 1 bit if each has two that are used alike",
+    question="concepts",
+    direction="lower",
+    version=3,
+    chance="shuffled meanings",
+    needs=("concepts",),
+    shares="words with concepts",
+    least_messages=400,
+    depends_on_size="plug-in entropies are too low in small corpora",
+    details={
+        "normalised": "divided by the entropy without condition",
+        "unaligned": "each word divided over all concepts of its phrase",
+        "chao_shen": CORRECTED,
+    },
+)
+POLYSEMY = replace(
+    SYNONYMY,
+    name="polysemy",
+    about="bits of a concept given its word",
+    high="0 if each word has one concept, 1 bit if each has two that it is used for alike",
+)
+
+
+@metric(SYNONYMY, POLYSEMY)
+def synonymy(corpus: Corpus, options: Options) -> list[Score]:
+    """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
+
+    A phrase has several concepts, so its words are aligned with concepts first: each word is assigned to the concept
+    of its phrase with the highest p(w, c) / (p(w) p(c)), with probabilities over messages; in case of ties the word is
+    divided equally. H is the plug-in entropy over all aligned words, with repeated occurrences counted (`align:pmi`).
+    Synonymy is 0 if every concept has one word, log2 k if each has k equally frequent words; polysemy is 0 if every
+    word has one concept. Both range from 0 to the logarithm of the number of words or concepts; both are low in a
+    compositional language. A constant message has synonymy 0 and maximum polysemy.
+
+    In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
+    denominator is 0; `chao_shen`, with entropies that have less bias (`contingency.chao_shen`); and `unaligned`, the
+    entropy if each word is divided equally over all concepts of its phrase, which is above 0 even for an unambiguous
+    code, because of the other concepts of the phrase.
+
+    Null distribution: messages exchanged between meanings, then aligned again, as alignment itself lowers entropies.
+    """
+    kind, incidence = incidence_of(corpus)
+    how = {"align": "pmi", "label": kind, "eos": "strip"}
+    scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
+    if isinstance(incidence, str):
+        return [score(value=None, reason=incidence) for score in scores]
+    every = incidence.all_rows
+    pairs = assigned(incidence, every, every)
+    if not len(pairs[0]):
+        reason = "no message has both a symbol and a concept"
+        return [score(value=None, reason=reason) for score in scores]
+    aligned, corrected = conditional_entropies(*pairs), conditional_entropies(*pairs, chao_shen)
+    unaligned = conditional_entropies(*assigned(incidence, every, every, align=False))
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        pairs = assigned(incidence, rows, partners)
+        return np.array(conditional_entropies(*pairs)[:2] if len(pairs[0]) else [np.nan, np.nan])
+
+    uncertainties = resample(
+        statistic,
+        aligned[:2],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=8 * incidence.work(),
+        bounds=(0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts)))),
+    )
+    return [
+        score(
+            value=aligned[place],
+            ci95=found.ci95,
+            chance=found.chance,
+            details={
+                "normalised": aligned[place] / aligned[place + 2] if aligned[place + 2] else None,
+                "unaligned": unaligned[place],
+                "chao_shen": corrected[place],
+            }
+            | found.details,
+        )
+        for place, (score, found) in enumerate(zip(scores, uncertainties, strict=True))
+    ]
+
+
+def assigned(
+    incidence: Incidence, rows: Ints, partners: Ints, *, align: bool = True
+) -> tuple[Floats, Ints, Ints]:
+    """How often each word is assigned to each concept, and the pairs of both, each (num_pairs,).
+
+    Args:
+        incidence: Words and concepts.
+        rows: The messages, ascending.
+        partners: The messages whose concepts they are paired with.
+        align: Assign a word to the concept with the strongest association instead of to all equally.
+    """
+    every = incidence.units(rows, partners)
+    association = _association(incidence, every, partners) if align else None
+    found = Cells(incidence.num_cells)
+    for units in every:
+        is_exact = _assign(units, incidence, association, found)
+        if not is_exact and units.is_joined:  # each is then assigned for itself, in their order
+            found = Cells(incidence.num_cells)
+            for each in incidence.units(rows, partners, joins=False):
+                _assign(each, incidence, association, found)
+    cells, weights = found.sums()
+    return weights, *np.divmod(cells, incidence.num_concepts + 1)
+
+
+def _assign(
+    units: WordPhrases, incidence: Incidence, association: Callable[[Ints], Floats] | None, found: Cells
+) -> bool:
+    """Divide words over concepts, and add them there; whether all shares, and so their sums, are exact."""
+    cells = incidence.cells(units)
+    if association is None:
+        is_chosen = [cell % (incidence.num_concepts + 1) < incidence.num_concepts for cell in cells]
+    else:
+        strengths = [association(cell) for cell in cells]
+        most = functools.reduce(np.maximum, strengths)
+        is_chosen = [(strength == most) & (strength > 0) for strength in strengths]
+    number = functools.reduce(np.add, (each.astype(np.int32) for each in is_chosen))
+    share = 1 / np.maximum(1, number) * units.tokens
+    if is_exact := not (number & (number - 1)).any():  # shares of powers of two
+        for cell, chosen in zip(cells, is_chosen, strict=True):
+            found.add(cell[chosen], share[chosen])
+    else:
+        unit, place = np.nonzero(np.stack(is_chosen, axis=1))
+        found.add_in_order(np.stack(cells)[place, unit], share[unit])
+    return is_exact
+
+
+def _association(
+    incidence: Incidence, every: Iterable[WordPhrases], partners: Ints
+) -> Callable[[Ints], Floats]:
+    """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
+
+    As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.
+    """
+    together = Cells(incidence.num_cells)
+    for units in every:
+        for cell in incidence.cells(units):
+            together.add(cell, units.messages)
+    cells, counts = together.sums()
+    concept = cells % (incidence.num_concepts + 1)
+    strengths = np.where(
+        concept < incidence.num_concepts, counts / np.maximum(1, incidence.totals(partners))[concept], 0
+    )
+    if not together.is_table:
+        return lambda some: strengths[np.searchsorted(cells, some)]
+    table = np.zeros(incidence.num_cells)
+    table[cells] = strengths
+    return table.take
+
+
+CONTEXT_INDEPENDENCE = Traits(
+    name="context_independence",
+    about="concepts have their own words",
+    high="1 if each concept has a word that stands in exactly its messages; low where words have several symbols",
+    question="concepts",
+    direction="higher",
+    version=3,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    shares="words with concepts",
+    depends_on_size="in small corpora the best word of a concept fits noise, too",
+    details={
+        "by_tokens": "with words counted by occurrence, not by message",
+        "likeliest": "by_tokens, each concept with its likeliest word",
+    },
+)
+
+
+@metric(CONTEXT_INDEPENDENCE)
+def context_independence(corpus: Corpus, options: Options) -> list[Score]:
+    """Context independence: Bogin et al. (2018), https://arxiv.org/abs/1809.00549.
+
+    The mean over concepts c of p(w_c | c) p(c | w_c), where w_c is the word with the highest p(c | w); in case of ties,
+    the one with the highest p(w | c). Range 0 to 1; 1 if every concept has a word that occurs in exactly the messages
+    with this concept.
+
+    The paper aligns words with concepts before counting. Here there is no alignment and messages are counted: p(w | c)
+    is the share of the messages with concept c that contain w, p(c | w) the share of the messages containing w that
+    have concept c (`count:messages`). With counts of tokens instead of messages, a language with one word for each of A
+    attributes could not score above 1 / A^2; this value is `by_tokens` in the details. `likeliest` also counts tokens,
+    but chooses w_c by p(w | c), as the program of Korbak et al. (2020) does.
+
+    A constant message scores the mean frequency of the concepts. Null distribution: messages exchanged between
+    meanings.
+    """
+    kind, incidence = incidence_of(corpus)
+    how = {"count": "messages", "label": kind, "eos": "strip"}
+    score = unscored(CONTEXT_INDEPENDENCE, **how)
+    if isinstance(incidence, str):
+        return [score(value=None, reason=incidence)]
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        return np.array([independence(incidence, rows, partners)])
+
+    every = incidence.all_rows
+    value = float(statistic(every, every)[0])
+    (found,) = resample(
+        statistic,
+        [value],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=4 * incidence.work(),
+    )
+    variants = {
+        "by_tokens": independence(incidence, every, every, by_tokens=True),
+        "likeliest": independence(incidence, every, every, by_tokens=True, likeliest=True),
+    }
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
+
+
+def independence(
+    incidence: Incidence, rows: Ints, partners: Ints, *, by_tokens: bool = False, likeliest: bool = False
+) -> float:
+    """The mean over concepts of p(w_c | c) p(c | w_c).
+
+    Args:
+        incidence: Words and concepts.
+        rows: The messages, ascending.
+        partners: The messages whose concepts they are paired with.
+        by_tokens: Count the occurrences of a word instead of its messages, and divide by the number of co-occurrences
+            instead of that of the messages with the word or the concept.
+        likeliest: Choose w_c by the highest p(w | c) instead of p(c | w).
+
+    Returns:
+        NaN if there is no concept. A concept that co-occurs with no word counts as 0.
+    """
+    in_messages = incidence.totals(partners)
+    num_concepts = int((in_messages > 0).sum())
+    if not num_concepts:
+        return float("nan")
+    of_word: NDArray[Any] = np.zeros(incidence.num_words)
+    table = Cells(incidence.num_cells)
+    for units in incidence.units(rows, partners):
+        weights = units.tokens if by_tokens else units.messages
+        for cells in incidence.cells(units):
+            table.add(cells, weights)
+        of_word += np.bincount(units.word, weights, incidence.num_words)
+    cells, count = table.sums()
+    word, concept = np.divmod(cells, incidence.num_concepts + 1)
+    kept = concept < incidence.num_concepts
+    word, concept, count = word[kept], concept[kept], count[kept]
+    of_concept: NDArray[Any] = in_messages
+    if by_tokens:
+        of_word = np.bincount(word, count, len(of_word))
+        of_concept = np.bincount(concept, count, len(of_concept))
+    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
+    keys = (of_concept_given, of_word_given) if likeliest else (of_word_given, of_concept_given)
+    # by concept, then by the first probability, then by the other one
+    order = np.lexsort((*keys, concept))
+    is_last = np.diff(concept[order], append=-1) != 0
+    chosen = order[is_last]
+    return float((of_concept_given[chosen] * of_word_given[chosen]).sum() / num_concepts)

@@ -1,0 +1,432 @@
+"""Disentanglement of positions and symbols: posdis, bosdis, and the number of conflicts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counts.counting import narrow_attributes, narrow_content, row_of
+from ecsuite.eval.counts.exchange import of_meanings
+from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, renumbered
+from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.runtime.ragged import Ragged
+
+_BLOCK = 1 << 16
+"""Observations or messages counted at once."""
+_MAX_TABLES = 1 << 20
+"""Entries of all tables of variables and attributes; with more, counts are sorted."""
+_TOLERANCE = 1e-9
+"""Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
+
+
+_BIAS = "plug-in information is too high in small corpora, most where structure is weak"
+
+POSDIS = Traits(
+    name="posdis",
+    about="each position encodes one attribute",
+    title="positional disentanglement",
+    high="1 if each position encodes one attribute only; low where word order is free",
+    question="compositional",
+    direction="higher",
+    version=3,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size=_BIAS,
+)
+BOSDIS = replace(
+    POSDIS,
+    name="bosdis",
+    about="each symbol encodes one attribute",
+    title="bag-of-symbols disentanglement",
+    high="1 if the count of each symbol encodes one attribute; low where places tell what symbols mean",
+    least_messages=400,
+)
+
+
+@metric(POSDIS)
+def posdis(corpus: Corpus, options: Options) -> list[Score]:
+    """Positional disentanglement: Chaabouni et al. (2020), equation 1, https://arxiv.org/abs/2004.09124.
+
+    The mean over positions j of (I(s_j; a1) - I(s_j; a2)) / H(s_j), where s_j is the symbol at j and a1, a2 are the
+    attributes with the highest and second highest mutual information with s_j. Constant positions are left out.
+    Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
+    (blank). Range 0 to 1; 1 if each position encodes one attribute only.
+
+    Null distribution: messages exchanged between meanings. Its mean is above 0, as plug-in estimates of mutual
+    information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
+    if all attributes are constant.
+    """
+    score = unscored(POSDIS, past_end="blank", eos="strip")
+    return [_score(corpus, options, score, POSITIONS)]
+
+
+@metric(BOSDIS)
+def bosdis(corpus: Corpus, options: Options) -> list[Score]:
+    """Bag-of-symbols disentanglement: Chaabouni et al. (2020), equation 2, https://arxiv.org/abs/2004.09124.
+
+    As `posdis`, including null distribution and interval, but the variables are the counts of each symbol in the
+    message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
+    """
+    score = unscored(BOSDIS, eos="strip")
+    return [_score(corpus, options, score, SYMBOLS)]
+
+
+Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Variables, messages and values, all from 0, each (num_observations,)."""
+
+
+def _symbols_by_position(content: Ragged) -> Observed:
+    """The symbol at each position."""
+    narrow = np.int32 if len(content.values) < 1 << 31 else np.int64  # half of the memory
+    row = np.repeat(np.arange(len(content), dtype=narrow), content.lengths)
+    position: NDArray[Any] = np.arange(len(content.values), dtype=narrow)
+    position -= content.offsets.astype(narrow)[row]
+    return position, row, content.values.astype(narrow)
+
+
+def _counts_by_symbol(content: Ragged) -> Observed:
+    """How often each symbol occurs."""
+    key, count = np.unique(content.values * np.int64(len(content)) + row_of(content), return_counts=True)
+    return key // len(content), key % len(content), count
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variables:
+    """Variables of messages."""
+
+    name: str
+    """The kind of variables: `position` or `symbol`."""
+    observe: Callable[[Ragged], Observed]
+    """Observes those of some messages."""
+    numbers: Callable[[int, int], tuple[int, int]]
+    """How many variables and values there are at most, by the length of the longest message and the number of ids."""
+
+
+POSITIONS = Variables(
+    name="position", observe=_symbols_by_position, numbers=lambda longest, num_ids: (longest, num_ids)
+)
+SYMBOLS = Variables(
+    name="symbol", observe=_counts_by_symbol, numbers=lambda longest, num_ids: (num_ids, longest + 1)
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """Sparse observations of discrete variables of the messages.
+
+    Rows where a variable has its default value (blank, count 0) are not listed.
+    """
+
+    cell: NDArray[np.integer[Any]]
+    """Index of the (variable, value) pair that was observed, from 0, shape (num_observations,)."""
+    row: NDArray[np.integer[Any]]
+    """Message of each observation, shape (num_observations,)."""
+    variable: Ints
+    """The variable of each cell, ascending, shape (num_cells,)."""
+    num_variables: int
+    """Number of variables; their indices are below this."""
+    num_rows: int
+    """Number of messages."""
+
+    @classmethod
+    def of(cls, observed: Observed, num_rows: int) -> "Observations":
+        """Collect observations of some messages."""
+        variable, row, value = observed
+        num_variables, num_values = int(variable.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
+        size = num_variables * num_values
+        narrow = np.int32 if size < 1 << 31 else np.int64
+        codes: NDArray[Any] = variable.astype(narrow)
+        codes *= num_values
+        codes += value.astype(narrow, copy=False)
+        cell, originals = renumbered(codes, size)
+        return cls(
+            cell=cell.astype(narrow),
+            row=row,
+            variable=originals // max(1, num_values),
+            num_variables=num_variables,
+            num_rows=num_rows,
+        )
+
+    def of_rows(self, rows: Ints) -> "Observations":
+        """The observations in some messages, which are renumbered from 0 in the given order."""
+        if len(rows) == self.num_rows:
+            return self
+        is_taken, place = np.zeros(self.num_rows, bool), np.empty(self.num_rows, self.row.dtype)
+        is_taken[rows], place[rows] = True, np.arange(len(rows))
+        kept = np.flatnonzero(is_taken.take(self.row))  # of bytes, which stay in the cache
+        return replace(self, cell=self.cell[kept], row=place.take(self.row[kept]), num_rows=len(rows))
+
+    @cached_property
+    def entropies(self) -> Floats:
+        """The entropy of each variable in bits, shape (num_variables,)."""
+        return self.joint_entropies(np.zeros(self.num_rows, np.int64))
+
+    def joint_entropies(self, label: NDArray[Any]) -> Floats:
+        """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
+
+        Args:
+            label: The label of each message, from 0, shape (num_rows,).
+        """
+        totals = np.bincount(label)
+        joint, count = self._counted_with(label, len(totals))
+        variable = self.variable[joint // len(totals)]
+        return _joint_entropies(variable, joint % len(totals), count, totals, self.num_variables)
+
+    def _counted_with(self, label: NDArray[Any], num_labels: int) -> tuple[Ints, Ints]:
+        """The codes cell * num_labels + label that are observed, ascending, and their counts.
+
+        A small table is counted in blocks of observations, whose codes stay in the cache.
+        """
+        size = len(self.variable) * num_labels
+        if size > _BLOCK:
+            return counted(self.cell * np.int64(num_labels) + label[self.row], size)
+        table = np.zeros(size, np.int64)
+        for start in range(0, len(self.cell), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            table += np.bincount(self.cell[block] * num_labels + label[self.row[block]], minlength=size)
+        present = np.flatnonzero(table)
+        return present, table[present]
+
+    def disentanglement(self, attributes: Sequence[NDArray[Any]]) -> tuple[float, int]:
+        """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
+
+        Args:
+            attributes: Values from 0 of each attribute, each (num_rows,).
+
+        Returns:
+            The mean over the non-constant variables, NaN if there is none; and the number of these variables.
+        """
+        joint = [self.joint_entropies(each) for each in attributes]
+        return _disentanglement(self.entropies, [entropy(np.bincount(each)) for each in attributes], joint)
+
+
+def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
+    """`Observations.disentanglement` from the entropies of the variables, of the attributes, and of both together."""
+    information = [own + alone - both for own, both in zip(of_attributes, joint, strict=True)]
+    second, first = np.sort(np.stack(information), axis=0)[-2:]
+    varies = alone > _TOLERANCE
+    if not varies.any():
+        return float("nan"), 0
+    gaps = (first[varies] - second[varies]) / alone[varies]
+    return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
+
+
+def _joint_entropies(variable: Ints, label: Ints, count: Ints, totals: Ints, num_variables: int) -> Floats:
+    """Joint entropy in bits of each variable and a label of the messages, shape (num_variables,).
+
+    Entropy is log2 n - sum c log2 c / n over the counts c. The count of the default value of a variable with a label is
+    the number of messages with this label minus the observations of the variable in them.
+
+    Args:
+        variable: Of each observed cell with a label, ascending, shape (num_observed,).
+        label: That label.
+        count: How often they were observed.
+        totals: The number of messages of each label, shape (num_labels,).
+        num_variables: Number of variables.
+    """
+    num_labels, num_rows = len(totals), int(totals.sum())
+    observed = np.bincount(variable, _weigh(count), num_variables)
+    codes = variable * num_labels + label
+    of_label = np.bincount(codes, count, num_variables * num_labels).astype(np.int64)
+    seen = np.flatnonzero(of_label)
+    total, count = totals[seen % num_labels], of_label[seen]
+    missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), num_variables)
+    spent = observed + missing + _weigh(totals).sum()
+    return np.asarray(np.log2(num_rows) - spent / num_rows)
+
+
+def _whole_disentanglement(
+    content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
+) -> tuple[float, int, int]:
+    """The disentanglement of all messages, which are counted some at a time where the tables are small.
+
+    Returns:
+        What `Observations.disentanglement` returns, and the number of observations.
+    """
+    longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
+    num_variables, num_values = variables.numbers(longest, num_ids)
+    totals = [np.bincount(each) for each in attributes]
+    sizes = [num_variables * num_values * len(each) for each in totals]
+    if sum(sizes) > _MAX_TABLES:
+        observations = Observations.of(variables.observe(content), len(content))
+        return *observations.disentanglement(attributes), len(observations.cell)
+    tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
+    for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
+        variable, row, value = variables.observe(rows)
+        cell = variable * np.int64(num_values) + value
+        for table, label, total in zip(tables, attributes, totals, strict=True):
+            codes = cell * len(total)
+            codes += label[begin : begin + len(rows)][row]
+            table += np.bincount(codes, minlength=len(table))
+        begin += len(rows)
+
+    def joint_entropies(table: Ints, totals: Ints) -> Floats:
+        joint = np.flatnonzero(table)
+        cell = joint // len(totals)
+        return _joint_entropies(cell // num_values, joint % len(totals), table[joint], totals, num_variables)
+
+    cells = tables[0].reshape(-1, len(totals[0])).sum(axis=1)
+    alone = joint_entropies(cells, np.array([len(content)]))
+    joints = [joint_entropies(*each) for each in zip(tables, totals, strict=True)]
+    found, num_varying = _disentanglement(alone, [entropy(each) for each in totals], joints)
+    return found, num_varying, int(cells.sum())
+
+
+def _score(corpus: Corpus, options: Options, score: partial[Score], variables: Variables) -> Score:
+    """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
+    columns = narrow_attributes(corpus)
+    if columns is None:
+        known = corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
+        return score(value=None, reason=known)
+    if len(columns) < 2:
+        return score(value=None, reason="fewer than two attributes")
+    attributes = list(columns)
+    content, _ = narrow_content(corpus).reindexed()
+    if not len(content.values):
+        return score(value=None, reason="every message is empty")
+    value, num_varying, num_observations = _whole_disentanglement(content, variables, attributes)
+    if not num_varying:
+        return score(value=None, reason=f"every {variables.name} is constant over all messages")
+    if not any(each.any() for each in attributes):
+        return score(value=None, reason=CONSTANT_ATTRIBUTES)
+
+    def of_rows(some: Ints) -> Statistic:
+        observed, values = (
+            Observations.of(variables.observe(content.take(some)), len(some)),
+            [each[some] for each in attributes],
+        )
+
+        def statistic(rows: Ints, partners: Ints) -> Floats:
+            shuffled = [each[partners] for each in values]
+            return np.array([observed.of_rows(rows).disentanglement(shuffled)[0]])
+
+        return statistic
+
+    (found,) = resample(
+        None,
+        [value],
+        num_rows=len(content),
+        exchange=of_meanings(corpus),
+        seed=options.seed,
+        work=2 * num_observations * (1 + len(attributes)),
+        of_rows=of_rows,
+    )
+    return score(
+        value=value,
+        ci95=found.ci95,
+        chance=found.chance,
+        details={f"num_{variables.name}s": num_varying} | found.details,
+    )
+
+
+def _weigh(counts: Ints) -> Floats:
+    """The terms c log2 c of an entropy, 0 for 0."""
+    return np.asarray(counts * np.log2(np.maximum(1, counts)))
+
+
+FEW = 4
+"""Up to so many attributes all assignments are tried, since importing SciPy's solver takes a tenth of a second."""
+
+CONFLICT_COUNT = Traits(
+    name="conflict_count",
+    about="symbols without their main meaning",
+    high="0 if no symbol is ambiguous at its place; at most the number of all symbols",
+    question="compositional",
+    direction="lower",
+    version=3,
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size="a count over all messages",
+    details={"share": "share of all symbols"},
+)
+
+
+@metric(CONFLICT_COUNT)
+def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
+    """Conflict count: Kuciński et al. (2020; 2021, https://arxiv.org/abs/2111.06464).
+
+    Each position of the messages is assigned to one attribute. The main meaning of a symbol at a position is the value
+    with which it co-occurs most often; each co-occurrence with another value is a conflict. The score is the number of
+    conflicts under the assignment with the fewest. As conflicts are a sum over positions, this is a linear assignment
+    problem; no search through all permutations is needed. Counted over rows, so repeated meanings count repeatedly.
+
+    0 if every position encodes one attribute and no symbol is ambiguous; at most num_messages * num_attributes;
+    `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
+    symbol per attribute. Null distribution: messages exchanged between meanings.
+    """
+    score = unscored(CONFLICT_COUNT, unit="rows", eos="strip")
+    attributes = attribute_columns_or_reason(corpus)
+    if isinstance(attributes, str):
+        return [score(value=None, reason=attributes)]
+    content, symbols = narrow_content(corpus).reindexed()
+    width, num_rows = attributes.shape
+    shortest, longest = int(content.lengths.min()), int(content.lengths.max())
+    if not shortest == longest == width:
+        lengths = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
+        reason = f"expected {width} symbols per message (one per attribute), got {lengths}"
+        return [score(value=None, reason=reason)]
+    message_symbols = content.values.reshape(num_rows, width).T
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        agreements = _agreements(
+            np.take(message_symbols, rows, axis=1), np.take(attributes, partners, axis=1), len(symbols)
+        )
+        conflicts = len(rows) * width - _most_agreements(agreements)
+        return np.array([conflicts * num_rows / len(rows)])
+
+    value = num_rows * width - _most_agreements(_agreements(message_symbols, attributes, len(symbols)))
+    (found,) = resample(
+        statistic,
+        [value],
+        num_rows=num_rows,
+        exchange=of_meanings(corpus),
+        seed=options.seed,
+        work=2 * num_rows * width**2,
+        bounds=(0.0, float(num_rows * width)),
+    )
+    details = {"share": value / (num_rows * width)} | found.details
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
+
+
+def _most_agreements(agreements: Ints) -> int:
+    """The highest sum of agreements over all assignments of positions to attributes, (width, width)."""
+    width = len(agreements)
+    if width <= FEW:
+        assigned = np.array(list(permutations(range(width))))
+        return int(agreements[np.arange(width), assigned].sum(axis=1).max())
+    from scipy.optimize import linear_sum_assignment
+
+    position, attribute = linear_sum_assignment(agreements, maximize=True)
+    return int(agreements[position, attribute].sum())
+
+
+def _agreements(
+    message_symbols: NDArray[np.integer[Any]], attributes: NDArray[np.integer[Any]], num_symbols: int
+) -> Ints:
+    """Number of rows that have the main meaning of their symbol, shape (num_positions, num_attributes).
+
+    Args:
+        message_symbols: Symbols from 0, shape (num_positions, num_rows).
+        attributes: Values from 0, shape (num_attributes, num_rows).
+        num_symbols: Number of distinct symbols.
+    """
+    agreements = np.zeros((len(message_symbols), len(attributes)), np.int64)
+    for attribute, values in enumerate(attributes):
+        num_values = int(values.max()) + 1
+        for position, symbols in enumerate(message_symbols):
+            codes = symbols * np.int64(num_values)
+            codes += values
+            code, count = counted(codes, num_symbols * num_values)
+            most = np.zeros(num_symbols, np.int64)
+            np.maximum.at(most, code // num_values, count)
+            agreements[position, attribute] = most.sum()
+    return agreements

@@ -1,0 +1,211 @@
+"""Basic statistics: quantiles and tails, Student's intervals of means, crossed means, Holm's correction, ranks.
+
+Quantiles and tails are from `scipy.special`, and equal to those of `scipy.stats` to the last bit: importing the latter
+takes half a second, more than scoring a small corpus.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
+
+from ecsuite.eval.statistics.contingency import Floats
+
+ALPHA = 0.05
+"""Error rate of intervals, and significance level of p-values."""
+NO_SPREAD = 1e-9
+"""A smaller range of values is rounding error."""
+
+Interval = tuple[float, float]
+
+
+def student_quantile(share: float, freedom: float) -> float:
+    """The value that a share of Student's distribution is below, with so many degrees of freedom."""
+    return float(stdtrit(freedom, share))
+
+
+def student_tail(value: float, freedom: float) -> float:
+    """The share of Student's distribution above a value, with so many degrees of freedom."""
+    return float(stdtr(freedom, -value))
+
+
+def noncentrality(value: float, freedom: float, share: float) -> float:
+    """The noncentrality of the t distribution, with so many degrees of freedom, of which a share is below a value."""
+    return float(nctdtrinc(freedom, share, value))
+
+
+def normal_quantile(share: float) -> float:
+    """The value that a share of the normal distribution is below."""
+    return float(ndtri(share))
+
+
+def normal_tail(value: float) -> float:
+    """The share of the normal distribution above a value."""
+    return float(ndtr(-value))
+
+
+def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> tuple[float, float | None]:
+    """The mean and the half-width of its 95 % confidence interval (None for a single value).
+
+    Args:
+        values: One per seed.
+        published: Use 1.96 and the population standard deviation, as the published program does (too narrow);
+            otherwise Student's t and the sample standard deviation.
+    """
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count == 1:
+        return mean, None
+    if published:
+        squares = math.fsum((value - mean) ** 2 for value in values)
+        return mean, 1.96 * math.sqrt(squares / count / count)
+    error = standard_error(values)
+    assert error is not None
+    return mean, student_quantile(0.975, count - 1) * error
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """The standard error of the mean of independent values; None for a single one."""
+    count = len(values)
+    if count == 1:
+        return None
+    mean = math.fsum(values) / count
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
+
+
+def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tuple[float, float]:
+    """The mean over random splits of one data set, and the half-width of its 95 % interval.
+
+    The corrected resampled t of Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning 52,
+    section 3.3.1): splits share data, so the variance of the mean over J of them is (1/J + n2/n1) of that of one.
+
+    Args:
+        values: One per split, at least two.
+        tested_per_trained: n2/n1, the size of the tested part by that of the part for training.
+    """
+    mean, half_width = mean_and_half_width(values)
+    assert half_width is not None
+    return mean, half_width * math.sqrt(1 + len(values) * tested_per_trained)
+
+
+def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
+    """The interval of a mean within the range of its values; None without a half-width."""
+    return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Human-readable list of seeds: `10 seeds (123 to 132)`."""
+    if len(seeds) == 1:
+        return f"one seed ({seeds[0]})"
+    is_range = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
+    which = f"{seeds[0]} to {seeds[-1]}" if is_range else ", ".join(map(str, seeds))
+    return f"{len(seeds)} seeds ({which})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CrossedMean:
+    """A mean over pairs."""
+
+    mean: float
+    """The mean."""
+    error: float | None
+    """Its standard error; None if a member is in all pairs."""
+    freedom: float
+    """Degrees of freedom of the error."""
+
+    @property
+    def half_width(self) -> float | None:
+        """The half-width of its 95 % interval."""
+        return None if self.error is None else student_quantile(1 - ALPHA / 2, self.freedom) * self.error
+
+
+def crossed_mean(
+    values: Floats, chosen: NDArray[np.bool_], first: Sequence[Hashable], second: Sequence[Hashable]
+) -> CrossedMean:
+    """The mean over some pairs, with a jackknife over their members.
+
+    The variance is that of the delete-one jackknife (Efron and Stein 1981, "The jackknife estimate of variance", Annals
+    of Statistics 9, section 1). Of members on two sides it is the sum of both, less that of independent pairs, which
+    both contain, and at least that of these: Cameron, Gelbach and Miller (2011, "Robust inference with multiway
+    clustering", Journal of Business & Economic Statistics 29, section 2.2). The degrees of freedom are Satterthwaite's
+    (1946, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2). Simulated,
+    intervals of 3 x 3 to 8 x 8 members cover 93 to 98 %, of members on both sides that do not differ 99 %.
+
+    Args:
+        values: Shape (num_first, num_second).
+        chosen: Which pairs, same shape, at least one.
+        first: The member in each row.
+        second: The member in each column. Rows and columns of one member are left out together.
+    """
+    mean = float(values[chosen].mean())
+    members = {each: number for number, each in enumerate(dict.fromkeys([*first, *second]))}
+    rows, columns = (np.array([members[each] for each in side]) for side in (first, second))
+    sides = [set(members.values())] if set(first) & set(second) else [set(rows), set(columns)]
+    groups = [[(rows[:, None] == each) | (columns == each) for each in sorted(side)] for side in sides]
+    parts, freedoms = [], []
+    for group in groups:
+        left = [chosen & ~gone for gone in group]
+        left = [each for each in left if each.sum() < chosen.sum()]  # members of no pair say nothing
+        if len(left) < 2 or not all(each.any() for each in left):
+            return CrossedMean(mean=mean, error=None, freedom=0)
+        means = np.array([values[each].mean() for each in left])
+        parts.append((len(means) - 1) / len(means) * float(((means - means.mean()) ** 2).sum()))
+        freedoms.append(len(means) - 1)
+    total = sum(parts)
+    variance = total
+    if len(parts) > 1:
+        of_pairs = float(values[chosen].var(ddof=1)) / int(chosen.sum())
+        variance = max(total - of_pairs, of_pairs)
+    weights = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True))
+    return CrossedMean(
+        mean=mean,
+        error=float(np.sqrt(variance)),
+        freedom=total**2 / weights if weights else float(min(freedoms)),
+    )
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction: each p-value times the number of those not smaller, made monotonic, at most 1.
+
+    If all null hypotheses are true, some corrected p-value is below 5 % with probability 5 % at most, whatever the
+    dependence between the tests. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6.
+
+    Args:
+        p_values: One per comparison, in any order; None where there is none, which is no comparison.
+
+    Returns:
+        The corrected p-values, in the same order.
+    """
+    places = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    values = np.array([p_values[place] for place in places], np.float64)
+    order = np.argsort(values, kind="stable")
+    factors = len(order) - np.arange(len(order))
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
+    corrected: list[float | None] = [None] * len(p_values)
+    for place, p_value in zip(places, adjusted, strict=True):
+        corrected[place] = float(p_value)
+    return corrected
+
+
+def average_ranks(values: NDArray[Any]) -> Floats:
+    """Ranks from 1 along the last axis, equal values have the mean of theirs.
+
+    Args:
+        values: Any shape, without NaN.
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    is_first = np.ones(values.shape, bool)
+    np.not_equal(ordered[..., 1:], ordered[..., :-1], out=is_first[..., 1:])
+    places = np.flatnonzero(is_first)
+    counts = np.diff(places, append=values.size)
+    ranks = np.repeat(places % max(1, values.shape[-1]) + (counts + 1) / 2, counts)
+    result = np.empty(values.shape)
+    np.put_along_axis(result, order, ranks.reshape(values.shape), axis=-1)
+    return result

@@ -1,0 +1,165 @@
+"""Sub-word vocabularies trained here, and those of the families of published tokenizers."""
+
+from itertools import chain
+from types import SimpleNamespace
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from ecsuite.eval.models.vocabulary import published_subwords, train_subwords
+from ecsuite.runtime.errors import ConfigError
+
+transformers = pytest.importorskip("transformers")
+
+TEXTS = ["the cat sat on a mat", "a cat and a dog", "القطة على السجادة", "猫在垫子上", "cats 😀 mats"]
+SENTENCE = ("a", "cat", "sat", "القطة", "猫在垫子上", "😀", "mat")
+
+
+def word_piece():
+    """The family of mBERT."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=150, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
+    )
+
+
+def sentence_piece():
+    """The family of XLM-R."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=80, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", mask_token="<mask>"
+    )
+
+
+def prepending():
+    """The family of Llama: a word boundary is prepended to the text."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    alphabet = sorted(set("".join(TEXTS)) - {" "})
+    trainer = trainers.BpeTrainer(vocab_size=60, show_progress=False, initial_alphabet=["▁", *alphabet])
+    tokenizer.train_from_iterator([word for text in TEXTS for word in text.split()], trainer)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+def byte_level():
+    """The family of GPT-2; an end symbol is the only special symbol."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        special_tokens=["<end>"],
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+
+
+FAMILIES = [word_piece, sentence_piece, prepending, byte_level]
+
+
+def test_trained_subwords_encode_every_text():
+    sub_words = train_subwords(["the cat sat"], 300)
+    for text in ("cat", "猫在垫子上", "القطة", "😀 é"):
+        (encoding,) = sub_words.texts([text])
+        assert sub_words.tokenizer.decode(encoding.ids) == text
+
+
+def test_special_symbols_come_after_the_trained_subwords():
+    sub_words = train_subwords(["the cat sat"], 300)
+    num_subwords = sub_words.tokenizer.get_vocab_size()
+    special = {*sub_words.first, *sub_words.between, sub_words.mask, sub_words.padding}
+    assert special == set(range(num_subwords, num_subwords + 4))
+    assert sub_words.size == num_subwords + 4
+    assert sub_words.last == sub_words.between
+
+
+def test_offsets_are_characters():
+    sub_words = train_subwords([], 256)  # bytes
+    (encoding,) = sub_words.texts(["é😀猫"])
+    assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, None])
+def test_words_are_encoded_as_inside_a_text(family):
+    sub_words = train_subwords(TEXTS, 300) if family is None else published_subwords(family())
+    (words,) = sub_words.words([SENTENCE])
+    assert len(words) == len(SENTENCE) and all(words)
+    (text,) = sub_words.texts([f"a {' '.join(SENTENCE)}"])
+    (start,) = sub_words.texts(["a"])
+    assert text.ids == [*start.ids, *chain.from_iterable(words)]
+
+
+def test_words_of_several_sentences_are_separate():
+    sub_words = train_subwords(TEXTS, 300)
+    sentences = [["a", "cat"], [], ["cat"]]
+    found = sub_words.words(iter(sentences))
+    assert [len(sentence) for sentence in found] == [2, 0, 1]
+    assert found[0][1] == found[2][0]
+
+
+def test_a_word_without_subwords_is_unknown():
+    tokenizer = word_piece()
+    joiner = "\u200d"  # removed by the normalizer
+    assert published_subwords(tokenizer).words([["cat", joiner]])[0][1] == [tokenizer.unk_token_id]
+
+
+@pytest.mark.parametrize(
+    ("family", "first", "between", "last"),
+    [
+        (word_piece, (2,), (3,), (3,)),
+        (sentence_piece, (0,), (2, 2), (2,)),
+        (prepending, (), (), ()),
+        (byte_level, (), (), ()),
+    ],
+)
+def test_special_symbols_of_published_tokenizers(family, first, between, last):
+    tokenizer = family()
+    sub_words = published_subwords(tokenizer)
+    assert (sub_words.first, sub_words.between, sub_words.last) == (first, between, last)
+    one, other = (encoding.ids for encoding in sub_words.texts(["a cat", "the mat"]))
+    assert [*first, *one, *last] == tokenizer("a cat").input_ids
+    assert [*first, *one, *between, *other, *last] == tokenizer("a cat", "the mat").input_ids
+    assert sub_words.size == len(tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("family", "padding", "mask", "unknown"),
+    [(sentence_piece, 1, 4, 3), (byte_level, 0, 0, 0), (prepending, 0, 0, 0)],
+)
+def test_missing_special_symbols_have_substitutes(family, padding, mask, unknown):
+    sub_words = published_subwords(family())
+    assert (sub_words.padding, sub_words.mask, sub_words.unknown) == (padding, mask, unknown)
+
+
+def test_no_truncation_or_padding_and_the_given_tokenizer_is_unchanged():
+    tokenizer = word_piece()
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=40)
+    (encoding,) = published_subwords(tokenizer).texts(["cat cat cat cat cat"])
+    assert len(encoding.ids) == 5
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 3
+
+
+def test_a_slow_tokenizer_is_refused():
+    slow = SimpleNamespace(is_fast=False, name_or_path="some/model")
+    with pytest.raises(
+        ConfigError, match=r"^some/model: expected a fast tokenizer \(package tokenizers\), got "
+    ):
+        published_subwords(slow)
