@@ -45,9 +45,9 @@ from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
+from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import average_ranks
-from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format

@@ -206,7 +206,7 @@ def score_messages(
         context: See `Context`.
 
     Returns:
-        `corpus`, see `describe`, without its path; and `scores`, see `Score.to_json`.
+        `scores`, see `Score.to_json`; and `corpus` of a run, see `describe`, without its path.
 
     Raises:
         ConfigError: If the corpus has changed since the job was planned.
@@ -217,6 +217,7 @@ def score_messages(
         corpus = selection.of(read_as(file.path, selection.reading))
         if Content.of(corpus).digest != content.digest:
             raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
+        described = {}  # it depends on metadata, which are not in the key
         card = score_corpus(corpus, names, options)
     else:
         assert run.arrays is not None
@@ -224,10 +225,8 @@ def score_messages(
             unpack(run.arrays, Path(folder))
             asked = load_run(folder) if any(metric.asks_agents for metric in metrics) else None
             card = score_corpus(read_corpus(Path(folder)), names, options, run=asked)
-    return {
-        "corpus": {key: value for key, value in card.corpus.items() if key != SOURCE_PATH},
-        "scores": [score.to_json(is_kept=True) for score in card.scores],
-    }
+        described = {"corpus": {key: value for key, value in card.corpus.items() if key != SOURCE_PATH}}
+    return {**described, "scores": [score.to_json(is_kept=True) for score in card.scores]}
 
 
 def scoring_jobs(
@@ -242,8 +241,9 @@ def scoring_jobs(
         **inputs: Further inputs of `score_messages`.
     """
     groups: dict[str, list[MetricInput]] = {}
-    for each in map(lambda metric: MetricInput(name=metric), metrics):
-        groups.setdefault(each.name if each.is_alone else "", []).append(each)
+    for each in sorted(metrics):  # so that another order has the same keys
+        metric = MetricInput(name=each)
+        groups.setdefault(each if metric.is_alone else "", []).append(metric)
     jobs = {}
     for group in groups.values():
         trains = find_metric(group[0].name).shared.trains

@@ -407,6 +407,8 @@ def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
         ConfigError: If a key, a value or a combination is not valid; the message names the run.
     """
     tree, source = SWEEP.read(study)
+    if tree.get("published") is not None:
+        raise ConfigError(f"{at(source, 'published')}: not read by `ecsuite sweep`; read by `ecsuite cbm`")
     return read_study(tree, source, device=device)
 
 

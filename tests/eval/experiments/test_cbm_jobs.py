@@ -122,6 +122,9 @@ def test_rows_are_a_sweep(ecsuite):
     code, out, err = ecsuite("sweep", "mine.yaml", "--on", "here")
     assert code == 0, err
     assert [line.split()[0] for line in out.splitlines()[2:4]] == ["one", "two"]
+    Path("mine.yaml").write_text(text + "published: table1\n")
+    code, _, err = ecsuite("sweep", "mine.yaml")
+    assert (code, err) == (2, "mine.yaml:7: published: not read by `ecsuite sweep`; read by `ecsuite cbm`\n")
     Path("mine.yaml").write_text(text + "vary: {channel.vocab_size: [5]}\n")
     code, _, err = ecsuite("sweep", "mine.yaml")
     assert (code, err) == (2, "mine.yaml:7: vary: not read beside rows; each row has its own base and set\n")
