@@ -20,12 +20,12 @@ from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
     from ecsuite.eval.experiments.result import Sweep
-    from ecsuite.eval.methods.methods import Methods
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.sources import Source
     from ecsuite.eval.verification.result import Verification
+    from ecsuite.eval.views.methods.methods import Methods
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
     from ecsuite.jobs.graph import Runner
@@ -526,7 +526,7 @@ def methods(
     Raises:
         ConfigError: If there is nothing at a path, or they have no such score.
     """
-    from ecsuite.eval.methods.methods import methods as methods_of
+    from ecsuite.eval.views.methods.methods import methods as methods_of
 
     _require_flags(hardware=hardware)
     return methods_of(

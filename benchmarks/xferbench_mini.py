@@ -28,8 +28,8 @@ from rows import add_json_option, collect, cpu_seconds, publish
 from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.figures.canvas import ends, prepare_picture, save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.canvas import ends, prepare_picture, save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.jobs import make_study
 from ecsuite.eval.xferbench.metric import measure
 from ecsuite.eval.xferbench.presets import PRESETS, SOURCES, XferBenchPreset

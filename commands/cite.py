@@ -46,7 +46,7 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
 
     place = Path(what)
     if place.is_dir() or (place.suffix and place.is_file()):
-        from ecsuite.eval.methods.works import names_at
+        from ecsuite.eval.views.methods.methods import names_at
 
         return names_at(place)
     if what in shipped_claims():

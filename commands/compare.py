@@ -7,7 +7,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import As, Incomplete, Json, Out, Plot, Results, names_in
-from ecsuite.eval.figures.canvas import check_picture, prepare_picture
+from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.printable import note

@@ -74,7 +74,7 @@ def correlations(
         from ecsuite.eval.experiments.correlations import correlate as correlate_metrics
         from ecsuite.eval.experiments.correlations import correlation_report as collection_report
         from ecsuite.eval.experiments.correlations import read_table
-        from ecsuite.eval.figures.canvas import check_picture
+        from ecsuite.eval.views.figures.canvas import check_picture
 
         if plot is not None:
             check_picture(plot)

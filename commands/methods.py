@@ -30,7 +30,7 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """Write how runs were made, from their files alone: game, agents, training, seeds, metrics, versions."""
-    from ecsuite.eval.methods.methods import methods as methods_of
+    from ecsuite.eval.views.methods.methods import methods as methods_of
     from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 
     files = [file for file in (bib, out) if file is not None]

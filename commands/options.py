@@ -185,7 +185,7 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
 
 def prepare_outputs(out: Path | None, plot: Path | None) -> None:
     """Check before the work starts that files can be written."""
-    from ecsuite.eval.figures.canvas import prepare_picture
+    from ecsuite.eval.views.figures.canvas import prepare_picture
     from ecsuite.files.atomic_files import prepare_output_file
 
     if plot is not None:

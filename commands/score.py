@@ -11,7 +11,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import OUTPUT, Seed, TrustCode, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
+from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -98,7 +98,6 @@ def score(
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
-    from ecsuite.eval.xferbench.metric import jobs_of, own_options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -113,7 +112,11 @@ def score(
     require_read(ctx, chosen, names, reads)
     for name in names:
         require_files(name)
-    transfers = {name: own_options(name) for name in names if is_xferbench(name)}
+    transfers = []
+    for name in filter(is_xferbench, names):
+        from ecsuite.eval.xferbench.metric import own_options
+
+        transfers.append(own_options(name))
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
     scored = Scored(options=read_with, where=where)
@@ -132,10 +135,12 @@ def score(
         _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
         return
     if options.plan:
+        from ecsuite.eval.xferbench.metric import jobs_of
+
         jobs = [
             job
             for path in corpora
-            for own in transfers.values()
+            for own in transfers
             for job in jobs_of(scored.read(path), of_metrics, own)
         ]
         options.print_plan(jobs)
@@ -166,12 +171,12 @@ def score(
     line = None
     if plot is not None and not draws:
         from ecsuite.eval.reports.languages import corpus_name
-        from ecsuite.eval.reports.score_chart import draw_scores
+        from ecsuite.eval.views.figures.intervals import draw_scores
 
         title = f"{corpus_name(messages[0])}: scores of the language"
         draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
     if plot is not None and draws:
-        from ecsuite.eval.reports.corpus_plots import draw_score
+        from ecsuite.eval.views.figures.corpora import draw_score
 
         drawn = draw_score(messages[0], plot)
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"

@@ -12,7 +12,7 @@ from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, r
 from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, Measure, Plot, Set, TrustCode
 from ecsuite.commands.setting_options import flags_of
-from ecsuite.eval.figures.canvas import check_picture, prepare_picture
+from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
@@ -53,7 +53,7 @@ def show(
     if len(what) > 1 or measure is not None:
         _refuse_given(of_rounds | of_text, "learning curves")
         read_with.require_unset("learning curves")
-        _draw_curves(what, plot, measure or "accuracy")
+        _draw_learning_curves(what, plot, measure or "accuracy")
         return
     [path] = what
     asks_for_rounds = any(each is not None for each in of_rounds.values())
@@ -73,7 +73,7 @@ def _refuse_given(values: Mapping[str, object], reader: str) -> None:
             raise ConfigError(f"{option}: not read by {reader}")
 
 
-def _draw_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:
+def _draw_learning_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:
     """Draw the learning curves of runs, a line each."""
     if plot is None:
         raise ConfigError(
@@ -83,9 +83,9 @@ def _draw_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:
         if not run.exists():
             raise ConfigError(f"{run}: no such run, and no such folder")
     check_picture(plot)
-    from ecsuite.eval.reports.learning_curves import draw_curves
+    from ecsuite.eval.views.figures.curves import draw_learning_curves
 
-    draw_curves(runs, plot, measure=measure)
+    draw_learning_curves(runs, plot, measure=measure)
     print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {plot}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ecsuite.commands.given_together import Command, given_together
 from ecsuite.commands.options import As, Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
 from ecsuite.commands.plans import print_plan
-from ecsuite.eval.figures.canvas import prepare_picture
+from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form

@@ -7,8 +7,8 @@ import typer
 
 from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import OUTPUT, As, Incomplete, Json, Measure, Plot, names_in
-from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.figures.canvas import check_picture
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError, look_up

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.figures.canvas import ends, save
-from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.agents_findings import KINDS, Learned
 from ecsuite.people.agents_game import BLOCK, ROLES

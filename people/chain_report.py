@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.statistics.estimates import mean_and_half_width
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.chain_languages import Measured
 from ecsuite.people.chains import Chain

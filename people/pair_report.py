@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.statistics.estimates import mean_and_half_width
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.chain_languages import LETTERS, NUM_LETTERS, letter_ids, object_concepts
 from ecsuite.people.database import Row

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.findings import BLOCK, Condition, Findings, Mean
 from ecsuite.people.published import PUBLISHED, SOURCE

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.games.run_log import ROUNDS
 from ecsuite.people.database import Database, play_folder

@@ -201,7 +201,7 @@ def prepare() -> None:
         "matplotlib.pyplot",
         "sklearn.metrics",
         "ecsuite.games.training",
-        "ecsuite.eval.figures.canvas",
+        "ecsuite.eval.views.figures.canvas",
     ):
         import_module(name)
     train = api.train

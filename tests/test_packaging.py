@@ -104,14 +104,15 @@ FLOORS = [
     "spaces grammars games.worlds games",
     "eval.counts",
     "eval.models",
-    "eval.figures",
     "eval.metrics",
     "eval.results",
+    "eval.reports.samples eval.reports.languages",
+    "eval.views.figures",
     "eval.reports",
     "eval.run_metrics",
     "downloads",
     "eval.experiments eval.html_report eval.icy.fast eval.icy eval.xferbench "
-    "eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
+    "eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views people",
     "eval.claims",
     "hub testing",
     "commands",
@@ -200,7 +201,10 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed.add(ROOT / "eval" / "claims" / "verdicts.json")
+    needed |= {
+        ROOT / "eval" / "claims" / "verdicts.json",
+        ROOT / "eval" / "views" / "methods" / "methods.txt",
+    }
     needed |= {
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }

@@ -5,8 +5,8 @@ from pathlib import Path
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.figures import ArmFigure, arm_figures
 from ecsuite.eval.claims.outcome import Outcome
-from ecsuite.eval.figures.canvas import ends, save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 
 
 def draw_claim(claim: Claim, outcome: Outcome, file: Path) -> None:

@@ -24,8 +24,8 @@ from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.corpus_plots import draw_sensitivity
 from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
+from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
 from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.jobs.job import Context, Job, Result, job_function

@@ -35,8 +35,6 @@ from ecsuite.eval.experiments.correlations import SIZES
 from ecsuite.eval.experiments.grids import SWEEP, StudySource, at
 from ecsuite.eval.experiments.jobs import in_order_of, scoring_jobs
 from ecsuite.eval.experiments.study import COLLECTION_KEY, metrics_of
-from ecsuite.eval.figures.canvas import ARROWS, label, save
-from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import find_metric, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Options, Score
@@ -48,6 +46,8 @@ from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import average_ranks
+from ecsuite.eval.views.figures.canvas import ARROWS, label, save
+from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import table_order
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import is_number
@@ -37,6 +35,8 @@ from ecsuite.eval.statistics.correlation import (
     stability,
 )
 from ecsuite.eval.statistics.estimates import holm
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

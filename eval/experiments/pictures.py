@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
-from ecsuite.eval.figures.curves import LOGARITHMIC, Curve, curves
-from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.reports.efficiency_plane import draw_plane
-from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.results.logs import read_log
 from ecsuite.eval.results.means import Combination, Means, means_of
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
+from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane
+from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import value_text
@@ -143,7 +142,7 @@ def sweep_curves(
     lines = [line for line in found if line is not None]
     if not lines:
         raise ConfigError(f"--measure {measure}: no log of these runs has it")
-    return curves(lines, x=STEP, y=measure, limits=limits_of(measure), heading=layout.heading), lines
+    return curves(lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading), lines
 
 
 def over_setting(
@@ -200,7 +199,7 @@ def over_setting(
         y=score + ARROWS[direction],
         is_logarithmic=min(values) > 0 and max(values) / min(values) >= LOGARITHMIC,
         levels=levels if len(levels) == 1 else {},
-        limits=(None, limits_of(score)[1]),
+        limits=(None, axis_limits(score)[1]),
         heading=layout.heading,
         notes=[OVER_SEEDS] if any(row.cells[0].half_width is not None for row in table.rows) else [],
     )

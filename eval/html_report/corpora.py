@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
 from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
 from ecsuite.eval.metrics.cbm import translate
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
-from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, symbol_colours
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import ink_on
+from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS, PALE, symbol_colours
 from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError, CorpusError
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecsuite.eval.experiments import pictures
-from ecsuite.eval.figures.canvas import as_svg
-from ecsuite.eval.figures.curves import Curve
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.html_report.comparing import Differences, ScoreAbout
 from ecsuite.eval.html_report.systems import Systems
-from ecsuite.eval.reports.efficiency_plane import draw_plane, planes
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.views.figures.canvas import as_svg
+from ecsuite.eval.views.figures.curves import Curve
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:

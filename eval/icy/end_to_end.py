@@ -17,8 +17,6 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import Role
-from ecsuite.eval.figures.canvas import ends, save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.icy.acquisition import BLOCK, LanguageDataset, TrainingRun
 from ecsuite.eval.icy.agents import LogitsBuilder, is_autoregressive, make_agent, parse_model
 from ecsuite.eval.icy.channels import (
@@ -50,6 +48,8 @@ from ecsuite.eval.icy.rows import (
 )
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.statistics.estimates import mean_and_half_width, seeds_text
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.runtime.compiler import take_step

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.figures.bars import Bar, bars
-from ecsuite.eval.figures.canvas import ends, save
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.protocol import GRAMMAR_METRICS
 from ecsuite.eval.icy.rows import ORIGIN, Found, IcyCell, IcyRow, ProtocolView, RunValues, figure_of
 from ecsuite.eval.icy.study import IcyStudy
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.estimates import seeds_text
+from ecsuite.eval.views.figures.bars import Bar, bars
+from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.tables.cells import COUNTED, Cell, estimate, nothing, number
 from ecsuite.tables.table import Column, Table, name_column, number_column
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.agents import spec
-from ecsuite.eval.figures.bars import Bar, bars
-from ecsuite.eval.figures.canvas import ends, save
 from ecsuite.eval.icy.agents import parse_model
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.protocol import (
@@ -42,6 +40,8 @@ from ecsuite.eval.icy.rows import (
 )
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.statistics.estimates import seeds_text
+from ecsuite.eval.views.figures.bars import Bar, bars
+from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.runtime.errors import ConfigError
@@ -89,7 +89,7 @@ class SingleAgents(Learning):
         sizes = f"{study.geometry.num_attributes} attributes of {study.geometry.num_values} values"
         figure = bars(
             drawn,
-            of_beside="the paper's",
+            reference_name="the paper's",
             lines={} if is_budget else {"CONCAT": 1},
             limits=(0, 1.05) if is_budget else (0, None),
             title=f"ICY, {name}: {what}",
@@ -364,7 +364,7 @@ def _bar(row: IcyRow, cell: IcyCell, series: str, cap: float) -> Bar:
     mean, half_width = published if isinstance(published, tuple) else (published, None)
     is_beyond = half_width is not None and mean >= PUBLISHED_CAP
     low, high = ends(cell.mean, cell.half_width)
-    beside_low, beside_high = ends(mean, None if is_beyond else half_width)
+    reference_low, reference_high = ends(mean, None if is_beyond else half_width)
     return Bar(
         group=cell.name.upper(),
         series=series,
@@ -372,10 +372,10 @@ def _bar(row: IcyRow, cell: IcyCell, series: str, cap: float) -> Bar:
         low=low,
         high=high,
         text=text,
-        beside=mean,
-        beside_low=beside_low,
-        beside_high=beside_high,
-        is_beyond=is_beyond,
+        reference=mean,
+        reference_low=reference_low,
+        reference_high=reference_high,
+        is_lower_bound=is_beyond,
     )
 
 

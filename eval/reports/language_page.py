@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.figures.canvas import FONT_SIZE, SOFT, label, look, new_figure, plain, save
-from ecsuite.eval.figures.curves import draw_on
 from ecsuite.eval.reports.languages import Language, Usage
-from ecsuite.eval.reports.learning_curves import STEP, limits_of, lines_of
-from ecsuite.eval.reports.tiles import Tiles, can_draw, image, shape, text
 from ecsuite.eval.results.logs import first_measure
+from ecsuite.eval.views.figures.canvas import FONT_SIZE, SOFT, label, look, new_figure, plain, save
+from ecsuite.eval.views.figures.curves import STEP, axis_limits, draw_on, learning_curves
+from ecsuite.eval.views.figures.tiles import Tiles, can_draw, image, shape, text
 from ecsuite.games.corpus_pictures import Pictures, corpus_pictures
 from ecsuite.runtime.errors import ConfigError
 
@@ -82,9 +81,9 @@ def draw_language(
         box = place.get_window_extent().transformed(figure.transFigure.inverted())
         outer = (box.x0, box.y0, box.width, box.height)
         measure = first_measure(run)
-        lines_of_run, levels = lines_of([run], measure)
+        lines_of_run, levels = learning_curves([run], measure)
         axes = figure.add_axes(outer)
-        draw_on(axes, lines_of_run, x=STEP, y=measure, levels=levels, limits=limits_of(measure))
+        draw_on(axes, lines_of_run, x=STEP, y=measure, levels=levels, limits=axis_limits(measure))
         axes.set_position(_inner(axes, outer))
     figure.set_layout_engine("none")
     save(figure, *paths)

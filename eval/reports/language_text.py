@@ -8,11 +8,11 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
 from ecsuite.eval.reports.samples import MOST_SYMBOLS
-from ecsuite.eval.reports.tiles import PALE, symbol_colours
 from ecsuite.eval.results.logs import first_measure, read_log
+from ecsuite.eval.views.figures.canvas import ink_on
+from ecsuite.eval.views.figures.tiles import PALE, symbol_colours
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Cell, nothing, text
 from ecsuite.tables.forms import Form, publish

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.games.channels import Channel
 from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.message_noise import NO_NOISE, MessageNoise

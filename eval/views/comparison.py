@@ -7,12 +7,9 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
 from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.results.comparison import ComparedScore, Comparison
 from ecsuite.eval.results.files import XFERBENCH
@@ -26,6 +23,8 @@ from ecsuite.eval.results.samples import (
     repetition,
 )
 from ecsuite.eval.results.sources import Source, setting_column
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
 from ecsuite.tables.cells import (
     COUNTED,
     INTERVAL,
@@ -347,7 +346,7 @@ def _draw_means(means: Sequence[SeedMean], title: str, file: Path) -> None:
         low, high = mean.ci95 or (None, None)
         direction = traits_of(mean.name).direction
         points.append(Point(row=mean.name, value=mean.mean, low=low, high=high, direction=direction))
-    usual = [point for point in points if has_usual_unit(point)]
+    usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
     panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
     save(intervals(panel, title=title, notes=unit_notes(left_out) if usual else []), file)
@@ -379,9 +378,7 @@ def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
     rows = {name: [_point(name, result) for result in results] for name, results in scores.items()}
-    left_out = [
-        name for name, points in rows.items() if len(rows) > 1 and not all(map(has_usual_unit, points))
-    ]
+    left_out = [name for name, points in rows.items() if len(rows) > 1 and not all(map(is_share, points))]
     points = [point for name, points in rows.items() if name not in left_out for point in points]
     sources = list(dict.fromkeys(point.series for point in points))
     title = " and ".join(sources) if len(sources) < 3 else f"{len(sources)} sources compared"

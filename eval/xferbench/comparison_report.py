@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.comparison import XferBenchComparison, anchors_for, in_words
 from ecsuite.eval.xferbench.normalising import WritingMatrix
 from ecsuite.tables.cells import INTERVAL, Cell, Role, interval, nothing, number, p_value, text
@@ -150,7 +150,7 @@ def draw_comparison(comparison: XferBenchComparison, *paths: Path) -> None:
     panels = [Panel(points=scores, axis="XferBench, nats per token (lower is better)")]
     if comparison.baseline is not None and comparison.differences:
         axis = f"difference to {comparison.baseline.name}"
-        panels.append(Panel(points=list(_differences(comparison)), axis=axis, of_single="one language"))
+        panels.append(Panel(points=list(_differences(comparison)), axis=axis, single_name="one language"))
     has_intervals = any(point.low is not None for point in scores)
     note = "lines in the first panel: 95 % CI of the paper's program" if has_intervals else ""
     save(intervals(*panels, title=_title(comparison), notes=[note]), *paths)

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.figures.canvas import save
-from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.result import (

@@ -7,11 +7,11 @@ import pytest
 from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports import language_page
 from ecsuite.eval.reports.language_page import draw_language
 from ecsuite.eval.reports.languages import Language
-from ecsuite.eval.reports.tiles import SYMBOL_COLOURS, drawn, symbol_colours
+from ecsuite.eval.views.figures.canvas import ink_on
+from ecsuite.eval.views.figures.tiles import SYMBOL_COLOURS, shape_and_colour, symbol_colours
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -87,6 +87,9 @@ def test_colours_follow_the_ids_of_symbols():
 
 
 def test_objects_are_drawn_where_their_shape_is_known():
-    assert drawn(["color=red", "shape=star"])[0] == "star"
-    assert drawn(["colour=#ff0000", "shape=box"]) == (None, "#ff0000")
-    assert drawn(["shape=circle", "size=big"]) == ("circle", "white") and drawn([])[0] is None
+    assert shape_and_colour(["color=red", "shape=star"])[0] == "star"
+    assert shape_and_colour(["colour=#ff0000", "shape=box"]) == (None, "#ff0000")
+    assert (
+        shape_and_colour(["shape=circle", "size=big"]) == ("circle", "white")
+        and shape_and_colour([])[0] is None
+    )

@@ -347,7 +347,7 @@ def test_the_plan_counts_equal_questions_once_as_a_model_that_draws_nothing_is_a
 
 def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
     from ecsuite.eval.html_report.page import write_report
-    from ecsuite.eval.methods.methods import methods
+    from ecsuite.eval.views.methods.methods import methods
 
     with ModelServer(answer=lambda body: '{"answer": "<b>hi</b>"}') as server:
         more = ("play.symbols=text", "play.at_once=false", "training.num_examples=20")

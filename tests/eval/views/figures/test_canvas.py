@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from ecsuite.eval.figures.canvas import prepare_picture
+from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -1,4 +1,4 @@
-"""Bars from 0, with intervals: a group of bars a name, a bar a series, and another figure's value beside each."""
+"""Bars with intervals: a group of bars for each name, a bar for each series, reference values next to them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.figures.canvas import (
+from ecsuite.eval.views.figures.canvas import (
     COLOURS,
     HATCHES,
     INK,
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_BAR = 0.13
-"""Least width of a bar in inches, that of a line of letters."""
-SHARE = 0.8
-"""Of the width of a group that is bars."""
+"""Least width of a bar in inches, the height of a line of text."""
+BARS_SHARE = 0.8
+"""Share of the width of a group that its bars take."""
 WHISKER: Mapping[str, Any] = {"color": INK, "linewidth": 0.9, "marker": "_", "markersize": 3.5}
-"""Look of intervals."""
+"""Style of intervals."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,29 +39,29 @@ class Bar:
     group: str
     """The name below the group of bars."""
     value: float | None
-    """None: there is none, which is said."""
+    """Value; None: missing, which the figure says."""
     low: float | None = None
-    """The interval's ends; None: no interval."""
+    """Ends of the interval; None: no interval."""
     high: float | None = None
     series: str = ""
-    """What is told apart by colour and hatch, and named in the legend."""
+    """Name in the legend, which has a colour and a hatch of its own."""
     text: str = ""
-    """What stands at the end of the bar."""
-    beside: float | None = None
-    """Another figure's value, such as a paper's; None: there is none."""
-    beside_low: float | None = None
-    beside_high: float | None = None
-    is_beyond: bool = False
-    """Whether that value is only known to be at least so much."""
+    """Text at the end of the bar."""
+    reference: float | None = None
+    """Value to compare with, such as a paper's; None: there is none."""
+    reference_low: float | None = None
+    reference_high: float | None = None
+    is_lower_bound: bool = False
+    """Whether the true reference value may be higher."""
     panel: str = ""
-    """What the values are: bars of other units have panels of their own, below one another."""
+    """Name of the measure; bars of another measure have a panel of their own, below."""
 
 
 @look()
 def bars(
     all_bars: Sequence[Bar],
     *,
-    of_beside: str = "beside",
+    reference_name: str = "reference",
     lines: Mapping[str, float] | None = None,
     limits: tuple[float | None, float | None] = (None, None),
     title: str = "",
@@ -70,11 +70,11 @@ def bars(
     """Draw bars.
 
     Args:
-        all_bars: In their order.
-        of_beside: What the values beside are, in the legend.
+        all_bars: Bars in their order.
+        reference_name: Name of the reference values in the legend.
         lines: Horizontal lines by name.
         limits: Ends of the axis of the first panel; None: as the values need.
-        title: Above the figure.
+        title: Title of the figure.
         notes: Lines below the title.
 
     Raises:
@@ -87,15 +87,27 @@ def bars(
     grid: Any = figure.subplots(max(1, len(names)), 1, squeeze=False, sharex=True)
     panels = grid[:, 0]
     handles: dict[str, Any] = {}
-    of_panel = {panel: [name for name in series if _has(all_bars, panel, name)] for panel in names}
-    most = max((len(each) for each in of_panel.values()), default=1)
-    width = SHARE / most
+    series_of = {
+        panel: [name for name in series if any((bar.panel, bar.series) == (panel, name) for bar in all_bars)]
+        for panel in names
+    }
+    most = max((len(each) for each in series_of.values()), default=1)
+    width = BARS_SHARE / most
     for axes, panel in zip(panels, names, strict=False):
         for bar in all_bars:
             if bar.panel == panel:
-                place = of_panel[panel].index(bar.series) - (len(of_panel[panel]) - 1) / 2
-                centre = groups.index(bar.group) + width * place
-                _draw(axes, bar, centre, width * 0.9, series.index(bar.series), handles, of_beside, most > 1)
+                offset = series_of[panel].index(bar.series) - (len(series_of[panel]) - 1) / 2
+                centre = groups.index(bar.group) + width * offset
+                _draw(
+                    axes,
+                    bar,
+                    centre,
+                    width * 0.9,
+                    series.index(bar.series),
+                    handles,
+                    reference_name,
+                    most > 1,
+                )
         axes.set_ylabel(label(panel) if panel else "")
         axes.yaxis.set_major_locator(ticks(5))
         axes.grid(axis="x", visible=False)
@@ -113,10 +125,6 @@ def bars(
     return figure
 
 
-def _has(all_bars: Sequence[Bar], panel: str, series: str) -> bool:
-    return any((bar.panel, bar.series) == (panel, series) for bar in all_bars)
-
-
 def _draw(
     axes: Any,
     bar: Bar,
@@ -124,12 +132,11 @@ def _draw(
     width: float,
     index: int,
     handles: dict[str, Any],
-    of_beside: str,
-    is_one_of: bool,
+    reference_name: str,
+    has_neighbours: bool,
 ) -> None:
-    """Draw a bar, its interval, what stands at its end, and the value beside it."""
-    value, low, high, beside, beside_low, beside_high = finite(
-        [bar.value, bar.low, bar.high, bar.beside, bar.beside_low, bar.beside_high]
+    value, low, high, reference, reference_low, reference_high = finite(
+        [bar.value, bar.low, bar.high, bar.reference, bar.reference_low, bar.reference_high]
     )
     text = bar.text
     if np.isnan(value):
@@ -141,19 +148,19 @@ def _draw(
         )
         if bar.series:
             handles.setdefault(bar.series, drawn)
-    aside = 0.22 * width if not np.isnan(beside) else 0.0
+    aside = 0.22 * width if not np.isnan(reference) else 0.0
     if not np.isnan(low + high):
         axes.plot([centre - aside] * 2, [low, high], **WHISKER)
-    if not np.isnan(beside):
-        if not np.isnan(beside_low + beside_high):
-            axes.plot([centre + aside] * 2, [beside_low, beside_high], **WHISKER)
-        mark = "^" if bar.is_beyond else "D"
-        look_of = {"color": INK, "markerfacecolor": "white", "markersize": 3.5, "zorder": 4}
-        [drawn] = axes.plot([centre + aside], [beside], mark, **look_of)
-        handles.setdefault(of_beside, drawn)
+    if not np.isnan(reference):
+        if not np.isnan(reference_low + reference_high):
+            axes.plot([centre + aside] * 2, [reference_low, reference_high], **WHISKER)
+        mark = "^" if bar.is_lower_bound else "D"
+        style = {"color": INK, "markerfacecolor": "white", "markersize": 3.5, "zorder": 4}
+        [drawn] = axes.plot([centre + aside], [reference], mark, **style)
+        handles.setdefault(reference_name, drawn)
     if text:
-        top = np.nanmax([value, high, beside, beside_high, 0.0])
-        turn = 90 if is_one_of or len(text) > 3 else 0
+        top = np.nanmax([value, high, reference, reference_high, 0.0])
+        turn = 90 if has_neighbours or len(text) > 3 else 0
         axes.annotate(
             plain(text),
             (centre, top),

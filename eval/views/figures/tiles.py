@@ -1,4 +1,4 @@
-"""Messages as coloured tiles, and objects as coloured shapes: boxes that matplotlib packs beside each other."""
+"""Messages as coloured tiles, and objects as coloured shapes: boxes that matplotlib packs next to each other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.figures.canvas import COLOURS, SOFT, ink_on, label
 from ecsuite.eval.reports.languages import Language, Message
+from ecsuite.eval.views.figures.canvas import COLOURS, SOFT, ink_on, label
 
 MAX_NAME = 8
 """Most characters of a symbol in its tile."""
 MAX_TILES = 12
-"""Most tiles of a message; a longer one ends in three dots."""
+"""Most tiles of a message; a longer message ends with an ellipsis."""
 PALE = "#D9D9D9"
-"""Of symbols beyond the colours."""
+"""Fallback colour of symbols."""
 SYMBOL_COLOURS = (
     *COLOURS[:6],
     COLOURS[7],
@@ -22,7 +22,7 @@ SYMBOL_COLOURS = (
     *("#7FB8D8", "#EBAF80", "#7FCFB9", "#E6BDD3"),
     COLOURS[6],
 )
-"""Colours of symbols: those of Okabe and Ito, and lighter ones."""
+"""Colours of symbols: the palette of Okabe and Ito, and lighter colours."""
 MARKERS: Mapping[str, str] = {
     "circle": "o",
     "square": "s",
@@ -36,16 +36,16 @@ MARKERS: Mapping[str, str] = {
     "ellipse": "ellipse",
     "rectangle": "rectangle",
 }
-"""Shapes that can be drawn, by the value of the attribute `shape`."""
-OBJECT = 18
+"""Markers by the value of the attribute `shape`."""
+OBJECT_WIDTH = 18
 """Width of an object in points."""
 
 
 class Tiles:
-    """Makes boxes of messages and objects; a symbol has the same colour everywhere. To be used within `look`.
+    """Boxes of messages, in which a symbol always has the same colour; to be used within `look`.
 
     Args:
-        language: Whose symbols are drawn.
+        language: Language whose symbols are drawn.
     """
 
     def __init__(self, language: Language) -> None:
@@ -53,7 +53,7 @@ class Tiles:
         self.colours = symbol_colours(language)
 
     def message(self, message: Message) -> Any:
-        """A row of tiles."""
+        """Make the row of tiles of a message."""
         from matplotlib.offsetbox import HPacker
 
         if not message:
@@ -71,38 +71,38 @@ class Tiles:
         return PaddedBox(name, pad=2.5, draw_frame=True, patch_attrs=box)
 
 
-def text(content: str, **look_of: Any) -> Any:
-    """A line of text as a box."""
+def text(content: str, **style: Any) -> Any:
+    """Make a box with a line of text."""
     from matplotlib.offsetbox import TextArea
 
-    return TextArea(content, textprops=look_of)
+    return TextArea(content, textprops=style)
 
 
 def image(pixels: NDArray[np.uint8]) -> Any:
-    """An image, (height, width, 3), as a box of the size of an object."""
+    """Make a box with an image, (height, width, 3), as large as an object."""
     from matplotlib.offsetbox import OffsetImage
 
-    return OffsetImage(pixels, zoom=OBJECT / len(pixels), interpolation="antialiased")
+    return OffsetImage(pixels, zoom=OBJECT_WIDTH / len(pixels), interpolation="antialiased")
 
 
 def shape(concepts: Sequence[str]) -> Any:
-    """The object that has these concepts as a box; see `can_draw`."""
+    """Make a box with the object that has these concepts; see `can_draw`."""
     from matplotlib.lines import Line2D
     from matplotlib.offsetbox import DrawingArea
     from matplotlib.patches import Ellipse, Rectangle
 
-    name, colour = drawn(concepts)
+    name, colour = shape_and_colour(concepts)
     assert name is not None
-    area = DrawingArea(OBJECT, OBJECT)
-    middle, flat = OBJECT / 2, OBJECT * 0.55
-    look_of: dict[str, Any] = {"facecolor": colour, "edgecolor": "#404040", "linewidth": 0.5}
+    area = DrawingArea(OBJECT_WIDTH, OBJECT_WIDTH)
+    middle, flat = OBJECT_WIDTH / 2, OBJECT_WIDTH * 0.55
+    style: dict[str, Any] = {"facecolor": colour, "edgecolor": "#404040", "linewidth": 0.5}
     if MARKERS[name] == "ellipse":
-        area.add_artist(Ellipse((middle, middle), OBJECT, flat, **look_of))
+        area.add_artist(Ellipse((middle, middle), OBJECT_WIDTH, flat, **style))
     elif MARKERS[name] == "rectangle":
-        area.add_artist(Rectangle((0, middle - flat / 2), OBJECT, flat, **look_of))
+        area.add_artist(Rectangle((0, middle - flat / 2), OBJECT_WIDTH, flat, **style))
     else:
         size = (
-            OBJECT * 0.8 * (1.35 if name == "star" else 1.0)
+            OBJECT_WIDTH * 0.8 * (1.35 if name == "star" else 1.0)
         )  # a marker's size is that of the circle around it
         mark: dict[str, Any] = {"marker": MARKERS[name], "markersize": size, "color": colour}
         area.add_artist(Line2D([middle], [middle], markeredgecolor="#404040", markeredgewidth=0.5, **mark))
@@ -110,7 +110,7 @@ def shape(concepts: Sequence[str]) -> Any:
 
 
 def symbol_colours(language: Language) -> dict[int, str]:
-    """The colour of each symbol: by id where there are as many colours, else of the most used ones."""
+    """Assign a colour to each symbol: by id if there are enough colours, else to the most used symbols alone."""
     symbols = language.symbols
     if len(symbols) > len(SYMBOL_COLOURS):
         symbols = sorted(language.by_use()[: len(SYMBOL_COLOURS)])
@@ -120,12 +120,12 @@ def symbol_colours(language: Language) -> dict[int, str]:
 
 
 def can_draw(concepts: Sequence[str]) -> bool:
-    """Whether these concepts are of an object whose shape can be drawn."""
-    return drawn(concepts)[0] is not None
+    """Return whether an object with these concepts has a shape that can be drawn."""
+    return shape_and_colour(concepts)[0] is not None
 
 
-def drawn(concepts: Sequence[str]) -> tuple[str | None, str]:
-    """The shape and the colour of an object; None if its shape is not known, white if its colour is not."""
+def shape_and_colour(concepts: Sequence[str]) -> tuple[str | None, str]:
+    """Return the shape and the colour of an object; None for an unknown shape, white for an unknown colour."""
     from matplotlib.colors import is_color_like
 
     values = {name.partition("=")[0]: name.partition("=")[2] for name in concepts}
@@ -144,4 +144,4 @@ NAMED_COLOURS: Mapping[str, str] = {
     "purple": "#7B4BB7",
     "gray": "#8A8A8A",
 }
-"""Softer tones of the usual names of colours; of others, those of CSS."""
+"""Softer tones of common names of colours; other names have the colours of CSS."""

@@ -9,13 +9,12 @@ from shutil import which
 import pytest
 
 import ecsuite as ec
-from ecsuite.eval.methods.training import agents_paragraph
 from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
 CHANCE = (
-    "The chance level of accuracy, that of the best of some answers that read no message (by place, frequency and "
-    "likeness), is 0.25."
+    "The chance level of accuracy, that of the best of several strategies that read no message (by position, frequency "
+    "and similarity), is 0.25."
 )
 GAME = (
     "Agents were trained on the game game with ecsuite (The ecsuite authors 2026). The world is attributes (objects "
@@ -31,7 +30,7 @@ TRAINING = (
     "training before its end."
 )
 RUNS = (
-    "It was trained once, with seed 1, which sets all that is drawn at random. Training ended after all epochs, at "
+    "It was trained once, with seed 1, which determines all random draws. Training ended after all epochs, at "
     "step 16."
 )
 SCORES = (
@@ -47,7 +46,7 @@ def test_the_known_text_of_a_known_run(ecsuite, small_files):
     paragraphs = out.split("\n\n")
     assert [paragraphs[place] for place in (0, 2, 3, 5)] == [GAME, TRAINING, RUNS, SCORES]
     assert CHANCE in paragraphs[4]
-    assert paragraphs[6].startswith("It was computed with ecsuite ") and "EPYC" not in out
+    assert paragraphs[6].startswith("Results were computed with ecsuite ") and "EPYC" not in out
     assert (
         paragraphs[7] == "**References**" and "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
     )
@@ -102,7 +101,7 @@ def test_failed_seeds_are_named(tmp_path):
         "Of 5 runs, 2 ended as set. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
         in text
     )
-    assert "The run with seed 3, channel.kind soft was stopped early: ended by the clock." in text
+    assert "The run with seed 3, channel.kind soft was stopped early: ended at the time limit." in text
 
 
 def test_steps_are_in_the_order_of_the_rounds_that_they_come_of(tmp_path):
@@ -165,11 +164,11 @@ def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
     )
     text = str(ec.methods(tmp_path / "cbm.json"))
     assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
-    assert "In no mean are those that failed: thing_qt with seed 2: it diverged." in text
+    assert "All means exclude the runs that failed: thing_qt with seed 2: it diverged." in text
     assert CHANCE in text
 
 
-def test_a_society_tells_who_meets_whom():
+def test_a_society_tells_who_meets_whom(tmp_path):
     society = {
         "senders": 2,
         "receivers": 3,
@@ -178,10 +177,11 @@ def test_a_society_tells_who_meets_whom():
         "meets": {"kind": "ring"},
         "voting": True,
     }
-    paragraph = agents_paragraph([{"society": society}])
-    assert paragraph.text() == (
-        "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Of the society: shares "
-        "nothing, voting."
+    (tmp_path / "config.yaml").write_text(json.dumps({"name": "game", "society": society}))
+    (tmp_path / "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
+    assert ec.methods(tmp_path).to_json()["paragraphs"]["agents"] == (
+        "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Options of the "
+        "society: shares nothing, voting."
     )
 
 
@@ -225,7 +225,7 @@ def test_a_run_that_has_not_ended_is_told(small_files):
     for name in ("corpus.jsonl", "metadata.json", "scores.json"):
         Path("finished", name).unlink()
     text = str(ec.methods("finished"))
-    assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. They are" in text
+    assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. The means over" in text
     assert "ended unended" not in text
 
 

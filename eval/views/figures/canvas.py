@@ -1,8 +1,8 @@
-"""What all figures share: their look, print sizes, names of limited width, and files of the same bytes.
+"""Style of all figures: print sizes, colours, labels of limited width, layout, and files with reproducible bytes.
 
 Sizes, fonts and colours are those of a paper of two columns: 3.3 or 6.9 inches wide, letters of 7 points, the colours
-of Okabe and Ito, with markers, line styles and hatches beside them, so that a figure can be read in grey and by readers
-who tell few colours apart. Where things stand is left to matplotlib's constrained layout.
+of Okabe and Ito, with markers, line styles and hatches in addition, so that a figure can be read in grey and by
+colour-blind readers. Positions are left to matplotlib's constrained layout.
 """
 
 import re
@@ -36,13 +36,13 @@ STYLES = ("-", "--", "-.", ":")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "oooo", "++++")
 """Hatches in the order of the colours."""
 INK, SOFT, LINE = "#1b1e23", "#555b66", "#d5d9e0"
-"""Of letters, of what is said beside, and of grids: on a page, those of the page, light or dark."""
+"""Colours of letters, of secondary texts and of grids; a page replaces them by its own, light or dark."""
 MAX_LABEL = 28
 """Maximum number of characters of a label; longer ones are cut."""
 MAX_LISTED = 16
-"""Most names in a legend: more can't be told apart."""
+"""Most names in a legend, as more can't be distinguished."""
 ARROWS: Mapping[str | None, str] = {"higher": " ↑", "lower": " ↓", None: ""}
-"""Which way is better, after a name."""
+"""Arrow after a name, by the better direction."""
 LOOK = {
     "axes.axisbelow": True, "axes.edgecolor": SOFT, "axes.formatter.useoffset": False, "axes.grid": True,
     "axes.labelcolor": INK, "axes.labelsize": FONT_SIZE, "axes.linewidth": 0.6, "axes.spines.right": False,
@@ -57,13 +57,13 @@ LOOK = {
     "xtick.minor.size": 1, "ytick.color": SOFT, "ytick.labelcolor": INK, "ytick.labelsize": FONT_SIZE,
     "ytick.major.size": 2, "ytick.major.width": 0.6, "ytick.minor.size": 1,
 }  # fmt: skip
-"""Settings of matplotlib; all others are its own, whatever the user's are. Without a salt, ids in an SVG are random;
-with hinting, letters have other widths in an SVG than where they were measured."""
+"""Settings of matplotlib; all others are its defaults, whatever the user's are. Without a salt, ids in an SVG are
+random; with hinting, letters have other widths in an SVG than when they were measured."""
 
 
 @contextmanager
 def look() -> Iterator[None]:
-    """The look of all figures, within a `with` or as a decorator of what draws.
+    """Apply the style of all figures: a context manager, also a decorator of functions that draw.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -78,7 +78,7 @@ def look() -> Iterator[None]:
 
 
 def new_figure(width: float = WIDTHS[0], height: float = 2.0) -> "Figure":
-    """An empty figure of this size in inches, to be filled within `look`.
+    """Make an empty figure of this size in inches, to be filled within `look`.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -101,7 +101,7 @@ def prepare_picture(file: Path) -> None:
 
 
 def check_picture(file: Path) -> None:
-    """Check the same, but create no folder."""
+    """Check that a figure can be drawn into a file, as `prepare_picture` does, but create no folder."""
     _require_suffix(file)
     require_matplotlib()
     check_output_file(file)
@@ -118,7 +118,7 @@ def require_matplotlib() -> None:
 
 
 def require_values(values: Iterable[object]) -> None:
-    """Raise `ConfigError` if there is nothing to draw, such as the results of a study that has none yet."""
+    """Raise `ConfigError` if there are no values to draw, as in a study without results."""
     if next(iter(values), None) is None:
         raise ConfigError("nothing to draw: there are no values yet")
 
@@ -136,7 +136,6 @@ def save(figure: "Figure", *paths: Path) -> None:
 
 
 def _rendered(figure: "Figure", kind: str, *, transparent: bool = False, **settings: Any) -> bytes:
-    """The content of a file."""
     buffer = BytesIO()
     metadata = {"svg": {"Date": None}, "png": {"Software": None}}[kind]
     with look():
@@ -147,24 +146,24 @@ def _rendered(figure: "Figure", kind: str, *, transparent: bool = False, **setti
     return buffer.getvalue()
 
 
-ROOM = 5.0
-"""Enough for all that stands above and below axes, in inches, before it is known."""
-SCALE = 1.35
-"""How much larger a figure is on a screen than in print."""
+MARGIN = 5.0
+"""Space above and below axes in inches, enough for all texts before their size is known."""
+SCREEN_SCALE = 1.35
+"""Size of a figure on a screen relative to its size in print."""
 ON_PAGE = {INK: "var(--ink)", SOFT: "var(--soft)", LINE: "var(--line)"}
-"""Colours that a page chooses, light or dark."""
+"""Variables of a page's style that replace colours."""
 
 
 def as_svg(figure: "Figure", title: str, description: str) -> str:
-    """A figure as an SVG element of a page: texts are texts, ink has the page's colour, and nothing needs a style.
+    """Make an SVG element of a page: texts stay texts, ink has the page's colour, and there is no style element.
 
-    A page that allows no styles but its own takes presentation attributes. The page has to say how lines end, as
-    matplotlib does in a style element.
+    Presentation attributes are allowed on pages that allow no further styles. The page has to set the ends of lines,
+    as matplotlib does in a style element.
 
     Args:
-        figure: The figure.
-        title: Its name, for readers who do not see it.
-        description: What it shows, in words.
+        figure: Figure to convert.
+        title: Name for readers who do not see it.
+        description: Content in words.
     """
     settings = {"svg.fonttype": "none", "svg.hashsalt": title}  # ids that no other figure of the page has
     text = _rendered(figure, "svg", transparent=True, **settings).decode()
@@ -174,7 +173,7 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
     for colour, name in ON_PAGE.items():
         text = text.replace(f'="{colour}"', f'="{name}"')
     head, _, content = text.partition(">")
-    width, height = (round(72 * SCALE * side, 2) for side in figure.get_size_inches())
+    width, height = (round(72 * SCREEN_SCALE * side, 2) for side in figure.get_size_inches())
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None
     names = f"<title>{escape(title, quote=False)}</title>\n<desc>{escape(description, quote=False)}</desc>"
@@ -184,27 +183,27 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """The properties of a style as attributes."""
+    """Convert the properties of a style to attributes."""
     parts = [part.partition(":") for part in style[1].split(";") if part.strip()]
     return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in parts)
 
 
 def label(name: object, most: int = MAX_LABEL) -> str:
-    """A name on one line, cut to so many characters; characters without a glyph become question marks."""
+    """Format a name on one line of at most so many characters; characters without a glyph become question marks."""
     text = " ".join(str(name).split()) or "(empty)"
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def labels(names: Iterable[object], most: int = MAX_LABEL) -> list[str]:
-    """Labels of names, which differ where the names do: those that begin alike keep their ends, or have numbers."""
-    whole = list(map(str, names))
-    shown = {name: label(name, most) for name in whole}
+    """Format names as labels that stay distinct: names with the same beginning keep their ends, or get numbers."""
+    texts = list(map(str, names))
+    label_of = {name: label(name, most) for name in texts}
     for is_second in (False, True):
-        counts = Counter(shown.values())
-        alike = [name for name in shown if counts[shown[name]] > 1]
-        for place, name in enumerate(alike, start=1):
-            shown[name] = f"{shown[name]} ({place})" if is_second else _with_end(name, most)
-    return [shown[name] for name in whole]
+        counts = Counter(label_of.values())
+        ambiguous = [name for name in label_of if counts[label_of[name]] > 1]
+        for number, name in enumerate(ambiguous, start=1):
+            label_of[name] = f"{label_of[name]} ({number})" if is_second else _with_end(name, most)
+    return [label_of[name] for name in texts]
 
 
 def _with_end(name: str, most: int) -> str:
@@ -213,7 +212,7 @@ def _with_end(name: str, most: int) -> str:
 
 
 def plain(text: str) -> str:
-    """A text whose characters without a glyph are question marks."""
+    """Replace characters without a glyph by question marks."""
     from matplotlib.font_manager import FontProperties, findfont
 
     glyphs = _glyphs(findfont(FontProperties()))
@@ -222,19 +221,19 @@ def plain(text: str) -> str:
 
 @cache
 def _glyphs(font: str) -> frozenset[int]:
-    """The characters that a font, by its file, has a glyph for."""
+    """Return the characters for which a font, by its file, has a glyph."""
     from matplotlib.font_manager import get_font
 
     return frozenset(get_font(font).get_charmap())
 
 
 def write_title(figure: "Figure", title: str, notes: Sequence[str] = ()) -> None:
-    """Write a title above all, and notes below it, as many lines as they need."""
+    """Write a title above the figure, and notes below the title, wrapped to its width."""
     lines = [plain(" ".join(line.split())) for line in (title, *notes) if line]
     if lines:
         written: Any = figure.suptitle("\n".join(lines), x=0.02, ha="left", wrap=True)
         width_of = written._get_rendered_text_width
-        # Where it finds lines, matplotlib reads dollars as formulas, whatever `text.parse_math` says.
+        # When it wraps lines, matplotlib reads dollars as formulas, whatever `text.parse_math` says.
         written._get_rendered_text_width = lambda line: width_of(line.replace("$", "S"))
 
 
@@ -246,27 +245,27 @@ def fit(
     handles: Mapping[str, "Artist"],
     heading: str = "",
 ) -> None:
-    """Give a figure the least of the print widths that suffices, and a height, and draw its legend below.
+    """Set the size of a figure, the least print width that suffices, and draw its legend below.
 
-    Names below the axes stand upright if they would lie on one another.
+    Names below the axes are turned upright if they would overlap.
 
     Args:
-        figure: The figure.
-        grid: Its axes, shape (num_rows, num_columns).
-        width: What a row of axes needs in inches; the figure gets wider than a page if it must.
-        height: Of a row of axes in inches.
-        handles: What the legend shows, by name.
-        heading: Above the legend.
+        figure: Figure with a constrained layout, which ends here.
+        grid: Axes, shape (num_rows, num_columns).
+        width: Least width of a row of axes in inches; the figure gets wider than a page if it must.
+        height: Height of a row of axes in inches.
+        handles: Entries of the legend by name.
+        heading: Heading of the legend.
     """
     layout: Any = figure.get_layout_engine()
-    room = height * len(grid) + ROOM
-    figure.set_size_inches(2 * WIDTHS[-1], room)
+    full_height = height * len(grid) + MARGIN
+    figure.set_size_inches(2 * WIDTHS[-1], full_height)
     layout.execute(figure)
     first, last = grid[0, 0].get_window_extent(), grid[0, -1].get_window_extent()
     needed = figure.bbox.width - (last.x1 - first.x0) + width * figure.dpi
     legend = _write_legend(figure, handles, heading, 1)
     needed = max(needed, legend.get_window_extent().width if legend else 0.0) / figure.dpi
-    figure.set_size_inches(next((each for each in WIDTHS if needed <= each + 0.01), needed), room)
+    figure.set_size_inches(next((width for width in WIDTHS if needed <= width + 0.01), needed), full_height)
     for columns in range(len(handles), 0, -1):
         legend.remove()
         legend = _write_legend(figure, handles, heading, columns)
@@ -274,26 +273,26 @@ def fit(
             break
     layout.execute(figure)
     crowded = [axes for axes in figure.axes if _is_crowded(axes)]
-    for each in crowded:
-        each.tick_params(axis="x", labelrotation=90)
+    for axes in crowded:
+        axes.tick_params(axis="x", labelrotation=90)
     if crowded:
         layout.execute(figure)
-    beside = room - len(grid) * grid[0, 0].get_window_extent().height / figure.dpi
-    figure.set_size_inches(figure.get_size_inches()[0], beside + len(grid) * height)
+    margins = full_height - len(grid) * grid[0, 0].get_window_extent().height / figure.dpi
+    figure.set_size_inches(figure.get_size_inches()[0], margins + len(grid) * height)
     layout.execute(figure)
-    figure.set_layout_engine("none")  # what is drawn stays where it is
+    figure.set_layout_engine("none")  # later changes move nothing
 
 
 def ticks(most: int) -> Any:
-    """At most so many ticks of an axis, however long it is: the layout would not see others come."""
+    """Make a locator of at most so many ticks, however long the axis is: the layout does not see later ticks."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=most)
 
 
 def _is_crowded(axes: Any) -> bool:
-    """Whether level names below the axes lie on one another."""
-    axes.xaxis.get_tightbbox()  # puts the names where they are now
+    """Return whether horizontal names below the axes overlap."""
+    axes.xaxis.get_tightbbox()  # updates the positions of the names
     texts = [text for text in axes.get_xticklabels() if text.get_text() and text.get_visible()]
     boxes = sorted((text.get_window_extent() for text in texts), key=lambda box: float(box.x0))
     is_level = any(text.get_rotation() == 0 for text in texts)
@@ -301,36 +300,36 @@ def _is_crowded(axes: Any) -> bool:
 
 
 def _write_legend(figure: "Figure", handles: Mapping[str, "Artist"], heading: str, columns: int) -> Any:
-    """Write a legend below all, in so many columns; None if there is nothing to show."""
+    """Write a legend below the figure, in so many columns; None without entries."""
     if not handles:
         return None
-    place: dict[str, Any] = {
+    options: dict[str, Any] = {
         "loc": "outside lower center",
         "ncols": columns,
         "title": label(heading) if heading else None,
     }
-    legend = figure.legend(list(handles.values()), [""] * len(handles), **place)
+    legend = figure.legend(list(handles.values()), [""] * len(handles), **options)
     for text, name in zip(legend.get_texts(), labels(handles, 2 * MAX_LABEL), strict=True):
         text.set_text(name)  # given as a label, a name that begins with _ would be left out
     return legend
 
 
 def ink_on(colour: str) -> str:
-    """Black or white: what is read better on a colour (WCAG's relative luminance)."""
+    """Choose black or white for letters on a colour, by WCAG's relative luminance."""
     parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return "black" if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 else "white"
 
 
 def ends(mean: float | None, half_width: float | None) -> tuple[float | None, float | None]:
-    """The ends of an interval around a mean; None where there is none."""
+    """Return the ends of an interval around a mean; None without one."""
     if mean is None or half_width is None:
         return None, None
     return mean - half_width, mean + half_width
 
 
 def finite(values: Sequence[float | None]) -> Any:
-    """Numbers as an array, what is none of them or not finite as NaN."""
+    """Convert numbers to an array, with NaN for None and values that are not finite."""
     import numpy as np
 
     array = np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -4,18 +4,18 @@ import numpy as np
 from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports import score_chart
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.figures import intervals
 
 
 def test_scores_are_drawn_beside_chance(monkeypatch):
     caught = []
-    monkeypatch.setattr(score_chart, "save", lambda figure, *paths: caught.append(figure))
+    monkeypatch.setattr(intervals, "save", lambda figure, *paths: caught.append(figure))
     meanings = np.stack(np.divmod(np.arange(25), 5), axis=1)
     card = score_corpus(
         Corpus(np.add(meanings, [1, 6]).tolist(), meanings=meanings), ["topsim", "posdis", "conflict_count"]
     )
-    score_chart.draw_scores(card.scores, card.conclusions, "mine: scores", "a.svg")
+    intervals.draw_scores(card.scores, card.conclusions, "mine: scores", "a.svg")
     shown, _ = texts(caught[0])
     assert "mine: scores\nin other units, not drawn: conflict_count" in shown
     assert {"Is it compositional?", "topsim ↑", "1.000  above chance", "score"} <= set(shown)
@@ -24,5 +24,5 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
 
 def test_a_corpus_without_scores_to_draw_gives_an_empty_picture(tmp_path):
     card = score_corpus(Corpus([[1], [2]]), ["elcc"])
-    score_chart.draw_scores(card.scores, card.conclusions, "mine", tmp_path / "a.svg")
+    intervals.draw_scores(card.scores, card.conclusions, "mine", tmp_path / "a.svg")
     assert "<!-- mine -->" in (tmp_path / "a.svg").read_text()

@@ -11,11 +11,11 @@ pytest.importorskip("matplotlib")
 from figure_texts import assert_readable, texts
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 
-from ecsuite.eval.figures.bars import Bar, bars
-from ecsuite.eval.figures.canvas import FONT_SIZE, WIDTHS, as_svg, label, labels, save
-from ecsuite.eval.figures.curves import Curve, curves
-from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.bars import Bar, bars
+from ecsuite.eval.views.figures.canvas import FONT_SIZE, WIDTHS, as_svg, label, labels, save
+from ecsuite.eval.views.figures.curves import Curve, curves
+from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.runtime.errors import ConfigError
 
 ODD = ("$a_b$", "_hidden", "數 word", "a very long name " * 4, "</svg><script>", "")
@@ -157,15 +157,15 @@ def test_bars_say_what_is_missing_and_have_a_paper_s_value_beside():
             value=2.0,
             low=1.5,
             high=2.5,
-            beside=1.8,
-            beside_low=1.7,
-            beside_high=1.9,
+            reference=1.8,
+            reference_low=1.7,
+            reference_high=1.9,
         ),
         Bar(group="PERM", series="lstm", value=None),
-        Bar(group="HOL", series="gru", value=20, text=">20", beside=20, is_beyond=True),
+        Bar(group="HOL", series="gru", value=20, text=">20", reference=20, is_lower_bound=True),
         Bar(group="HOL", series="lstm", value=-3.0),
     ]
-    figure = bars(given, of_beside="the paper's", lines={"CONCAT": 1}, title="bars")
+    figure = bars(given, reference_name="the paper's", lines={"CONCAT": 1}, title="bars")
     assert_readable(figure)
     assert {"PERM", "HOL", "gru", "lstm", "none", ">20", "the paper's", "CONCAT", "bars"} <= words(figure)
     heights = [round(patch.get_height(), 3) for patch in figure.axes[0].patches]

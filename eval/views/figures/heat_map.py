@@ -1,14 +1,17 @@
-"""A table of numbers as colours, with the numbers in it."""
+"""Tables of numbers as colours: heat map, and the colour chart of the World Color Survey."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ecsuite.eval.figures.canvas import (
+from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.views.figures.canvas import (
     FONT_SIZE,
     INK,
     LINE,
+    WIDTHS,
     fit,
     ink_on,
     label,
@@ -19,17 +22,22 @@ from ecsuite.eval.figures.canvas import (
     ticks,
     write_title,
 )
-from ecsuite.eval.statistics.contingency import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = "cividis"
-"""Perceptually uniform, the same for readers who tell few colours apart, and ordered in grey."""
-MANY = 10_000
-"""Cells from which on the colours are an image within an SVG."""
+COLOUR_MAP = "cividis"
+"""Perceptually uniform colour map, also for colour-blind readers and in grey."""
+MAX_VECTOR_CELLS = 10_000
+"""Most cells that an SVG has as shapes; more are an image within it."""
 MAX_NUMBERS = 600
-"""Most cells that have numbers."""
+"""Most cells with numbers in them."""
+ROWS = "ABCDEFGHIJ"
+"""Names of the rows of the colour chart, from light to dark."""
+NO_WORD = (0.93, 0.93, 0.93)
+"""Colour of a chip without a word."""
+TICK_EVERY = 5
+"""Columns between two ticks of the colour chart."""
 
 Block = tuple[int, int, int, int]
 """First row, first column, number of rows and of columns."""
@@ -56,23 +64,25 @@ def heat_map(
 
     Args:
         values: Shape (num_rows, num_columns); None, NaN and infinities are grey, with a dash.
-        rows: The names of the rows.
-        columns: The names of the columns.
-        texts: What stands in the cells; None: the numbers.
-        has_texts: Whether anything stands in the cells; nothing does in more than `MAX_NUMBERS`.
+        rows: Names of the rows.
+        columns: Names of the columns.
+        texts: Texts of the cells; None: the numbers.
+        has_texts: Whether cells have texts; more than `MAX_NUMBERS` have none.
         form: Format of a number.
         limits: Numbers of the darkest and the lightest colour; None: the lowest and the highest.
-        names: What rows and columns are.
-        scale: What the colours stand for; empty: the numbers in the cells, and there is no scale.
+        names: Headings of the rows and of the columns.
+        scale: Name of the colour scale; empty: no scale, as the numbers are in the cells.
         ends: Names of both ends of the scale; None: its numbers.
-        outlined: Blocks of cells with a line around.
-        title: Above the figure.
+        outlined: Blocks of cells with a line around them.
+        title: Title of the figure.
         notes: Lines below the title.
 
     Raises:
         ConfigError: If matplotlib is not installed.
     """
-    table = np.array([[np.nan if each is None else each for each in row] for row in values], dtype=np.float64)
+    table = np.array(
+        [[np.nan if value is None else value for value in row] for row in values], dtype=np.float64
+    )
     table = np.where(np.isfinite(table), table, np.nan).reshape(len(rows), len(columns))
     figure = new_figure()
     grid: Any = figure.subplots(squeeze=False)
@@ -82,7 +92,11 @@ def heat_map(
     low, high = limits or (np.nanmin(table, initial=np.inf), np.nanmax(table, initial=-np.inf))
     low, high = (low, high) if low < high else (low - 1, low + 1) if np.isfinite(low) else (0, 1)
     mesh = axes.pcolormesh(
-        np.ma.masked_invalid(table), cmap=COLOURS, vmin=low, vmax=high, rasterized=table.size > MANY
+        np.ma.masked_invalid(table),
+        cmap=COLOUR_MAP,
+        vmin=low,
+        vmax=high,
+        rasterized=table.size > MAX_VECTOR_CELLS,
     )
     if not has_texts or table.size > MAX_NUMBERS:
         texts = None
@@ -96,7 +110,7 @@ def heat_map(
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(label(names[1]) if names[1] else "")
-    if names[0]:  # upright beside the rows, it might be longer than these
+    if names[0]:  # upright next to the rows, it might be longer than these
         corner: dict[str, Any] = {
             "xycoords": "axes fraction",
             "xytext": (-3, 3),
@@ -118,14 +132,14 @@ def heat_map(
             bar.set_ticks([low, high], labels=list(ends))
     write_title(figure, title, notes)
     height = max((0.13 if texts is None else 0.17) * len(rows), 0.8 * bool(scale))
-    fit(figure, grid, max(0.12, _width(axes, longest) + FONT_SIZE / 72) * len(columns), height, {})
+    fit(figure, grid, max(0.12, _text_width(axes, longest) + FONT_SIZE / 72) * len(columns), height, {})
     if texts is not None:
         _write_cells(axes, table, texts, mesh)  # last, as each change of the layout measures all texts
     return figure
 
 
-def _width(axes: Any, text: str) -> float:
-    """Width of a text in inches."""
+def _text_width(axes: Any, text: str) -> float:
+    """Measure the width of a text in inches."""
     written = axes.text(0, 0, text)
     width = written.get_window_extent().width / axes.figure.dpi
     written.remove()
@@ -133,11 +147,67 @@ def _width(axes: Any, text: str) -> float:
 
 
 def _write_cells(axes: Any, table: Floats, texts: Sequence[Sequence[str]], mesh: Any) -> None:
-    """Write into the cells, black or white."""
     from matplotlib.colors import to_hex
 
     for (row, column), value in np.ndenumerate(table):
         if texts[row][column]:
             ink = INK if np.isnan(value) else ink_on(to_hex(mesh.to_rgba(value)))
-            place = (column + 0.5, row + 0.5, plain(texts[row][column]))
-            axes.text(*place, ha="center", va="center_baseline", color=ink)
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                plain(texts[row][column]),
+                ha="center",
+                va="center_baseline",
+                color=ink,
+            )
+
+
+@look()
+def colour_chart(
+    chart: Ints,
+    colours: Floats,
+    words: NDArray[np.integer[Any]],
+    weights: Floats,
+    *,
+    title: str = "",
+    notes: tuple[str, ...] = (),
+) -> "Figure":
+    """Draw a mode map as in figure 4 of Zaslavsky et al. (2018), with lines between chips of different words.
+
+    Args:
+        chart: Row and column of each chip, (num_chips, 2).
+        colours: sRGB of each chip, from 0 to 1, (num_chips, 3).
+        words: Most used word of each chip, -1 without one, (num_chips,).
+        weights: Weight of each chip in the mean colour of its word, (num_chips,).
+        title: Title of the figure.
+        notes: Lines below the title.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    num_rows, num_columns = chart.max(0) + 1
+    picture = np.ones((num_rows, num_columns, 3))
+    names = np.full((num_rows, num_columns), -2)
+    for word in np.unique(words):
+        of_word = words == word
+        mean = NO_WORD if word < 0 else np.average(colours[of_word], axis=0, weights=weights[of_word] + 1e-12)
+        picture[chart[of_word, 0], chart[of_word, 1]] = mean
+        names[chart[of_word, 0], chart[of_word, 1]] = word
+    figure = new_figure(WIDTHS[1], WIDTHS[1] * num_rows / num_columns + 0.6)
+    axes: Any = figure.subplots()
+    axes.imshow(picture, aspect="auto", interpolation="nearest")
+    _draw_borders(axes, names)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_yticks(range(num_rows), list(ROWS[:num_rows]))
+    axes.set_xticks(range(0, num_columns, TICK_EVERY))
+    write_title(figure, title, notes)
+    return figure
+
+
+def _draw_borders(axes: Any, names: Ints) -> None:
+    down, across = np.nonzero(names[1:] != names[:-1])
+    axes.hlines(down + 0.5, across - 0.5, across + 0.5, color=INK, linewidth=0.7)
+    down, across = np.nonzero(names[:, 1:] != names[:, :-1])
+    axes.vlines(across + 0.5, down - 0.5, down + 0.5, color=INK, linewidth=0.7)

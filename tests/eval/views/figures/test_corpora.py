@@ -10,12 +10,9 @@ from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm import sensitivity
-from ecsuite.eval.reports import corpus_plots as drawing
-from ecsuite.eval.reports import learning_curves
-from ecsuite.eval.reports import translation_plots as translation_drawing
-from ecsuite.eval.reports.corpus_plots import draw_heatmap, draw_score, draw_sensitivity
-from ecsuite.eval.reports.learning_curves import draw_curves
-from ecsuite.eval.reports.translation_plots import draw_translation
+from ecsuite.eval.views.figures import corpora, curves
+from ecsuite.eval.views.figures.corpora import draw_heatmap, draw_score, draw_sensitivity, draw_translation
+from ecsuite.eval.views.figures.curves import draw_learning_curves
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.ragged import Ragged
 
@@ -48,7 +45,7 @@ CORPORA = {
 def figures(monkeypatch):
     """The figures that would have been written."""
     caught = []
-    for module in (drawing, translation_drawing, learning_curves):
+    for module in (corpora, curves):
         monkeypatch.setattr(module, "save", lambda figure, *paths: caught.append(figure))
     return caught
 
@@ -116,7 +113,7 @@ def test_rare_words_are_counted_not_drawn(figures, no_layout):
 
 @pytest.mark.slow
 def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
-    monkeypatch.setattr(translation_drawing, "MAX_ROWS", 10)
+    monkeypatch.setattr(corpora, "MAX_ROWS", 10)
     draw_translation(CORPORA["quantized"])
     draw_heatmap(CORPORA["quantized"])
     for figure in figures:
@@ -164,8 +161,8 @@ def test_curves(figures, tmp_path):
     with open(runs[1] / "log.jsonl", "a") as file:
         file.write('{"step": 37, "train": {}, "valid": {}, "stopped": "diverged"}\n')
         file.write('{"step": 40, "tr')  # the run is writing
-    draw_curves(runs)
-    draw_curves(runs[:1])
+    draw_learning_curves(runs)
+    draw_learning_curves(runs[:1])
     for figure in figures:
         assert_readable(figure)
     lines = [line for line in figures[0].axes[0].lines if len(line.get_xdata()) == 3]
@@ -179,7 +176,7 @@ def test_curves_of_folders_of_one_name(figures, tmp_path, no_layout):
     runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
     (runs[0] / "metadata.json").unlink()
     (runs[1] / "metadata.json").write_text("{}")
-    draw_curves(runs)
+    draw_learning_curves(runs)
     assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "validation", "training"]
 
 
@@ -202,7 +199,7 @@ def test_logs_that_can_not_be_drawn(tmp_path, log, message):
     if log is not None:
         (tmp_path / "log.jsonl").write_text(log, errors="surrogateescape")
     with pytest.raises(ConfigError, match=message):
-        draw_curves([tmp_path], tmp_path / "a.png")
+        draw_learning_curves([tmp_path], tmp_path / "a.png")
     assert not (tmp_path / "a.png").exists()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ecsuite.eval.figures.colour_chart import NO_WORD, colour_chart
+from ecsuite.eval.views.figures.heat_map import NO_WORD, colour_chart
 
 CHART = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]])
 COLOURS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]], float)

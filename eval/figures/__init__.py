@@ -1,1 +1,0 @@
-"""Four figures of plain data, and no others: a heat map, intervals, bars and curves."""

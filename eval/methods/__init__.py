@@ -1,1 +1,0 @@
-"""The methods section of a paper, from what runs, sweeps and corpora say of themselves."""

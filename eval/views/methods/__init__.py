@@ -1,0 +1,1 @@
+"""Methods section of a paper, from the files of runs, sweeps and corpora."""
