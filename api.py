@@ -19,10 +19,10 @@ from ecsuite.runtime.errors import ConfigError, look_up, shown
 from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
+    from ecsuite.eval.experiments.result import Sweep
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.sources import Source
     from ecsuite.eval.results.verification.outcome import Verification
-    from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.methods.methods import Methods
     from ecsuite.eval.views.scorecard import Scorecard
@@ -304,9 +304,9 @@ def icy(
         ConfigError: If a setting is not valid, or not read by the protocol.
         KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
     """
+    from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.icy.benchmark import Icy
     from ecsuite.eval.icy.study import FIRST_SEED, load_study, resolve
-    from ecsuite.eval.studies.running import run
     from ecsuite.eval.views.console import Findings
     from ecsuite.jobs.engines import Place
     from ecsuite.runtime.devices import choose_device
@@ -372,9 +372,9 @@ def sweep(
         ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
         DivergedError: If no run ended.
     """
-    from ecsuite.eval.studies.running import run
-    from ecsuite.eval.sweeps.benchmark import Sweeps
-    from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.eval.experiments.benchmark import run
+    from ecsuite.eval.experiments.study import load_study
+    from ecsuite.eval.experiments.sweep import Sweeps
     from ecsuite.jobs.engines import place_of
 
     _require("study", study, (str, Path, Mapping), "a YAML file or its content")

@@ -27,15 +27,14 @@ def cbm(
     options: StudyOptions,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
-    from ecsuite.eval.concept_games.benchmark import ConceptGames
-    from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
+    from ecsuite.eval.experiments.cbm import CbmTables, load_table
+    from ecsuite.eval.experiments.study import FIRST_SEED
 
-    asked = load_study(
+    asked = load_table(
         study,
         seeds=read_seeds(seeds, FIRST_SEED),
         rows=row or (),
         assignments=assign or (),
         device=options.device,
-        folder=options.cache,
     )
-    options.publish(ConceptGames(), asked, plot=plot)
+    options.publish(CbmTables(folder=options.cache), asked, plot=plot)

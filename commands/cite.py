@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.eval.studies.files import FOLDER, shipped_studies
+from ecsuite.eval.experiments.grids import FOLDER, shipped_studies
 from ecsuite.eval.views.citations import bibliography, names_in_run, names_in_study, sources
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import look_up

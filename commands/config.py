@@ -9,7 +9,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set, TrustCode
-from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
+from ecsuite.eval.experiments.grids import FOLDER, command_of, shipped_studies
 from ecsuite.parts.config import shipped_configs
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, look_up

@@ -71,9 +71,9 @@ def correlations(
             "expected scores of a collection, or XferBench results and --translation FILE, or --paper"
         )
     if source == "a collection":
-        from ecsuite.eval.collections.correlation_report import report as collection_report
-        from ecsuite.eval.collections.correlations import correlate as correlate_metrics
-        from ecsuite.eval.collections.score_table import read_table
+        from ecsuite.eval.experiments.correlations import correlate as correlate_metrics
+        from ecsuite.eval.experiments.correlations import correlation_report as collection_report
+        from ecsuite.eval.experiments.correlations import read_table
         from ecsuite.eval.views.figures.canvas import check_picture
 
         if plot is not None:

@@ -114,7 +114,7 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     elif entry.table is not None:
         details |= _entry(found(entry.table)[plain])
     elif kind == "studies":
-        from ecsuite.eval.studies.files import command_of
+        from ecsuite.eval.experiments.grids import command_of
 
         details["use"] = f"ecsuite {command_of(name)} {name} --plan"
     return details

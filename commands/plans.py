@@ -1,16 +1,17 @@
 """The plan of a study for a command: which jobs are kept, which would run, and how long they are likely to take."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.eval.views.console import print_json
-from ecsuite.tables.cells import nothing, percent
+from ecsuite.tables.cells import Cell, count, nothing, percent, text
 from ecsuite.tables.forms import Form, publish
-from ecsuite.tables.table import Table, name_column, number_column, row_of
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 if TYPE_CHECKING:
     from ecsuite.jobs.job import Job
+    from ecsuite.jobs.plan import Plan
 
 
 def print_plan(
@@ -21,6 +22,8 @@ def print_plan(
     form: Form = Form.TEXT,
     num_places: int = 1,
     notes: Iterable[str] = (),
+    groups: "Mapping[Job, tuple[str, int]] | None" = None,
+    why_nothing: Callable[[], list[str]] = list,
     measure: "Callable[[Sequence[Job]], float | None] | None" = None,
 ) -> None:
     """Print which of the jobs whose results a study wants are kept in the cache, and which would run.
@@ -32,6 +35,8 @@ def print_plan(
         form: How the table is printed.
         num_places: Jobs that are computed at the same time, for the estimate of time.
         notes: Lines after the plan.
+        groups: Setting and seed of each job: a row is then a setting with its seeds. None or empty: a row is a job.
+        why_nothing: Gives reasons why none of the jobs is stored.
         measure: Measures how many seconds missing jobs take one after the other, where no kept ones tell it.
             None: it is not measured.
     """
@@ -74,9 +79,51 @@ def print_plan(
         lines.append(f"about {duration_text(seconds / num_places)} with {places}, by {by}")
     elif plan.missing:
         lines.append("no estimate of the time: no jobs of the same kinds are kept")
+    if rows and not plan.kept and (reasons := why_nothing()):
+        lines.append(f"0 of {len(rows)} found: {'; '.join(reasons)}")
+    if groups:
+        publish([_settings_table(plan, groups, seconds)], form, [*lines, *notes])
+        return
     shares = [nothing("kept") if is_kept else percent(job.work / total, 0) for job, is_kept in rows]
     table = Table(
         columns=(name_column("job"), number_column("share_of_the_work")),
         rows=[row_of(job.label, share) for (job, _), share in zip(rows, shares, strict=True)],
     )
     publish([table], form, [*lines, *notes])
+
+
+def _settings_table(plan: "Plan", groups: "Mapping[Job, tuple[str, int]]", seconds: float | None) -> Table:
+    """A row a setting: its seeds, its jobs, how many of them are stored, and the time of the others on one place."""
+    from ecsuite.runtime.time_left import duration_text
+
+    total = sum(job.work for job in plan.missing) or 1.0
+    by_setting: dict[str, list[Job]] = {}
+    for job in (*plan.kept, *plan.missing):
+        if job in groups:
+            by_setting.setdefault(groups[job][0], []).append(job)
+    rows = []
+    for setting in (
+        name for name in dict.fromkeys(name for name, _ in groups.values()) if name in by_setting
+    ):
+        jobs = by_setting[setting]
+        missing = [job for job in jobs if job not in plan.kept]
+        expected = None if seconds is None else seconds * sum(job.work for job in missing) / total
+        shown = (
+            nothing() if expected is None else Cell(value=expected / 3600, lines=(duration_text(expected),))
+        )
+        seeds = sorted({groups[job][1] for job in jobs})
+        cells = (text(seeds_text(seeds)), count(len(jobs)), count(len(jobs) - len(missing)))
+        rows.append(row_of(setting, *cells, shown if missing else nothing()))
+    columns = [name_column("setting"), Column("seeds"), *map(number_column, ("jobs", "found", "hours"))]
+    return Table(columns=columns, rows=rows)
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Ascending seeds, consecutive ones as a range: `1-5, 8`."""
+    ranges: list[list[int]] = []
+    for seed in seeds:
+        if ranges and seed == ranges[-1][1] + 1:
+            ranges[-1][1] = seed
+        else:
+            ranges.append([seed, seed])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -198,10 +198,8 @@ def _score_collection(
 ) -> None:
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
-    from ecsuite.eval.collections.benchmark import Collections
-    from ecsuite.eval.collections.members import members_of
-    from ecsuite.eval.collections.report import report
-    from ecsuite.eval.collections.study import CollectionStudy
+    from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
+    from ecsuite.eval.experiments.corpora import members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics import load_run_if_needed
@@ -209,7 +207,9 @@ def _score_collection(
 
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
-    benchmark = Collections(read=scored.read, selection=scored.selection, options=of_metrics)
+    benchmark = Collections(
+        read=scored.read, selection=scored.selection, options=of_metrics, kept=options.cache, note=note
+    )
     if options.plan:
         options.print_plan(benchmark.plan(study))
         return
@@ -226,7 +226,7 @@ def _score_collection(
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
     sources = sources_of(options.out or Path("scores.json"), content)
-    found = report(found_scores)
+    found = collection_report(found_scores)
     if is_one_game(sources):
         of_seeds = comparison.seed_report(sources)
         found = replace(of_seeds, data={**found.data, **of_seeds.data})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
-from ecsuite.eval.collections.selection import Selection
+from ecsuite.eval.experiments.corpora import Selection
 from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of

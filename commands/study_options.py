@@ -16,7 +16,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
 if TYPE_CHECKING:
-    from ecsuite.eval.studies.benchmark import Benchmark
+    from ecsuite.eval.experiments.benchmark import Benchmark
     from ecsuite.jobs.engines import Place
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.job import Job
@@ -74,8 +74,7 @@ class RunOptions:
             plot: The file for the figure.
             retries: Whether jobs whose failure is kept are computed again.
         """
-        from ecsuite.eval.studies.recording import CSV, write_records
-        from ecsuite.eval.studies.running import run
+        from ecsuite.eval.experiments.benchmark import CSV, run, write_records
 
         if plot is not None:
             benchmark.require_figure(study)
@@ -90,6 +89,8 @@ class RunOptions:
                 form=self.form,
                 num_places=1 if place.launcher is not None else place.workers_for(device),
                 notes=benchmark.notes_on_plan(study),
+                groups=benchmark.plan_groups(study),
+                why_nothing=partial(benchmark.why_nothing_is_stored, study),
                 measure=partial(benchmark.seconds_of, study),
             )
             return
@@ -141,8 +142,8 @@ class StudyOptions(RunOptions):
         print_plan(jobs, cache=self.cache, as_json=self.as_json, form=self.form)
 
     def run(self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu") -> Finding:
-        """Run what is no benchmark; see `ecsuite.eval.studies.running.run`."""
-        from ecsuite.eval.studies.running import run
+        """Run what is no benchmark; see `ecsuite.eval.experiments.benchmark.run`."""
+        from ecsuite.eval.experiments.benchmark import run
 
         self.prepare_output()
         return run(

@@ -13,6 +13,7 @@ from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import MORE, OutFolder
 from ecsuite.commands.study_options import RunOptions
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from ecsuite.jobs.engines import Place
@@ -64,9 +65,9 @@ def sweep(
     options: SweepOptions,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
-    from ecsuite.eval.studies.files import SWEEP
-    from ecsuite.eval.sweeps.benchmark import Sweeps
-    from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study
+    from ecsuite.eval.experiments.grids import SWEEP
+    from ecsuite.eval.experiments.study import COLLECTION_KEY, load_study
+    from ecsuite.eval.experiments.sweep import Sweeps
 
     part = None if options.part is None else read_part(options.part)
     tree, _ = SWEEP.read(study)
@@ -90,9 +91,7 @@ def sweep(
 def _score_corpora(source: str, options: SweepOptions) -> None:
     """Score the corpora of a study of a collection, or plan this; no game is trained."""
     from ecsuite.commands.corpus_options import CorpusOptions
-    from ecsuite.eval.collections.benchmark import Collections
-    from ecsuite.eval.collections.report import FILES
-    from ecsuite.eval.collections.study import load_study
+    from ecsuite.eval.experiments.collection import FILES, Collections, load_collection
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
 
@@ -104,13 +103,14 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     for option, is_given in unread.items():
         if is_given:
             raise ConfigError(f"{option}: not read by {source}, which trains no games")
-    study = load_study(source)
+    study = load_collection(source)
     folder = options.out or Path("runs") / study.name
     benchmark = Collections(
         read=CorpusOptions().read,
         options=Options(seed=study.seed),
         runs=[load_run_if_needed(member.path, study.metrics, trust_code=False) for member in study.members],
         folder=folder,
+        note=note,
     )
     options.show(benchmark, study, out=folder / FILES[0], retries=options.retry_failed)
 

@@ -103,7 +103,7 @@ def table(
         )
     told = None
     if plot is not None:
-        from ecsuite.eval.sweeps.drawing import draw
+        from ecsuite.eval.experiments.pictures import draw
 
         told = draw(sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings)
     if as_json:

@@ -52,6 +52,16 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
         os.close(directory)
 
 
+def write_if_changed(path: Path, data: bytes) -> None:
+    """Write a file atomically, unless this is its content already."""
+    try:
+        if path.stat().st_size == len(data) and path.read_bytes() == data:
+            return
+    except OSError:
+        pass  # there is none, or it can't be read
+    write_atomically(path, data)
+
+
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
     """Remove temporary files that killed processes left.
 

@@ -65,9 +65,9 @@ def pytest_configure(config):
         return
     import torch
 
+    from ecsuite.eval.experiments import sweep
     from ecsuite.eval.icy import acquisition
     from ecsuite.eval.statistics import resampling
-    from ecsuite.eval.studies import training_time
     from ecsuite.runtime.compiler import leave_compiler_out
 
     leave_compiler_out()
@@ -75,7 +75,7 @@ def pytest_configure(config):
     for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS"):
         ALL_DRAWS[name] = getattr(resampling, name)
         setattr(resampling, name, 9)
-    training_time.SECONDS = acquisition.SECONDS_BETWEEN_REPORTS = 0.02
+    sweep.SECONDS = acquisition.SECONDS_BETWEEN_REPORTS = 0.02
     for name in ("xtreme_data", "xtreme_submissions"):
         config.pluginmanager.import_plugin(name)
 

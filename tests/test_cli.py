@@ -14,9 +14,9 @@ from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.claims.claim import shipped_claims
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
 from ecsuite.eval.icy.protocol import PROTOCOLS
 from ecsuite.eval.metrics import METRICS
-from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS, SOURCES
 from ecsuite.eval.xferbench.presets import PROTOCOLS as RULES

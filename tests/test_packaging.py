@@ -110,13 +110,11 @@ FLOORS = [
     "eval.views.language",
     "eval.views.figures",
     "eval.views",
-    "eval.studies",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.collections eval.views.html eval.icy.fast eval.icy eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification "
-    "eval.views.methods people",
-    "eval.experiments.claims eval.experiments",
+    "eval.experiments.claims",
+    "eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench "
+    "eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views.methods people",
     "hub testing",
     "commands",
     "api cli",

@@ -11,7 +11,7 @@ from ecsuite.benchmarks.literature.readings import mean_length, word_boundaries
 from ecsuite.benchmarks.literature.samples import Sample
 from ecsuite.benchmarks.literature.segments import mean_boundaries
 from ecsuite.corpus import Corpus
-from ecsuite.eval.concept_games.published import PUBLISHED
+from ecsuite.eval.experiments.cbm import PUBLISHED
 from ecsuite.eval.metrics.disentanglement import bosdis, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim

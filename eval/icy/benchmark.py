@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from safetensors.numpy import load_file
 
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.icy.acquisition import TrainingRun, learn
 from ecsuite.eval.icy.end_to_end import EndToEnd
 from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
@@ -21,7 +22,6 @@ from ecsuite.eval.icy.rows import IcyRow, ProtocolView
 from ecsuite.eval.icy.single_agents import Budget, Ratios
 from ecsuite.eval.icy.study import BASIS, MOST_STEPS, IcyStudy, ProtocolName
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.experiments.grids import ICY, StudySource
 from ecsuite.eval.icy.agents import parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
 from ecsuite.eval.results.files import require_no_other
-from ecsuite.eval.studies.files import ICY, Source
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
@@ -244,7 +244,7 @@ class IcyStudy:
 
 
 def load_study(
-    study: Source, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
+    study: StudySource, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
 ) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
 

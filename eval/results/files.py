@@ -359,22 +359,28 @@ def read_scores(file: Path) -> dict[str, Any]:
 def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = lambda _: None) -> None:
     """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
 
-    The file is locked meanwhile, so that of two processes neither loses the other's scores.
+    The file is locked meanwhile, so that of two processes neither loses the other's scores. A file that has these
+    scores already is not touched.
     """
+    if file.exists() and file.read_bytes() == _with_scores_of(file, data):
+        return
     lock = Lock(file.with_name(f".{file.name}.lock"), note)
     lock.acquire(waits=True)
     try:
         remove_abandoned(file.parent, file.name)
-        before = read_scores(file)
-        try:
-            is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
-            older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
-        except (KeyError, TypeError):
-            older = {}  # no file, or not a scores file
-        newer = {(score["name"], score["signature"]): score for score in data["scores"]}
-        kept = sealed({**data, "scores": list((older | newer).values())})
-        write_atomically(
-            file, (json.dumps(kept, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
-        )
+        write_atomically(file, _with_scores_of(file, data))
     finally:
         lock.release()
+
+
+def _with_scores_of(file: Path, data: Mapping[str, Any]) -> bytes:
+    """The content of a file of scores with further ones, and those that it has of the same corpus."""
+    before = read_scores(file)
+    try:
+        is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
+        older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
+    except (KeyError, TypeError):
+        older = {}  # no file, or not a scores file
+    newer = {(score["name"], score["signature"]): score for score in data["scores"]}
+    kept = sealed({**data, "scores": list((older | newer).values())})
+    return (json.dumps(kept, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()

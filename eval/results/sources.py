@@ -1,6 +1,6 @@
 """A source of scores, such as a run or a corpus, with its records: one for each value, interval and chance level."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
@@ -31,6 +32,8 @@ STORE = "jobs"
 """Folder, in that of a sweep, with the stored results of its jobs."""
 PROVENANCE = ("about", "data", "code", "format")
 """Keys of a config that are no settings."""
+MEASURES = (*DIRECTIONS, "length", "steps")
+"""Measures of trainings."""
 MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
@@ -217,7 +220,7 @@ class Source:
             "source": self.name,
             "system": self.system,
             "game": self.game,
-            **self.settings,
+            **{setting_column(name, VALUE_COLUMNS): value for name, value in self.settings.items()},
             "seed": self.seed,
             "status": self.status,
             "why": self.failure or self.stopped,
@@ -284,17 +287,25 @@ def record_frame(sources: Sequence[Source]) -> Any:
     return as_frame([row for source in sources for row in source.rows()])
 
 
-def run_frame(sources: Sequence[Source]) -> Any:
+def run_frame(sources: Sequence[Source], fixed: Mapping[str, Any] | None = None) -> Any:
     """A row a run, as a `pandas.DataFrame`: run, settings, seed, status, measures and scores.
+
+    Args:
+        sources: The runs.
+        fixed: Settings that all runs have, columns after the others; None: none.
 
     Raises:
         ConfigError: If pandas is not installed.
     """
+    taken = {"run", "seed", "status"}.union(*(source.figures for source in sources))
     return as_frame(
         [
             {
                 "run": str(source.folder or source.name),
-                **source.settings,
+                **{
+                    setting_column(name, taken): value
+                    for name, value in {**source.settings, **(fixed or {}), **source.settings}.items()
+                },
                 "seed": source.seed,
                 "status": source.status,
                 **source.figures,
@@ -302,6 +313,21 @@ def run_frame(sources: Sequence[Source]) -> Any:
             for source in sources
         ]
     )
+
+
+VALUE_COLUMNS = ("source", "status", "why", "num_messages", "num_symbols", "unit", "score", "value", "low", "high",
+                 "chance", "chance_low", "chance_high", "reason", "signature", "version", "machine")  # fmt: skip
+"""Columns of the record table that no setting may have."""
+
+
+def setting_column(name: str, taken: Container[str]) -> str:
+    """The name of the column of a setting: its own, or `setting.NAME` if a measure or a score is called so.
+
+    Args:
+        name: The setting.
+        taken: Other columns of the table.
+    """
+    return f"setting.{name}" if name in taken or name in MEASURES or name in METRIC_OF else name
 
 
 GRAMMAR = "a grammar"

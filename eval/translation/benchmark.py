@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.results.sources import Record, Source
-from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.translation.jobs import BeamScore, TranslationStudy, plan, sacrebleu_signatures
 from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import Runner

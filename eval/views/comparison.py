@@ -20,7 +20,7 @@ from ecsuite.eval.results.samples import (
     over_seeds,
     repetition,
 )
-from ecsuite.eval.results.sources import Source
+from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
@@ -394,7 +394,8 @@ def _point(name: str, result: Sample) -> Point:
 
 def means_table(means: Means) -> Table:
     """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
-    columns = [name_column(name, setting_heading(name)) for name in means.keys]
+    names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
+    columns = [name_column(name, setting_heading(name)) for name in names]
     columns += [
         number_column("runs", parts=LEFT_OUT),
         *(number_column(each, each, parts=COUNTED) for each in means.figures),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.printable import note as print_note
 from ecsuite.runtime.time_left import TimeLeft
@@ -53,7 +53,7 @@ class Report:
         if out is None:
             return
         if out.suffix in SUFFIXES:
-            write_atomically(out, rendered(self.tables, SUFFIXES[out.suffix], self.notes).encode())
+            write_if_changed(out, rendered(self.tables, SUFFIXES[out.suffix], self.notes).encode())
         else:
             write_json(out, with_format("result", self.data))
 
@@ -154,7 +154,7 @@ def print_json(data: Any) -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """Write JSON to a file, atomically."""
-    write_atomically(path, as_text(data).encode())
+    write_if_changed(path, as_text(data).encode())
 
 
 def as_text(data: Any) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.downloads import read_sources as read_downloads
-from ecsuite.eval.concept_games.study import load_study as load_cbm_study
+from ecsuite.eval.experiments.cbm import load_table as load_cbm_study
+from ecsuite.eval.experiments.study import load_study as load_sweep
 from ecsuite.eval.results.logs import read_log
 from ecsuite.eval.results.reading import read_runs, read_sources
 from ecsuite.eval.results.samples import gather
-from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.scoring.bitexts import read_bucc, read_tatoeba

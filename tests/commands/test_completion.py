@@ -9,7 +9,7 @@ import pytest
 from ecsuite.commands.reference import SOURCES as WRITTEN_SOURCES
 from ecsuite.commands.table import KINDS as WRITTEN_KINDS
 from ecsuite.commands.translate import SETTINGS
-from ecsuite.eval.sweeps.drawing import KINDS
+from ecsuite.eval.experiments.pictures import KINDS
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.eval.xferbench.presets import SOURCES
 

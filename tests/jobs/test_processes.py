@@ -74,8 +74,7 @@ def translation(runner, folder, _):
 
 
 def concept_games(runner, folder, _):
-    from ecsuite.eval.concept_games.benchmark import ConceptGames
-    from ecsuite.eval.concept_games.study import load_study
+    from ecsuite.eval.experiments.cbm import CbmTables, load_table, rows_of
 
     (folder / "small.yaml").write_text(
         "rows:\n- {name: thing_gs, base: thing_gs}\n- {name: thing_qt, base: thing_qt}\nname: small\nseeds: [1, 2]\n"
@@ -84,8 +83,9 @@ def concept_games(runner, folder, _):
         "training.num_examples=512", "training.num_epochs=2", "evaluation.num_valid=64", "evaluation.corpus_size=150",
         "world.num_values=4", "task.num_targets=4", "task.num_distractors=4", "training.checkpoint_every=4",
     ]  # fmt: skip
-    study = load_study(folder / "small.yaml", assignments=settings, folder=runner.folder or folder)
-    return [row.to_json() for row in ConceptGames().measure(study, runner)]
+    study = load_table(folder / "small.yaml", assignments=settings)
+    sweep = CbmTables(folder=runner.folder or folder).measure(study, runner)
+    return [row.to_json() for row in rows_of(study, sweep)]
 
 
 def xferbench(runner, folder, _):

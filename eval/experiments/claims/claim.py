@@ -8,8 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, TypeVar
 
-from ecsuite.eval.studies.files import CBM, ICY, SWEEP
-from ecsuite.eval.sweeps.grids import at, mapping
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, at, mapping
 from ecsuite.parts.config import Natural, Seed, Weight, checked, read_yaml, refuse_unread, shipped_configs
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 

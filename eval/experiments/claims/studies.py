@@ -10,28 +10,23 @@ from typing import Any
 
 import torch
 
-from ecsuite.eval.collections.benchmark import Collections
-from ecsuite.eval.collections.members import Member
-from ecsuite.eval.collections.study import CollectionStudy
-from ecsuite.eval.collections.study import load_study as load_collection
-from ecsuite.eval.concept_games.benchmark import ConceptGames
-from ecsuite.eval.concept_games.jobs import plan as plan_cbm
-from ecsuite.eval.concept_games.study import Study as CbmStudy
-from ecsuite.eval.concept_games.study import load_study as load_cbm
+from ecsuite.eval.experiments.benchmark import Benchmark
+from ecsuite.eval.experiments.cbm import CbmTables, rows_of
+from ecsuite.eval.experiments.cbm import load_table as load_cbm
 from ecsuite.eval.experiments.claims.arms import CORPUS, ClaimOutcome, arm_name, claim_run, has_settings
 from ecsuite.eval.experiments.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim
 from ecsuite.eval.experiments.claims.report import report_of
+from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
+from ecsuite.eval.experiments.corpora import Member
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
+from ecsuite.eval.experiments.study import SweepStudy
+from ecsuite.eval.experiments.study import load_study as load_sweep
+from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, METADATA, Source
-from ecsuite.eval.studies.benchmark import Benchmark
-from ecsuite.eval.studies.files import CBM, ICY, SWEEP
-from ecsuite.eval.sweeps.benchmark import Sweeps
-from ecsuite.eval.sweeps.grids import mapping
-from ecsuite.eval.sweeps.study import Study as SweepStudy
-from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
 from ecsuite.formats.strict_json import read_json
@@ -210,17 +205,16 @@ class IcyReproduction(Reproduction):
 class CbmReproduction(Reproduction):
     """A claim whose study are games of CBM."""
 
-    study: CbmStudy
+    study: SweepStudy
 
     def cells(self) -> list[dict[str, Any]]:
         """The rows."""
-        return [{"row": row.name} for row in self.study.rows]
+        return [dict(variant.settings) for variant in self.study.variants]
 
     def runs(self, finding: Any, results: Mapping[Job, Result]) -> Iterator[Source]:
         """A run for each row and seed."""
-        jobs = plan_cbm(self.study)
-        for row in finding:
-            settings = {"row": row.row.name}
+        for row in rows_of(self.study, finding):
+            settings = {"row": row.name}
             for run in row.runs:
                 yield claim_run(
                     self.claim,
@@ -228,7 +222,7 @@ class CbmReproduction(Reproduction):
                     seed=run["seed"],
                     values=run["values"],
                     status="capped" if run["stopped"] in CAPPED else "done",
-                    seconds=results[jobs[row.row.name, run["seed"]]].seconds,
+                    seconds=run["seconds"],
                 )
             for seed, failure in row.failures.items():
                 yield claim_run(
@@ -342,7 +336,7 @@ def _load(
         related = checked(tree.pop("related", ""), str, "related")
         corpora = load_collection(tree)
         return CorpusReproduction, {
-            "benchmark": Collections(read=read_corpus), "study": corpora, "related": related
+            "benchmark": Collections(read=read_corpus, kept=folder), "study": corpora, "related": related
         }  # fmt: skip
     if kind == "cbm":
         settings = mapping(changes.get("set", {}), "small.set")
@@ -352,9 +346,8 @@ def _load(
             seeds=seeds,
             assignments=[f"{key}={json.dumps(value)}" for key, value in settings.items()],
             device=device,
-            folder=folder,
         )
-        return CbmReproduction, {"benchmark": ConceptGames(), "study": cbm}
+        return CbmReproduction, {"benchmark": CbmTables(folder=folder), "study": cbm}
     former = SWEEP.read(content)[0]
     settings = mapping(former.get("set", {}), "set") | mapping(changes.get("set", {}), "small.set")
     tree = {**former, **changes, "name": name, "seeds": list(seeds), "set": settings}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ecsuite.eval.experiments import pictures
 from ecsuite.eval.metrics import table_order
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
-from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.views.figures.canvas import as_svg
 from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes

@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
+from ecsuite.eval.experiments.grids import ICY
 from ecsuite.eval.icy.agents import parse_model
 from ecsuite.eval.icy.protocol import ACQUISITION, PROTOCOLS
 from ecsuite.eval.icy.study import READS, StudyConfig, load_study
-from ecsuite.eval.studies.files import ICY
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 

@@ -9,10 +9,10 @@ import pytest
 
 import ecsuite
 from ecsuite.corpus import Corpus
+from ecsuite.eval.experiments.study import metrics_of
 from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric, metric_names, traits_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric, Traits, metric
-from ecsuite.eval.sweeps.study import metrics_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.testing.metrics import language
 

@@ -1,0 +1,250 @@
+"""Corpora of a collection: names, systems, metadata, which of their messages are scored, and stored facts.
+
+In the layout of ELCC (Boldt & Mortensen 2024), `SYSTEM/data/VARIANT/corpus.jsonl`, a corpus is called SYSTEM/VARIANT.
+Its `metadata.json` is in its folder, and `system.json` is two folders above. Run folders of one game that differ only
+in their seeds have the same `settings`.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES
+from ecsuite.eval.views.scorecard import Scorecard
+from ecsuite.files.atomic_files import write_if_changed
+from ecsuite.files.checksums import require_unchanged, sealed
+from ecsuite.files.format_numbers import with_format, without_format
+from ecsuite.formats.corpora import Reading
+from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
+
+FACTS = "files.json"
+"""File of a folder of stored results with facts about run folders and corpora, see `FileFacts`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """A corpus of a collection."""
+
+    path: Path
+    """Path of the corpus."""
+    name: str
+    """Name in tables."""
+    system: str | None = None
+    """The system that made it, in the layout of ELCC."""
+    game: str | None = None
+    """The name of the game, of a run."""
+    seed: int | None = None
+    """The seed of the run."""
+    settings: str | None = None
+    """A hash of all other settings of the run: runs with equal ones differ only in their seeds."""
+
+    def metadata(self) -> dict[str, Any]:
+        """Metadata of the corpus and of its system from the files of the collection; empty for others."""
+        if self.system is None:
+            return {}
+        folder = _folder(self.path)
+        files = {"variant": folder / METADATA, "system": folder.parent.parent / "system.json"}
+        return {key: read_json(file) for key, file in files.items() if file.is_file()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Name, system, run and metadata, JSON-ready."""
+        return {
+            "name": self.name,
+            "system": self.system,
+            "game": self.game,
+            "seed": self.seed,
+            "settings": self.settings,
+            "metadata": self.metadata(),
+        }
+
+
+def members_of(paths: Sequence[Path]) -> list[Member]:
+    """The corpora at paths with names that differ.
+
+    Raises:
+        ConfigError: If a corpus is given twice, or a `metadata.json` cannot be read.
+    """
+    places = [
+        _folder(path).resolve() if path.name == CORPUS or path.is_dir() else path.resolve() for path in paths
+    ]
+    for place, number in Counter(places).items():
+        if number > 1:
+            raise ConfigError(f"{place}: given {number} times")
+    found = [_member(path) for path in paths]
+    taken = Counter(member.name for member in found)
+    return [
+        replace(member, name=_longer_name(place, places)) if taken[member.name] > 1 else member
+        for member, place in zip(found, places, strict=True)
+    ]
+
+
+def _member(path: Path) -> Member:
+    folder = _folder(path)
+    if _is_in_folder(path) and folder.resolve().parent.name == "data":
+        folder = folder.resolve()
+        system = folder.parent.parent.name
+        return Member(path=path, name=f"{system}/{folder.name}", system=system)
+    run = run_seed_and_group(folder) if _is_in_folder(path) else None
+    name = source_name(str(folder.resolve() / CORPUS if path.is_dir() else path.resolve()))
+    if run is None:
+        return Member(path=path, name=name)
+    game, seed, settings = run
+    return Member(path=path, name=name, game=game, seed=seed, settings=group_digest(settings))
+
+
+def _is_in_folder(path: Path) -> bool:
+    """Whether the corpus has a folder of its own."""
+    return path.is_dir() or path.name == CORPUS
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _longer_name(place: Path, others: Sequence[Path]) -> str:
+    """The name of a place with as many folders before it as make it unique."""
+    for length in range(2, len(place.parts)):
+        name = place.parts[-length:]
+        if sum(other.parts[-length:] == name for other in others) == 1:
+            return "/".join(name)
+    return str(place)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """How the files of corpora are read, and which of their messages are scored."""
+
+    reading: Reading = field(default_factory=Reading)
+    """How files are read."""
+    where: str | None = None
+    """`COLUMN=VALUE`: only messages with this value; None: all."""
+
+    def of(self, corpus: Corpus) -> Corpus:
+        """Select the messages of a corpus.
+
+        Raises:
+            ConfigError: If `where` is not written so.
+            CorpusError: If there is no such column, or no such message.
+        """
+        if self.where is None:
+            return corpus
+        column, equals, value = self.where.partition("=")
+        if not equals:
+            raise ConfigError(f"--where {self.where}: expected COLUMN=VALUE, such as split=held_out")
+        return corpus.where(column, value)
+
+
+Read = Callable[[Path], Corpus]
+"""Reads the messages of a path that are scored."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredMember:
+    """A corpus of a collection with its scores."""
+
+    member: Member
+    """The corpus."""
+    card: Scorecard
+    """Its scores."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The scorecard with what is known of the corpus, JSON-ready."""
+        return self.card.to_json() | {"member": self.member.to_json()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """Content of a corpus as an input of jobs."""
+
+    digest: str
+    """Hash of everything that a metric may read."""
+    num_symbols: int
+    """Symbols of all messages."""
+
+    def job_key(self) -> str:
+        """The hash."""
+        return self.digest
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> "Content":
+        """The content of a corpus that was read."""
+        digest = hashlib.sha256()
+        known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
+        known += [corpus.attribute_names, corpus.why_no_meanings]
+        digest.update(json.dumps(known).encode())
+        rows = [corpus.messages, *([] if corpus.concepts is None else [corpus.concepts])]
+        arrays = [array for row in rows for array in (row.offsets, row.values)]
+        arrays += [corpus.columns[name] for name in sorted(corpus.columns)]
+        arrays += [] if corpus.meanings is None else [corpus.meanings]
+        for array in arrays:
+            digest.update(_bytes(array))
+        return cls(digest=digest.hexdigest(), num_symbols=len(corpus.messages.values))
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    """Shape, type and values of an array."""
+    array = np.asarray(array)
+    values = json.dumps(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+    return f"{array.dtype.kind}{array.dtype.itemsize}{array.shape}".encode() + values
+
+
+def files_of(path: Path, meanings: str | None = None) -> list[Path]:
+    """The files that reading a corpus may read.
+
+    Args:
+        path: A folder, its `corpus.jsonl`, or another file.
+        meanings: A second file, see `Reading`.
+    """
+    further = [] if meanings is None else [Path(meanings)]
+    if not _is_in_folder(path):
+        siblings = [path.with_name(name) for name in (METADATA, "meanings.jsonl")]
+        return [path, *further, *(file for file in siblings if file.is_file())]
+    files = [file for file in _folder(path).rglob("*") if file.is_file()]
+    return [*sorted(file for file in files if file.name != SCORES and file.name[0] != "."), *further]
+
+
+class FileFacts:
+    """Facts that were computed from files, valid while the files have the sizes and modification times of then.
+
+    Args:
+        file: Where the facts are stored; a file that is damaged or missing counts as empty.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.entries = file, dict[str, Any]()
+        with suppress(OSError, ValueError, KeyError, TypeError, DamagedError, FormatError):
+            content = json.loads(file.read_bytes())
+            require_unchanged(content, file)
+            self.entries = dict(without_format("kept result", content, file)["entries"])
+
+    def get(self, key: str, files: Iterable[Path]) -> Any:
+        """The fact of a key; None where there is none, or one of its files has changed."""
+        entry = self.entries.get(key)
+        return None if entry is None or entry["files"] != _states(files) else entry["fact"]
+
+    def put(self, key: str, files: Iterable[Path], fact: Any) -> None:
+        """Set the fact of a key, JSON-ready."""
+        self.entries[key] = {"files": _states(files), "fact": fact}
+
+    def save(self) -> None:
+        """Write the facts."""
+        data = sealed(with_format("kept result", {"entries": self.entries}))
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_if_changed(self.file, json.dumps(data, allow_nan=False).encode() + b"\n")
+
+
+def _states(files: Iterable[Path]) -> list[list[Any]]:
+    """Name, size and modification time of each file."""
+    found = [(file.name, file.stat()) for file in files if file.is_file()]
+    return [[name, state.st_size, state.st_mtime_ns] for name, state in found]

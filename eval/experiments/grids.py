@@ -1,0 +1,235 @@
+"""Study files, and the values of settings in them: lists, ranges, their combinations, and draws from them.
+
+Study files are YAML, some of them shipped in `configs/paper/`; each command has its own. A list whose last items are
+`int`, `float` or `log` is a range from its first number to its second one, such as `[1e-4, 1e-2, log]`; each other list
+holds the values themselves.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecsuite.parts.config import line_of_key, read_yaml, shipped_configs
+from ecsuite.runtime.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FOLDER = "paper"
+"""The folder of `configs/` with the shipped studies; their names may begin with it: `paper/icy_table3`."""
+StudySource = str | Path | Mapping[str, Any] | None
+"""A study as users give it: the name of a shipped one, a YAML file, or the content; None: nothing is set."""
+
+
+def shipped_studies() -> dict[str, Traversable]:
+    """The shipped files of all commands by name, without the folder."""
+    return shipped_configs(FOLDER)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyFiles:
+    """The studies of one command."""
+
+    command: str
+    """The command."""
+    prefixes: tuple[str, ...]
+    """How the names of its shipped studies begin; the others in the folder are of other commands."""
+
+    def shipped(self) -> dict[str, Traversable]:
+        """The shipped files by name, without the folder."""
+        return {name: file for name, file in shipped_studies().items() if name.startswith(self.prefixes)}
+
+    def read(self, study: StudySource) -> tuple[dict[str, Any], str]:
+        """The content of a study, with its name, and what messages call it.
+
+        Raises:
+            ConfigError: If there is no such study or file, or it is not YAML with keys.
+        """
+        if study is None:
+            return {}, f"ecsuite {self.command}"
+        if isinstance(study, Mapping):
+            return {"name": self.command, **study}, self.command
+        source = str(study)
+        is_file = source.endswith((".yaml", ".yml"))
+        name = source if is_file else source.removeprefix(f"{FOLDER}/")
+        return read_yaml(name, "study", self.shipped()), source
+
+
+ICY = StudyFiles(command="icy", prefixes=("icy_",))
+CBM = StudyFiles(command="cbm", prefixes=("cbm_",))
+SWEEP = StudyFiles(command="sweep", prefixes=("xferbench_search", "zoo_", "society_", "collection_", "elcc"))
+
+
+def command_of(name: str) -> str:
+    """The command that runs a shipped study."""
+    plain = name.removeprefix(f"{FOLDER}/")
+    return next(files.command for files in (ICY, CBM, SWEEP) if plain.startswith(files.prefixes))
+
+
+WORDS = ("int", "float", "log")
+"""Last items of a range: whole numbers, any numbers, and whether their logarithms are equally likely."""
+SEEDS = ("training.seed", "seed")
+"""Settings that have a key of their own."""
+MAX_COMBINATIONS = 1_000_000
+"""Most combinations of settings, of which `random` may draw some."""
+DIGITS = 6
+"""Significant digits of drawn numbers, so that they can be read and typed."""
+
+Settings = Mapping[str, Any]
+"""Values by `section.key`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Range:
+    """Numbers between two bounds, both within."""
+
+    low: float
+    """The least."""
+    high: float
+    """The greatest."""
+    is_int: bool
+    """Whether they are whole."""
+    is_log: bool
+    """Whether their logarithms are equally likely, not they themselves."""
+
+    def ends(self) -> list[Any]:
+        """The bounds, as values of the setting."""
+        return [self.value(self.low), self.value(self.high)]
+
+    def value(self, number: float) -> Any:
+        """A number of the range as a value of the setting."""
+        return round(number) if self.is_int else float(f"{number:.{DIGITS}g}")
+
+    def draw(self, rng: "np.random.Generator") -> Any:
+        """A value at random."""
+        margin = 0.5 if self.is_int else 0.0  # so that the bounds are as likely as the numbers between them
+        low, high = self.low - margin, self.high + margin
+        if self.is_log:
+            number = math.exp(rng.uniform(math.log(low), math.log(high)))
+        else:
+            number = rng.uniform(low, high)
+        return self.value(min(max(number, self.low), self.high))
+
+
+Values = list[Any] | Range
+"""Values that a setting may have."""
+
+
+def at(source: str, *path: str) -> str:
+    """A place of a study for messages: the file with the line of the key, and the keys that lead there."""
+    line = line_of_key(source, path)
+    return f"{source}{'' if line is None else f':{line}'}: {'.'.join(path)}"
+
+
+def mapping(tree: Any, place: str) -> dict[str, Any]:
+    """A mapping with texts as keys; `ConfigError` if it is none."""
+    if not isinstance(tree, Mapping) or not all(isinstance(key, str) for key in tree):
+        raise ConfigError(f"{place}: expected keys such as channel.kind with values, got {shown(tree)}")
+    return dict(tree)
+
+
+def read_values(tree: Any, place: str) -> dict[str, Values]:
+    """The values of each setting of a mapping.
+
+    Raises:
+        ConfigError: If one has neither a list of values nor a range, or is a seed.
+    """
+    found: dict[str, Values] = {}
+    for key, values in mapping(tree, place).items():
+        if key in SEEDS:
+            raise ConfigError(f"{place}: {key}: seeds have a key of their own, `seeds`")
+        if not isinstance(values, list) or not values:
+            raise ConfigError(f"{place}: {key}: expected a list of values, got {shown(values)}")
+        found[key] = _range(values, f"{place}: {key}") if values[-1] in WORDS else values
+    return found
+
+
+def _range(values: list[Any], place: str) -> Range:
+    numbers, words = values[:2], values[2:]
+    are_numbers = len(numbers) == 2 and all(type(number) in (int, float) for number in numbers)
+    are_known = all(word in WORDS and words.count(word) == 1 for word in words) and words != ["int", "float"]
+    if not are_numbers or not are_known:
+        raise ConfigError(
+            f"{place}: expected a range such as [1e-4, 1e-2, log] or [64, 512, int], got {shown(values)}"
+        )
+    low, high = numbers
+    is_int, is_log = "int" in words, "log" in words
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"{place}: expected a range from a lower to a higher number, got {shown(values)}")
+    if is_log and low <= 0:
+        raise ConfigError(f"{place}: expected a lower bound above 0 for log, got {low}")
+    if is_int and not (float(low).is_integer() and float(high).is_integer()):
+        raise ConfigError(f"{place}: expected whole numbers for int, got {shown(values)}")
+    return Range(low=low, high=high, is_int=is_int, is_log=is_log)
+
+
+def combinations(
+    grids: Sequence[tuple[str, Any]],
+    zipped: tuple[str, Any],
+    *,
+    number: int | None,
+    seed: int,
+) -> list[Settings]:
+    """The combinations of every grid with every row of what is zipped; or so many of them, drawn at random.
+
+    Of lists alone, no combination is drawn twice. Where there are ranges, each draw takes a combination of the lists
+    and a number of each range; the first draws are the same however many there are.
+
+    Args:
+        grids: Each grid with its place for messages.
+        zipped: Lists of equal lengths, with their place.
+        number: How many are drawn; None: all.
+        seed: Seed of the draw.
+
+    Raises:
+        ConfigError: If values are not valid, or there is a range and no `number`.
+    """
+    import numpy as np
+
+    rows = _rows(*zipped)
+    found: list[dict[str, Any]] = []
+    for place, grid in grids:
+        values = read_values(grid, place)
+        ranges = {key: each for key, each in values.items() if isinstance(each, Range)}
+        if ranges and number is None:
+            raise ConfigError(
+                f"{place}: {next(iter(ranges))}: a range is drawn from, so expected how often, such as random: 20"
+            )
+        lists = [each if isinstance(each, list) else [each] for each in values.values()]
+        # Lists of a hundred values each soon have more combinations than there is memory: no more of them are made.
+        if len(found) + len(rows) * math.prod(map(len, lists)) > MAX_COMBINATIONS:
+            raise ConfigError(f"{place}: more than {MAX_COMBINATIONS:,} combinations; expected shorter lists")
+        found += [
+            {**dict(zip(values, choice, strict=True)), **row} for row in rows for choice in product(*lists)
+        ]
+    if number is None:
+        return list(found)
+    if any(isinstance(value, Range) for each in found for value in each.values()):
+        return [_drawn(found, np.random.default_rng([seed, place])) for place in range(number)]
+    if number >= len(found):
+        return list(found)
+    chosen = np.random.default_rng(seed).choice(len(found), number, replace=False)
+    return [found[index] for index in sorted(chosen)]
+
+
+def _drawn(found: Sequence[Settings], rng: "np.random.Generator") -> Settings:
+    """One combination, with a number for each range."""
+    chosen = found[int(rng.integers(len(found)))]
+    return {key: value.draw(rng) if isinstance(value, Range) else value for key, value in chosen.items()}
+
+
+def _rows(place: str, tree: Any) -> list[dict[str, Any]]:
+    """The rows of what is zipped; one without settings if nothing is."""
+    lists = read_values(tree, place)
+    for key, values in lists.items():
+        if isinstance(values, Range):
+            raise ConfigError(f"{place}: {key}: expected a list of values, got a range; ranges are for vary")
+    lengths = {len(values) for values in lists.values() if isinstance(values, list)}
+    if len(lengths) > 1:
+        raise ConfigError(f"{place}: expected lists of equal lengths, got {sorted(lengths)}")
+    values = [each for each in lists.values() if isinstance(each, list)]
+    return [dict(zip(lists, row, strict=True)) for row in zip(*values, strict=True)] or [{}]

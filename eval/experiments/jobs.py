@@ -1,0 +1,344 @@
+"""Jobs of experiments: each run is trained once, and each corpus is scored once."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from ecsuite.eval.experiments.corpora import Content, Selection
+from ecsuite.eval.experiments.study import SweepStudy, Variant
+from ecsuite.eval.metrics import METRIC_OF, find_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.results.sources import SCORES
+from ecsuite.eval.statistics import resampling
+from ecsuite.eval.views.scorecard import score_corpus
+from ecsuite.formats import read_corpus
+from ecsuite.formats.reading import read_as
+from ecsuite.games.runs import load_run
+from ecsuite.games.training_jobs import Game, train_in_job
+from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
+from ecsuite.parts import own_code
+from ecsuite.runtime.errors import ConfigError, DamagedError, shown
+
+T = TypeVar("T")
+VERSION = 2
+"""Version of training jobs; increased whenever the same inputs would give another result."""
+SCORING_VERSION = 3
+"""Version of scoring jobs."""
+WORK = 500.0
+"""Expected cost of a metric of a run, in examples of a training."""
+SYMBOLS_OF_WORK = 1000
+"""Symbols of a corpus that cost about as much as the part of a metric that does not depend on the size."""
+GPU_SHARE = 0.25
+"""Share of a GPU that a training run uses: agents are small."""
+PRUNED = "pruned"
+"""Why the training of a run of a search ended that was worse than earlier ones."""
+KEPT = (".jsonl", ".json", ".yaml")
+"""Endings of the files of a run folder that every stored result holds."""
+SOURCE_PATH = "source_path"
+"""Key of the description of a corpus with its path, which no result may depend on."""
+WEIGHTS = ".safetensors"
+"""The ending of checkpoints."""
+
+
+def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
+    """Resources of a run, or of a score that trains a model."""
+    return Resources(num_gpus=GPU_SHARE if device == "cuda" else 0)
+
+
+@job_function(
+    version=VERSION,
+    work=lambda *, game, **_: game.work,
+    label=lambda *, game, **_: f"train {game.name}, seed {game.seed}",
+    resources=needs_of,
+)
+def train_game(
+    *, game: Game, folder: Location, device: str, keeps_weights: bool = False, context: Context
+) -> Outcome:
+    """Train a game.
+
+    Args:
+        game: The experiment, with its seed.
+        folder: Parent of the run folder; a run that was stopped there goes on.
+        device: cpu, cuda or mps.
+        keeps_weights: Whether the result holds the checkpoints, too: some metrics ask the agents.
+        context: See `Context`.
+
+    Returns:
+        The fields of `ecsuite.games.training.Result`, and the files of the run folder.
+
+    Raises:
+        DivergedError: If the loss is not finite.
+        Stopped: If the training was asked to stop.
+    """
+    run_folder = folder.path / game.folder_name
+    result = train_in_job(game, run_folder, device, context)
+    return Outcome(
+        value=result.to_json() | {"was_done": False}, arrays=save(packed(run_folder, keeps_weights))
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricInput:
+    """A metric as the input of a job: known by its name, its version, and the content of a user's files."""
+
+    name: str
+    """Its name, or `./mine.py:my_metric`, with options after commas."""
+
+    @property
+    def asks_agents(self) -> bool:
+        """Whether it asks the agents of a run."""
+        traits = find_metric(self.name).shared
+        return traits.needs_agents or traits.asks_agents
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it has a job of its own: it takes long, asks agents, or is the user's; all others share a job."""
+        return (
+            bool(own_code.foreign_kinds(self.name))
+            or self.asks_agents
+            or find_metric(self.name).shared.is_asked_for
+        )
+
+    def job_key(self) -> Any:
+        """Everything that can change its scores."""
+        kind, _, options = self.name.partition(",")
+        data = _data_in(options) | _downloaded_texts(self.name)
+        if own_code.is_foreign(kind):
+            return {
+                "code": own_code.checksum(own_code.source_of(kind)),
+                "part": kind.partition(":")[2],
+                "options": options,
+                "draws": resampling.VERSION,
+                **({"data": data} if data else {}),
+            }
+        version = find_metric(self.name).shared.version
+        own = {
+            each: own_code.checksum(own_code.source_of(each)) for each in own_code.foreign_kinds(self.name)
+        }
+        return {
+            "name": self.name,
+            "version": version,
+            "draws": resampling.VERSION,
+            **({"code": own} if own else {}),
+            **({"data": data} if data else {}),
+        }
+
+
+def _data_in(options: str) -> dict[str, str]:
+    """SHA-256 of the files, and of those in the folders, that options after commas name: `need=./need.csv`."""
+    files: list[Path] = []
+    for key, _, value in (each.partition("=") for each in options.split(",")):
+        place = Path(value.strip())
+        if place.is_file():
+            files.append(place)
+        elif place.is_dir() and (
+            key == "targets" or "/" in value
+        ):  # a word may be called as a folder that is here
+            files += sorted(file for file in place.rglob("*") if file.is_file())
+    found = {}
+    for file in files:
+        with open(file, "rb") as opened:
+            found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return found
+
+
+def _downloaded_texts(metric: str) -> dict[str, str]:
+    """The names and a hash of the downloaded texts that a preset of XferBench reads where no folder is named."""
+    if metric.partition(",")[0] != "xferbench":
+        return {}
+    from ecsuite.eval.xferbench.metric import own_options, texts_of
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.texts import fingerprint
+
+    own = own_options(metric)
+    reads_downloaded = PRESETS[own.preset].languages and not own.targets
+    return {"texts": fingerprint(texts_of(own))} if reads_downloaded else {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Label:
+    """A name for people; it cannot change a result."""
+
+    key: str
+    """The name."""
+
+    def job_key(self) -> None:
+        """Nothing."""
+
+
+@job_function(
+    version=SCORING_VERSION,
+    work=lambda *, metrics, content=None, **_: (
+        len(metrics) * (WORK if content is None else 1 + content.num_symbols / SYMBOLS_OF_WORK)
+    ),
+    label=lambda *, metrics, name, **_: f"{', '.join(each.name for each in metrics)} of {name.key}",
+    resources=needs_of,
+)
+def score_messages(
+    *,
+    metrics: list[MetricInput],
+    name: Label,
+    run: Result | None = None,
+    file: Location | None = None,
+    content: Content | None = None,
+    selection: Selection | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    context: Context,
+) -> dict[str, Any]:
+    """Compute metrics of a run or of the file of a corpus.
+
+    Args:
+        metrics: Which metrics.
+        name: Name of the run or the corpus, for progress.
+        run: The result of `train_game`; None: `file` is scored.
+        file: Path of a corpus.
+        content: Its content when the job was planned.
+        selection: How the file is read, and which messages are scored.
+        seed: Seed of random draws.
+        device: Device on which models are trained: cpu, cuda or mps.
+        context: See `Context`.
+
+    Returns:
+        `scores`, see `Score.to_json`; and `corpus` of a run, see `describe`, without its path.
+
+    Raises:
+        ConfigError: If the corpus has changed since the job was planned.
+    """
+    options, names = Options(seed=seed, device=device), [metric.name for metric in metrics]
+    if run is None:
+        assert file is not None and content is not None and selection is not None
+        corpus = selection.of(read_as(file.path, selection.reading))
+        if Content.of(corpus).digest != content.digest:
+            raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
+        described = {}  # it depends on metadata, which are not in the key
+        card = score_corpus(corpus, names, options)
+    else:
+        assert run.arrays is not None
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(run.arrays, Path(folder))
+            asked = load_run(folder) if any(metric.asks_agents for metric in metrics) else None
+            card = score_corpus(read_corpus(Path(folder)), names, options, run=asked)
+        described = {"corpus": {key: value for key, value in card.corpus.items() if key != SOURCE_PATH}}
+    return {**described, "scores": [score.to_json(is_kept=True) for score in card.scores]}
+
+
+def scoring_jobs(
+    metrics: Sequence[str], name: str, *, device: str | None = None, **inputs: Any
+) -> dict[str, Job]:
+    """Jobs that score a run or a corpus, by the metrics of each.
+
+    Args:
+        metrics: Names of metrics.
+        name: Name of the run or the corpus.
+        device: Device of metrics that train models; None: there are none.
+        **inputs: Further inputs of `score_messages`.
+    """
+    groups: dict[str, list[MetricInput]] = {}
+    for each in sorted(metrics):  # so that another order has the same keys
+        metric = MetricInput(name=each)
+        groups.setdefault(each if metric.is_alone else "", []).append(metric)
+    jobs = {}
+    for group in groups.values():
+        trains = find_metric(group[0].name).shared.trains
+        more = {"device": device} if trains and device is not None else {}
+        names = ", ".join(metric.name for metric in group)
+        jobs[names] = Job(score_messages, metrics=group, name=Label(key=name), **inputs, **more)
+    return jobs
+
+
+def in_order_of(metrics: Sequence[str], scores: Iterable[T], name_of: Callable[[T], str]) -> list[T]:
+    """Scores in the order of the metrics that were asked for.
+
+    Args:
+        metrics: Names of metrics.
+        scores: The scores, those of each metric in their order.
+        name_of: Gives the name of a score.
+    """
+    places: dict[str, int] = {}
+    for place, metric in enumerate(metrics):
+        places.setdefault(metric.partition(",")[0].rpartition(":")[2], place)
+
+    def place_of(score: T) -> int:
+        name = name_of(score)
+        known = METRIC_OF.get(name) or METRIC_OF.get(name.partition(",")[0]) or name.partition(",")[0]
+        return places.get(known, len(places))
+
+    return sorted(scores, key=place_of)
+
+
+def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:
+    """The files of a run folder, each as an array of bytes; checkpoints if weights are kept."""
+    kept = (*KEPT, WEIGHTS) if keeps_weights else KEPT
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in kept and file.name != SCORES]
+    return {file.name: np.frombuffer(file.read_bytes(), dtype=np.uint8) for file in files}
+
+
+def unpack(arrays: Path, folder: Path) -> None:
+    """Write the files of a run that a stored result holds into a folder, where they are missing.
+
+    Raises:
+        DamagedError: If one is not the name of a file of a run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in load_file(arrays).items():
+        if Path(name).name != name or Path(name).suffix not in (*KEPT, WEIGHTS):
+            raise DamagedError(f"{arrays}: it holds {shown(name)!r}, which is no file of a run")
+        if not (folder / name).exists():
+            (folder / name).write_bytes(content.tobytes())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """One run: a combination of settings with one seed."""
+
+    variant: Variant
+    """The settings."""
+    seed: int
+    """The seed."""
+    folder: Path
+    """The run folder."""
+    training: Job
+    """Trains it."""
+    scores: Mapping[str, Job]
+    """Jobs that score it, by the names of their metrics."""
+    further: Job | None = None
+    """Computes further figures of the tables of a paper; None: there are none."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All its jobs."""
+        return (self.training, *self.scores.values(), *(() if self.further is None else (self.further,)))
+
+
+def plan(study: SweepStudy, runs: Path) -> list[PlannedRun]:
+    """The runs of a sweep with their jobs.
+
+    Args:
+        study: The study.
+        runs: Parent of the run folders.
+    """
+    return [plan_run(study, variant, seed, runs) for variant in study.variants for seed in study.seeds]
+
+
+def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> PlannedRun:
+    """A run with its jobs, and its folder in `runs`."""
+    game, device = Game.of(variant.experiment, seed, study.device), study.device.type
+    # Where no metric asks agents, results hold no weights, which take much room.
+    weights = (
+        {"keeps_weights": True} if any(MetricInput(name=each).asks_agents for each in study.metrics) else {}
+    )
+    training = Job(train_game, game=game, folder=Location(path=runs.resolve()), device=device, **weights)
+    return PlannedRun(
+        variant=variant,
+        seed=seed,
+        folder=runs / game.folder_name,
+        training=training,
+        scores=scoring_jobs(study.metrics, game.folder_name, device=device, run=training),
+    )

@@ -1,0 +1,416 @@
+"""Pictures of many runs: learning curves over seeds, and scores over settings."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.results.logs import read_log
+from ecsuite.eval.results.means import Combination, Means, means_of
+from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
+from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane
+from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.games.directions import DIRECTIONS
+from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.tables.cells import value_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+MAX_POINTS = 200
+"""Most points of a curve."""
+SECTION_ORDER = ("valid", "metrics", "train")
+"""Which section of a log a measure is taken from: the first that has it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CurveLayout:
+    """How rows of a table are distinguished in figures: by name, and by panel."""
+
+    heading: str
+    """The setting that names are values of; empty: each row has a name of its own, or all have none."""
+    names: tuple[str, ...]
+    """For each row its name."""
+    panels: tuple[str, ...]
+    """For each row its panel: the other settings."""
+
+
+def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str = "") -> Curve | None:
+    """The mean of several seeds and their range, up to the end of the shortest run.
+
+    Args:
+        folders: Run folders.
+        measure: A measure of the evaluations, or a score of `evaluation.metrics`.
+        name: The curve's name.
+        panel: Its panel.
+
+    Returns:
+        None if a log has no such measure, or they have no step in common.
+    """
+    logs = []
+    for folder in folders:
+        try:
+            logs.append(read_log(folder, measure))
+        except ConfigError:
+            continue
+    section = next((each for each in SECTION_ORDER if logs and all(each in log for log in logs)), None)
+    if section is None:
+        return None
+    by_step = [dict(zip(log["step"], log[section], strict=True)) for log in logs]
+    common = sorted(set.intersection(*map(set, by_step)))
+    steps = [step for step in common if all(math.isfinite(values[step]) for values in by_step)]
+    if not steps:
+        return None
+    if len(steps) > MAX_POINTS:
+        places = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).round().astype(int))
+        steps = [steps[place] for place in places]
+    values = np.array([[each[step] for step in steps] for each in by_step])
+    has_band = len(by_step) > 1
+    return Curve(
+        x=steps,
+        y=values.mean(0).tolist(),
+        low=values.min(0).tolist() if has_band else None,
+        high=values.max(0).tolist() if has_band else None,
+        name=name,
+        panel=panel,
+    )
+
+
+def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> CurveLayout:
+    """Names and panels of rows: names are the setting with most values, of those with few enough for the colours.
+
+    Args:
+        keys: The settings of a row.
+        rows: Their values in each row.
+    """
+    num_values = [len({repr(row[place]) for row in rows}) for place in range(len(keys))]
+    usable = [place for place in range(len(keys)) if 2 <= num_values[place] <= len(COLOURS)]
+    is_random = math.prod(num_values) > 2 * len(rows)  # as in a search: most panels would have one line
+    if not usable or is_random or len(keys) < 2:
+        names = [", ".join(map(str, row)) for row in rows] if len(rows) > 1 else [""] * len(rows)
+        return CurveLayout(
+            heading=keys[0] if len(keys) == 1 else "", names=tuple(names), panels=("",) * len(rows)
+        )
+    chosen = max(usable, key=lambda place: num_values[place])
+    others = [place for place in range(len(keys)) if place != chosen]
+    return CurveLayout(
+        heading=keys[chosen],
+        names=tuple(str(row[chosen]) for row in rows),
+        panels=tuple(", ".join(f"{keys[place]}={row[place]}" for place in others) for row in rows),
+    )
+
+
+MAX_PANELS = 12
+"""Most panels of a figure."""
+MAX_ROWS = 60
+"""Most combinations of settings in a figure with a row each."""
+OVER_SEEDS = "lines: means over seeds; bands: their 95 % intervals"
+
+
+def sweep_curves(
+    records: Sequence[Source], measure: str, by: Sequence[str] | None = None
+) -> tuple["Figure", list[Curve]]:
+    """A measure against the step: a line for the mean of each combination of settings, a band over its seeds.
+
+    Args:
+        records: Runs, whose names are their folders.
+        measure: A measure of the evaluations, such as accuracy.
+        by: Settings that are distinguished; None: all that vary.
+
+    Returns:
+        The figure and its lines.
+
+    Raises:
+        ConfigError: If a setting is unknown, no log has the measure, there are too many panels, or matplotlib is
+            missing.
+    """
+    table = means_of(records, by=by, figures=[])
+    layout = layout_of(table.keys, [row.settings for row in table.rows])
+    _require_few(layout.panels)
+    found = [
+        curve_of([each.folder for each in runs if each.folder is not None], measure, name, panel)
+        for runs, name, panel in zip(groups_of(table, records), layout.names, layout.panels, strict=True)
+    ]
+    lines = [line for line in found if line is not None]
+    if not lines:
+        raise ConfigError(f"--measure {measure}: no log of these runs has it")
+    return curves(lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading), lines
+
+
+def over_setting(
+    records: Sequence[Source],
+    score: str,
+    over: str | None = None,
+    by: Sequence[str] | None = None,
+    direction: str | None = None,
+) -> tuple["Figure", list[Curve]]:
+    """A score over a numeric setting: means over seeds with their 95 % intervals, a line for each other setting.
+
+    The axis is logarithmic if all values are positive and the largest is many times the smallest. A dotted line is the
+    chance level, if that is the same for all runs.
+
+    Args:
+        records: The runs.
+        score: A measure or a score.
+        over: The setting; None: the one that is numeric and varies.
+        by: Other settings that are distinguished; None: all that vary.
+        direction: higher or lower is better; None: neither is known.
+
+    Returns:
+        The figure and its lines.
+
+    Raises:
+        ConfigError: If a name is unknown, the setting is not numeric or not told, or matplotlib is missing.
+    """
+    everything = means_of(records, figures=[score])
+    known = list(dict.fromkeys(key for record in records for key in record.settings))
+    numeric = numeric_keys(known, [[record.settings.get(key) for key in known] for record in records])
+    over = over or _only(numeric)
+    if over not in known:
+        raise unknown_name("setting", over, known)
+    if over not in numeric:
+        raise ConfigError(
+            f"--over {over}: expected a setting with several numbers; others are not on one axis"
+        )
+    keys = [key for key in (everything.keys if by is None else by) if key != over]
+    table = means_of(records, by=[*keys, over], figures=[score])
+    lines_of: dict[str, list[Combination]] = {}
+    for row in table.rows:
+        lines_of.setdefault(repr(row.settings[:-1]), []).append(row)  # a setting may be a list
+    layout = layout_of(keys, [rows[0].settings[:-1] for rows in lines_of.values()])
+    _require_few(layout.panels)
+    lines = [
+        _line(rows, name, panel)
+        for rows, name, panel in zip(lines_of.values(), layout.names, layout.panels, strict=True)
+    ]
+    values = [value for line in lines for value in line.x]
+    levels = chance_levels([each.folder for each in records if each.folder is not None], score)
+    figure = curves(
+        lines,
+        x=over,
+        y=score + ARROWS[direction],
+        is_logarithmic=min(values) > 0 and max(values) / min(values) >= LOGARITHMIC,
+        levels=levels if len(levels) == 1 else {},
+        limits=(None, axis_limits(score)[1]),
+        heading=layout.heading,
+        notes=[OVER_SEEDS] if any(row.cells[0].half_width is not None for row in table.rows) else [],
+    )
+    return figure, lines
+
+
+def _line(rows: Sequence[Combination], name: str, panel: str) -> Curve:
+    """The rows that differ in their last setting as a line over it."""
+    ordered = sorted(rows, key=lambda row: float(row.settings[-1]))
+    bounds = [ends(row.cells[0].mean, row.cells[0].half_width) for row in ordered]
+    return Curve(
+        x=[float(row.settings[-1]) for row in ordered],
+        y=[row.cells[0].mean for row in ordered],
+        low=[low for low, _ in bounds],
+        high=[high for _, high in bounds],
+        name=name,
+        panel=panel,
+    )
+
+
+def numeric_keys(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """The settings that have several values, all of them numbers."""
+    columns = {key: [row[place] for row in rows] for place, key in enumerate(keys)}
+    return [key for key, values in columns.items() if all(map(_is_number, values)) and len(set(values)) > 1]
+
+
+def _only(numeric: Sequence[str]) -> str:
+    if len(numeric) != 1:
+        told = f"several do: {', '.join(numeric)}" if numeric else "none does"
+        raise ConfigError(
+            f"--over: name the numeric setting that is the axis across; of those that vary {told}"
+        )
+    return numeric[0]
+
+
+def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -> "Figure":
+    """The means of a score by two settings, the first downwards and the second across.
+
+    Raises:
+        ConfigError: If a name is unknown, there are not two settings, or matplotlib is missing.
+    """
+    if len(keys) != 2:
+        raise ConfigError(f"--by {','.join(keys)}: a heat map has two settings")
+    table = means_of(records, by=keys, figures=[score])
+    rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
+    values = np.full((len(rows), len(columns)), np.nan)
+    for row in table.rows:
+        mean = row.cells[0].mean
+        values[rows.index(row.settings[0]), columns.index(row.settings[1])] = np.nan if mean is None else mean
+    return heat_map(values, rows, columns, title=f"{score}, means over all runs", names=(keys[0], keys[1]))
+
+
+def settings_side_by_side(records: Sequence[Source], score: str, direction: str | None = None) -> "Figure":
+    """A row for each combination of settings, the best first, coloured by the place of each value in its column.
+
+    Args:
+        records: The runs, such as the trials of a search.
+        score: A measure or a score.
+        direction: higher or lower is better; None: higher.
+
+    Raises:
+        ConfigError: If the score is unknown, no setting varies, or matplotlib is missing.
+    """
+    table = means_of(records, figures=[score])
+    sign = 1 if direction == "lower" else -1
+    rows = [row for row in table.rows if row.cells[0].mean is not None]
+    rows.sort(key=lambda row: sign * float(row.cells[0].mean or 0.0))
+    if not table.keys or not rows:
+        raise ConfigError(f"{score}: no settings vary between runs that have it")
+    left_out, rows = len(rows[MAX_ROWS:]), rows[:MAX_ROWS]
+    columns = [[row.settings[place] for row in rows] for place in range(len(table.keys))]
+    columns.append([row.cells[0].mean for row in rows])
+    return heat_map(
+        np.array([_shares(column) for column in columns]).T,
+        [f"{place + 1}." for place in range(len(rows))],
+        [*table.keys, score + ARROWS[direction]],
+        texts=list(zip(*(list(map(_text, column)) for column in columns), strict=True)),
+        limits=(0, 1),
+        scale="place in the column",
+        ends=("least", "greatest"),
+        title=f"All settings and {score}, best first",
+        notes=[f"and {left_out} more combinations"] if left_out else [],
+    )
+
+
+def score_intervals(table: Means, records: Sequence[Source], score: str, direction: str | None) -> "Figure":
+    """A row for each combination of settings: the mean of a score, its 95 % interval, and the seeds."""
+    place = table.figures.index(score)
+    points = []
+    for row, runs in zip(table.rows, groups_of(table, records), strict=True):
+        low, high = ends(row.cells[place].mean, row.cells[place].half_width)
+        singles = [value for run in runs if (value := run.figures.get(score)) is not None]
+        name = ", ".join(map(str, row.settings)) or "all runs"
+        points.append(Point(row=name, value=row.cells[place].mean, low=low, high=high, single=singles))
+    return intervals(Panel(points=points, axis=score + ARROWS[direction]), title=", ".join(table.keys))
+
+
+def score_against_score(
+    table: Means, records: Sequence[Source], across: str, up: str, note: str = ""
+) -> "Figure":
+    """A mark for each run that has two scores, by its settings."""
+    layout = layout_of(table.keys, [row.settings for row in table.rows])
+    points: dict[str, list[tuple[float, float]]] = {}
+    for name, runs in zip(layout.names, groups_of(table, records), strict=True):
+        for run in runs:
+            x, y = run.figures.get(across), run.figures.get(up)
+            if x is not None and y is not None:
+                points.setdefault(name, []).append((x, y))
+    lines = [
+        Curve(x=[x for x, _ in pairs], y=[y for _, y in pairs], name=name, is_points=True)
+        for name, pairs in points.items()
+    ]
+    return curves(lines, x=across, y=up, heading=layout.heading, notes=[note])
+
+
+def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
+    """The runs of each row that did not fail and are whole."""
+    return [
+        [
+            each
+            for each in records
+            if each.failure is None
+            and each.is_whole
+            and all(
+                each.settings.get(key) == value for key, value in zip(table.keys, row.settings, strict=True)
+            )
+        ]
+        for row in table.rows
+    ]
+
+
+def _require_few(panels: Sequence[str]) -> None:
+    if (number := len(set(panels))) > MAX_PANELS:
+        raise ConfigError(f"{number} panels are too many: name fewer settings with --by")
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    """Different values: numbers by size, others as they come."""
+    unique = list({repr(value): value for value in values}.values())  # a setting may be a list
+    return sorted(unique) if all(map(_is_number, unique)) else unique
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _shares(values: Sequence[Any]) -> list[float]:
+    """Position of each value among the different ones, from 0 to 1."""
+    unique = _ordered(values)
+    place: Mapping[str, int] = {repr(value): index for index, value in enumerate(unique)}
+    return [place[repr(value)] / (len(unique) - 1) if len(unique) > 1 else 0.5 for value in values]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else value_text(value)
+
+
+KINDS = ("curves", "over", "heat", "parallel", "plane")
+"""Kinds of pictures: learning curves, a score over a numeric setting, by two settings, by all side by side, and the
+efficiency plane."""
+
+
+def draw(
+    sources: Sequence[Source],
+    file: Path,
+    *,
+    kind: str = "curves",
+    measure: str = "accuracy",
+    over: str | None = None,
+    by: Sequence[str] | None = None,
+) -> str:
+    """Draw runs into a file, and say in a line what is in it.
+
+    Args:
+        sources: The runs; others are left out, but on the plane.
+        file: The picture, .svg or .png.
+        kind: One of `KINDS`.
+        measure: A measure of the evaluations; but for curves, any score.
+        over: The numeric setting of kind over; None: the only one that varies.
+        by: Settings that are distinguished, of heat two; None: all that vary.
+
+    Raises:
+        ConfigError: If a name is unknown, too little varies, or matplotlib is missing.
+    """
+    runs = [source for source in sources if source.is_run]
+    direction = traits_of(measure).direction or DIRECTIONS.get(measure)
+    whole = [run for run in runs if run.failure is None and run.is_whole]  # others are not drawn
+    number = sum(run.figures.get(measure) is not None for run in whole) or len(whole)
+    told = f"{measure} of {number} runs"
+    if kind == "plane":
+        figure, told = draw_plane(sources), f"{len(sources)} languages beside the bound"
+    elif kind == "curves":
+        figure, lines = sweep_curves(runs, measure, by)
+        told = f"{told}, {_lines(len(lines))} with bands over seeds,"
+    elif kind == "over":
+        figure, lines = over_setting(runs, measure, over, by, direction)
+        told = f"{told}, {_lines(len(lines))} with intervals over seeds,"
+    elif kind == "heat":
+        varying = list(dict.fromkeys(key for run in runs for key in run.settings))
+        if by is None and len(varying) < 2:
+            raise ConfigError("--kind heat: fewer than two settings vary between these runs")
+        keys = by or varying[:2]
+        figure = score_heat_map(runs, measure, keys)
+        told = f"{told} by {' and '.join(keys)}"
+    else:
+        figure = settings_side_by_side(runs, measure, direction)
+        told = f"{measure} and the settings of {number} runs"
+    prepare_picture(file)
+    save(figure, file)
+    return f"{told} in {file}"
+
+
+def _lines(number: int) -> str:
+    return "1 line" if number == 1 else f"{number} lines"

@@ -1,0 +1,327 @@
+"""Results of a sweep, and its progress while it runs."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Self
+
+from ecsuite.eval.experiments.corpora import FACTS, FileFacts, files_of
+from ecsuite.eval.experiments.grids import Settings
+from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
+from ecsuite.eval.experiments.study import SweepStudy
+from ecsuite.eval.results.files import save_scores
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.reading import sweep_sources
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP, Source, run_frame
+from ecsuite.eval.views.comparison import means_table
+from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
+from ecsuite.files.checksums import changed, sealed
+from ecsuite.files.format_numbers import with_format
+from ecsuite.formats.strict_json import read_json
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Result
+from ecsuite.parts.config import dotted_values
+from ecsuite.parts.error_messages import path_text
+from ecsuite.tables.cells import value_text
+from ecsuite.tables.table import Table
+
+ONLY_STORED = ("draws", "bounds", "error", "freedom", "p_of_theory")
+"""Keys of the chance level of a stored score that are not printed, see `Chance.kept`."""
+NO_TRIES: Mapping[Job, Job] = {}
+"""No run may be pruned."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweptRun:
+    """One run of a sweep."""
+
+    settings: Settings
+    """The settings that vary, with their values in this run."""
+    seed: int
+    """Its seed."""
+    folder: Path
+    """The run folder."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of `ecsuite.games.training.Result`; empty if the training failed."""
+    scores: tuple[Mapping[str, Any], ...] = ()
+    """Its scores, as in the JSON of `ecsuite score`."""
+    failure: str | None = None
+    """Why the training or a score failed; None if nothing did."""
+    further: Any = None
+    """Result of `PlannedRun.further`."""
+    seconds: float = 0.0
+    """Time that its jobs took."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as JSON-ready data."""
+        return {
+            "settings": dict(self.settings),
+            "seed": self.seed,
+            "folder": path_text(self.folder),
+            "training": dict(self.training),
+            "scores": [_without_draws(score) for score in self.scores],
+            "failure": self.failure,
+        }
+
+
+def _without_draws(score: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored score as `ecsuite score` prints it."""
+    chance = score["chance"]
+    return {
+        **score,
+        "chance": chance and {key: value for key, value in chance.items() if key not in ONLY_STORED},
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Sequence[SweptRun]):
+    """The runs of a sweep, in the order of the study."""
+
+    name: str
+    """Name of the sweep."""
+    runs: tuple[SweptRun, ...]
+    """The runs."""
+    metrics: tuple[str, ...] = ()
+    """The metrics that were asked for."""
+    fixed: Settings = field(default_factory=dict)
+    """Settings of all runs, the key `set` of the study."""
+    search: Mapping[str, Any] | None = None
+    """Objective of a search, direction, trials, the best one, and the importance of settings; JSON-ready."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """One run, or several."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[SweptRun]:
+        """The runs."""
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        """The table over seeds as text."""
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def sources(self) -> list[Source]:
+        """The runs with their records."""
+        place = self.runs[0].folder.parent.parent if self.runs else Path()
+        return sweep_sources(self.to_json(), place / SWEEP)
+
+    def table(self) -> Table:
+        """Means over seeds: accuracy and the metrics that were asked for."""
+        return means_table(means_of(self.sources()))
+
+    def to_frame(self) -> Any:
+        """A row a run, as a `pandas.DataFrame`: settings, also those of the key `set`, seed, measures and scores.
+
+        A setting that is called as a measure or a score, such as `loss`, has the column `setting.loss`.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        return run_frame(self.sources(), dotted_values(self.fixed))
+
+    def to_json(self) -> dict[str, Any]:
+        """The sweep as JSON-ready data."""
+        return {
+            "name": self.name,
+            "metrics": list(self.metrics),
+            "runs": [run.to_json() for run in self.runs],
+            **({} if self.search is None else {"search": dict(self.search)}),
+        }
+
+
+def collect(
+    study: SweepStudy,
+    planned: Sequence[PlannedRun],
+    results: Mapping[Job, Result],
+    runner: Runner,
+    tries: Mapping[Job, Job] = NO_TRIES,
+) -> Sweep:
+    """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints.
+
+    Args:
+        study: The study.
+        planned: Its runs.
+        results: The results of their jobs.
+        runner: Reads arrays of stored results.
+        tries: For a training without a result, the job that was pruned instead.
+    """
+    facts = FileFacts((runner.folder or Path(os.devnull)) / FACTS)
+    runs = []
+    for run in planned:
+        is_whole = run.training in results
+        training = results[run.training if is_whole else tries[run.training]]
+        scored = {name: results[job] for name, job in run.scores.items() if job in results}
+        further = None if run.further is None else results.get(run.further)
+        failures = [f"{name}: {found.failure}" for name, found in scored.items() if found.failure]
+        failures += [further.failure] if further is not None and further.failure else []
+        known = [found.value for found in scored.values() if found.value is not None]
+        scores = in_order_of(
+            study.metrics,
+            (score for value in known for score in value["scores"]),
+            lambda score: score["name"],
+        )
+        if is_whole and training.failure is None:
+            _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
+        runs.append(
+            SweptRun(
+                settings=run.variant.settings,
+                seed=run.seed,
+                folder=run.folder,
+                training=training.value or {},
+                scores=tuple(scores),
+                failure=training.failure or "; ".join(failures) or None,
+                further=further.value if further is not None else None,
+                seconds=sum(results[job].seconds for job in run.jobs if job in results),
+            )
+        )
+    if runner.folder is not None and facts.entries:
+        facts.save()
+    return Sweep(name=study.name, runs=tuple(runs), metrics=study.metrics, fixed=study.base.set)
+
+
+def _complete(
+    run: PlannedRun,
+    training: Result,
+    corpus: Mapping[str, Any] | None,
+    scores: Sequence[Mapping[str, Any]],
+    runner: Runner,
+    facts: FileFacts,
+) -> None:
+    """Write the files that the run folder lacks, and its scores; a folder as it was left is not read again."""
+    if not (run.folder / CORPUS).exists():
+        kept = runner.run([run.training], needs_arrays=True)[run.training]
+        assert kept.arrays is not None
+        unpack(kept.arrays, run.folder)
+    if corpus is None:
+        return
+    file, jobs = run.folder / SCORES, [job.digest for job in run.scores.values()]
+    if facts.get(run.folder.name, [*files_of(run.folder), file]) == jobs:
+        return
+    metadata = read_json(run.folder / METADATA)
+    for name, digest in metadata.get("sha256", {}).items():
+        content = run.folder / name
+        if not content.is_file() or hashlib.sha256(content.read_bytes()).hexdigest() != digest:
+            raise changed(content)
+    described = {SOURCE_PATH: path_text(run.folder / CORPUS), **corpus}
+    save_scores(file, with_format("scores", {"corpus": described, "scores": scores}))
+    facts.put(run.folder.name, [*files_of(run.folder), file], jobs)
+
+
+def save_sweep(file: Path, sweep: Sweep) -> None:
+    """Write the file that `ecsuite compare table` reads."""
+    text = json.dumps(
+        sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
+    )
+    remove_abandoned(file.parent, file.name)
+    write_if_changed(file, text.encode() + b"\n")
+
+
+MOST_RUNNING = 6
+"""Most lines about runs that are trained or scored now."""
+MOST_ENDED = 4
+"""Most lines about runs that ended; the latest are shown."""
+WIDEST = 40
+"""Most characters of the settings of a run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FollowedRun:
+    """A run as far as it is shown."""
+
+    name: str
+    """Its settings and its seed."""
+    training: Job
+    """Trains it."""
+    scores: tuple[Job, ...]
+    """Score it."""
+
+    @classmethod
+    def of(cls, run: PlannedRun, training: Job | None = None) -> Self:
+        """A run that is planned; trained by another job if one is given."""
+        varied = run.variant.settings.items()
+        settings = (
+            ", ".join(f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in varied)
+            or run.variant.name
+        )
+        settings = settings if len(settings) <= WIDEST else f"{settings[: WIDEST - 1]}…"
+        return cls(
+            name=f"{settings}, seed {run.seed}",
+            training=training or run.training,
+            scores=run.jobs[1:],
+        )
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All its jobs."""
+        return (self.training, *self.scores)
+
+    def failure(self, results: Mapping[Job, Result]) -> str | None:
+        """Why it failed; None if it did not, or not yet."""
+        found = (results[job].failure for job in self.jobs if job in results)
+        return next((reason for reason in found if reason is not None), None)
+
+    def accuracy(self, results: Mapping[Job, Result]) -> float | None:
+        """The accuracy at the end of the training; None if there is none, or not yet."""
+        found = results.get(self.training)
+        measures: Mapping[str, float] = (
+            {} if found is None or found.value is None else found.value["measures"]
+        )
+        return measures.get("accuracy")
+
+    def how_it_ended(self, results: Mapping[Job, Result]) -> str | None:
+        """A few words; None if it has not ended."""
+        if (reason := self.failure(results)) is not None:
+            return f"failed: {reason}"
+        is_pruned = self.training in results and results[self.training].value["stopped"] == PRUNED
+        if not is_pruned and any(job not in results for job in self.jobs):
+            return None
+        accuracy = self.accuracy(results)
+        return ("pruned" if is_pruned else "done") + (
+            "" if accuracy is None else f", accuracy {accuracy:.1%}"
+        )
+
+
+class ProgressText:
+    """Describes the runs of a sweep while they are computed; see `Runner.describe`.
+
+    Args:
+        runs: Gives the runs that are known by now.
+    """
+
+    def __init__(self, runs: Callable[[], Sequence[FollowedRun]]) -> None:
+        self.runs = runs
+        self.ended: dict[FollowedRun, str] = {}  # in the order in which they were seen
+
+    def text(self, results: Mapping[Job, Result], latest: Mapping[Job, str]) -> str:
+        """One line with the counts, then a line for each of some runs.
+
+        Args:
+            results: Of jobs that are done, or failed.
+            latest: What each running job says.
+        """
+        runs = self.runs()
+        for run in runs:
+            if run not in self.ended and (how := run.how_it_ended(results)) is not None:
+                self.ended[run] = how
+        num_failed = sum(how.startswith("failed") for how in self.ended.values())
+        now = [(run, latest[job]) for run in runs for job in run.jobs if job in latest]
+        accuracies = [value for run in self.ended if (value := run.accuracy(results)) is not None]
+        counts = [f"{len(self.ended) - num_failed} of {len(runs)} runs done", f"{len(now)} running"]
+        counts += [f"{num_failed} failed"] if num_failed else []
+        counts += [f"mean accuracy {fmean(accuracies):.1%}"] if accuracies else []
+        lines = [", ".join(counts)]
+        lines += [f"  {run.name}: {said.rpartition(': ')[2]}" for run, said in now[:MOST_RUNNING]]
+        lines += [f"  and {len(now) - MOST_RUNNING} more that run"] if len(now) > MOST_RUNNING else []
+        lines += [f"  {run.name}: {how}" for run, how in list(self.ended.items())[: -MOST_ENDED - 1 : -1]]
+        return "\n".join(lines)

@@ -1,0 +1,569 @@
+"""Studies of sweeps: a base game or rows, settings that vary or are searched, seeds, and metrics; read from YAML.
+
+    base: disc_small
+    vary: {channel.kind: [gumbel, reinforce], channel.vocab_size: [5, 20, 80]}
+    seeds: 3
+    score: [topsim, cbm]
+
+or with a search instead of `vary`:
+
+    search: {trials: 60, maximise: topsim, over: {optimizer.lr: [1e-4, 1e-2, log]}}
+
+Every run is checked before the first one starts.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.experiments.grids import (
+    SWEEP,
+    Range,
+    Settings,
+    StudySource,
+    Values,
+    at,
+    combinations,
+    mapping,
+    read_values,
+)
+from ecsuite.eval.metrics import METRIC_OF, find_metric, require_files
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.results.sources import MEASURES
+from ecsuite.games.corpus_generation import joined
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.run_identity import with_data
+from ecsuite.games.sections import METRICS, SIGNALLING, Experiment, with_training
+from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world import describe
+from ecsuite.parts.config import Count, Seed, build
+from ecsuite.parts.own_code import trust
+from ecsuite.parts.registry import split_names
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.runtime.ragged import Ragged
+from ecsuite.tables.cells import value_text
+
+MAX_CORNERS = 2_000
+"""Most combinations of choices and bounds that are checked before the first trial."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchKeys:
+    """The keys of `search`."""
+
+    over: Any
+    """Ranges and choices by `section.key`."""
+    trials: Count
+    """How many combinations of settings are tried, each with every seed."""
+    maximise: str = ""
+    """A score or a measure of training, the higher the better: its mean over seeds."""
+    minimise: str = ""
+    """A score or a measure of training, the lower the better: its mean over seeds."""
+    method: Literal["tpe", "random"] = "tpe"
+    """tpe: Optuna's tree-structured Parzen estimator; random: draws that ignore what came out."""
+    prune: Literal["none", "median"] = "none"
+    """median: end a run that is worse than the median of the runs of earlier trials."""
+    at_once: Count = 4
+    """Trials that are under way at the same time, wherever they are computed."""
+    seed: Seed = 0
+    """Seed of the method."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchSettings:
+    """A search."""
+
+    over: Mapping[str, Values]
+    """Ranges and choices by `section.key`."""
+    objective: str
+    """The figure that is searched for."""
+    is_maximised: bool
+    """Whether higher is better."""
+    header: SearchKeys
+    """The other keys."""
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return self.header.trials
+
+    @property
+    def is_measure(self) -> bool:
+        """Whether the figure is one of the training, not a score."""
+        return self.objective in MEASURES
+
+    @property
+    def intermediate(self) -> str:
+        """The name of the figure in the log of a training."""
+        return f"valid.{self.objective}" if self.is_measure else f"metrics.{self.objective}"
+
+    def corners(self) -> list[Settings]:
+        """The combinations of all choices with all lower bounds, and with all upper ones; the first ones of many."""
+        choices = {key: values for key, values in self.over.items() if isinstance(values, list)}
+        ranges = {key: values.ends() for key, values in self.over.items() if isinstance(values, Range)}
+        ends = [{key: pair[which] for key, pair in ranges.items()} for which in ((0, 1) if ranges else (0,))]
+        found: list[Settings] = []
+        for chosen in product(*choices.values()):
+            found += [{**dict(zip(choices, chosen, strict=True)), **end} for end in ends]
+            if len(found) >= MAX_CORNERS:
+                break
+        return found
+
+    def with_objective(self, metrics: Sequence[str], source: str) -> tuple[str, ...]:
+        """The metrics of the study, with the one of the figure that is searched for.
+
+        Raises:
+            ConfigError: If no metric has such a score.
+        """
+        names = [name.partition(",")[0].rpartition(":")[2] for name in metrics]
+        if self.is_measure or self.objective in names:
+            return tuple(metrics)
+        try:
+            find_metric(self.objective)
+        except ConfigError:
+            if self.objective in METRIC_OF:
+                return tuple(metrics)  # of a metric with several scores, which `score` names
+            place = at(source, "search", "maximise" if self.is_maximised else "minimise")
+            raise unknown_name(f"figure in {place}", self.objective, [*MEASURES, *METRIC_OF]) from None
+        return (*metrics, self.objective)
+
+    def require_intermediate(self, experiment: Experiment, source: str) -> None:
+        """Check that the figure is measured while a game is trained, if runs are to be ended by it.
+
+        Raises:
+            ConfigError: If it is not.
+        """
+        measured = experiment.evaluation.metrics
+        if self.header.prune != "none" and not self.is_measure and self.objective not in measured:
+            raise ConfigError(
+                f"{at(source, 'search', 'prune')}: {self.objective} is not measured during training; "
+                f"set: {{{METRICS}: [{self.objective}]}} measures it"
+            )
+
+
+def read_search(tree: Any, source: str) -> SearchSettings:
+    """The key `search` of a study.
+
+    Raises:
+        ConfigError: If a key or a value is not valid.
+    """
+    place = at(source, "search")
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{place}: expected keys such as over, trials and maximise, got {tree}")
+    if tree.get("method") == "grid":
+        raise ConfigError(f"{at(source, 'search', 'method')}: a grid is the key `vary`, without search")
+    missing = [key for key in ("over", "trials") if key not in tree]
+    if missing:
+        raise ConfigError(
+            f"{place}: {missing[0]}: expected, such as over: {{optimizer.lr: [1e-4, 1e-2, log]}}"
+        )
+    header: SearchKeys = build(SearchKeys, tree, place)
+    if bool(header.maximise) == bool(header.minimise):
+        raise ConfigError(f"{place}: expected one of maximise and minimise, such as maximise: topsim")
+    where = at(source, "search", "over")
+    over = read_values(header.over, where)
+    if not over:
+        raise ConfigError(f"{where}: expected at least one setting, such as optimizer.lr: [1e-4, 1e-2, log]")
+    for key, values in over.items():
+        if isinstance(values, list) and len(values) < 2:
+            raise ConfigError(
+                f"{where}: {key}: expected a range or several values, got one; a fixed value belongs in set"
+            )
+    return SearchSettings(
+        over=over,
+        objective=header.maximise or header.minimise,
+        is_maximised=bool(header.maximise),
+        header=header,
+    )
+
+
+NUM_MESSAGES = 24
+"""Messages of the made-up language."""
+NUM_ATTRIBUTES = 3
+"""Most attributes of its meanings: the time of some metrics grows fast with them."""
+
+
+def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], source: str) -> None:
+    """Check that what the corpora of games say about meanings is what each metric needs.
+
+    A metric that has a value for messages about attributes, and none for the same messages about the objects of a
+    game, cannot score this game.
+
+    Args:
+        experiments: The games; of those that differ in neither world nor task, the first is tried.
+        metrics: Names of the metrics.
+        source: Begins the message.
+
+    Raises:
+        ConfigError: If a metric cannot; the message has its reason.
+    """
+    experiments = list(experiments)
+    for experiment in experiments:
+        if experiment.play != SIGNALLING:
+            of_agents = [name for name in metrics if find_metric(name).shared.needs_agents]
+            if of_agents:
+                raise ConfigError(
+                    f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
+                    "none"
+                )
+    experiments = [experiment for experiment in experiments if experiment.play == SIGNALLING]
+    if not experiments:
+        return
+    if "generalisation" in metrics and not any(
+        getattr(each.world.options, "held_out", 1)
+        or getattr(each.world.options, "held_out_value", None)
+        or getattr(each.world.options, "objects", None)  # a table may say it itself
+        for each in experiments
+    ):
+        raise ConfigError(
+            f"{source}: score: generalisation is about objects that were held out of training: set "
+            "world.held_out=0.3 or so"
+        )
+    tried = [name for name in metrics if not find_metric(name).shared.is_asked_for]
+    kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
+    for experiment in kinds.values() if tried else ():
+        about_objects, about_attributes = made_up(experiment)
+        if _has_values_of_all_attributes(about_objects):
+            continue
+        for name in tried:
+            scores = find_metric(name)(about_objects, Options())
+            if _has_no_value(scores) and not _has_no_value(find_metric(name)(about_attributes, Options())):
+                game = f"{experiment.name} (world {experiment.world.kind})"
+                raise ConfigError(f"{source}: score: {name} has no value for {game}: {scores[0].reason}")
+
+
+def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
+    """Make messages about some objects of a game, and the same messages about combinations of attribute values."""
+    world = make_world(with_data(with_training(experiment, batch_size=NUM_MESSAGES)))
+    batches = itertools.islice(world.corpus_batches(NUM_MESSAGES), 1)
+    about = joined([world.describe(batch) for batch in batches])
+    # Some metrics read as many symbols as there are attributes.
+    meanings = about.meanings[:, :NUM_ATTRIBUTES]
+    values = np.stack([np.unique(column, return_inverse=True)[1] for column in meanings.T], 1)
+    first = 1 + np.cumsum([0, *values.max(0)[:-1] + 1])
+    names = [[f"attribute{a}={v}" for v in range(count + 1)] for a, count in enumerate(values.max(0))]
+    attributes = describe(values, names)
+    of_attributes = Corpus(
+        messages=Ragged.from_rows((values + first).tolist()),
+        eos=None,
+        meanings=attributes.meanings,
+        concepts=attributes.concepts,
+        concept_names=attributes.concept_names,
+    )
+    of_objects = replace(
+        of_attributes,
+        meanings=meanings,
+        concepts=about.concepts,
+        concept_names=about.concept_names,
+        columns=about.columns,
+    )
+    return of_objects, of_attributes
+
+
+def _has_values_of_all_attributes(corpus: Corpus) -> bool:
+    """Whether meanings are values, each a concept: no metric can tell such objects from made-up attributes."""
+    meanings, concepts = corpus.meanings, corpus.concepts
+    if meanings is None or concepts is None or meanings.dtype.kind not in "iu":
+        return False
+    lengths = concepts.lengths
+    return bool((meanings >= 0).all() and (lengths == lengths[0]).all() and lengths[0] >= meanings.shape[1])
+
+
+def _has_no_value(scores: Sequence[Score]) -> bool:
+    return bool(scores) and all(score.value is None for score in scores)
+
+
+FIRST_SEED = 1
+"""First seed if only the number of seeds is given."""
+MAX_RUNS = 100_000
+"""Most runs of a sweep."""
+COLLECTION_KEY = "corpora"
+"""Key of a study whose corpora are given; see `ecsuite.eval.experiments.collection`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepKeys:
+    """The keys of a sweep's YAML file."""
+
+    name: str
+    """Name of the sweep; by default that of its file."""
+    base: str = ""
+    """Name of a shipped game, a YAML file, or a table of objects."""
+    about: str = ""
+    """One-line description."""
+    set: Any = field(default_factory=dict)
+    """Values by `section.key` for every run."""
+    vary: Any = field(default_factory=dict)
+    """Lists of values by `section.key`: all their combinations; or a list of such grids, one after the other."""
+    rows: Any = None
+    """Games with a name, a base and settings, in place of `base` and `vary`."""
+    published: str | None = None
+    """Table of a paper with figures of the rows, which are joined by name: `table1` or `table3` of CBM."""
+    zip: Any = field(default_factory=dict)
+    """Lists of values of equal lengths by `section.key`: first with first, and so on; combined with every grid."""
+    random: Count | None = None
+    """So many combinations, drawn at random, also from ranges; None: all."""
+    random_seed: Seed = 0
+    """Seed of that draw."""
+    search: Any = None
+    """A search instead of `vary`; its keys are those of `SearchKeys`."""
+    seeds: Any = 1
+    """Number of seeds (1, 2, …), or a list of seeds."""
+    score: Any = ()
+    """Metrics of every corpus: a list, or names separated by commas."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowKeys:
+    """The keys of an item of `rows`."""
+
+    name: str = ""
+    base: str = ""
+    """Name of a shipped game, or a YAML file."""
+    set: Any = field(default_factory=dict)
+    """Changes of settings of the base, by `section.key`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variant:
+    """One combination of settings, which is trained with every seed."""
+
+    settings: Settings
+    """The settings that vary, with their values here."""
+    experiment: Experiment
+    """The game; its seed is replaced by each seed of the sweep."""
+
+    @property
+    def name(self) -> str:
+        """The settings in a line; the name of the game if none vary."""
+        return (
+            ", ".join(f"{key}={value_text(value)}" for key, value in self.settings.items())
+            or self.experiment.name
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Base:
+    """The game that a sweep begins from."""
+
+    name: str
+    """Name of a shipped game, a YAML file, or a table of objects."""
+    set: Settings
+    """Values for every run."""
+
+    def variant(self, settings: Settings, place: str) -> Variant:
+        """The game with some settings; messages begin with the place.
+
+        Raises:
+            ConfigError: If there is no such game, or a setting is not valid.
+        """
+        try:
+            experiment = load_experiment(self.name, changes={**self.set, **settings}, trust_code=False)
+        except ConfigError as error:
+            where = ", ".join(f"{key}={shown(value)}" for key, value in settings.items())
+            raise ConfigError(f"{place} ({where or 'the base'}): {error}") from None
+        return Variant(settings=settings, experiment=experiment)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepStudy:
+    """Games that are trained, with their seeds and metrics."""
+
+    name: str
+    """Name of the sweep."""
+    base: Base
+    """The game, and what is set in every run."""
+    variants: tuple[Variant, ...]
+    """The combinations of settings; none if they are searched."""
+    search: SearchSettings | None
+    """How settings are searched; None: they are known."""
+    seeds: tuple[int, ...]
+    """Seeds of each."""
+    metrics: tuple[str, ...]
+    """Names of the metrics."""
+    device: torch.device
+    """Device on which the games are trained."""
+    about: str = ""
+    """One-line description."""
+    published: str | None = None
+    """Table of a paper with figures of the rows."""
+
+
+def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
+    """Read a sweep, and check each of its runs and metrics.
+
+    Args:
+        study: A shipped study such as `paper/xferbench_search`, a YAML file, or its content.
+        device: auto, cpu, cuda or mps.
+
+    Raises:
+        ConfigError: If a key, a value or a combination is not valid; the message names the run.
+    """
+    tree, source = SWEEP.read(study)
+    if tree.get("published") is not None:
+        raise ConfigError(f"{at(source, 'published')}: not read by `ecsuite sweep`; read by `ecsuite cbm`")
+    return read_study(tree, source, device=device)
+
+
+def read_study(
+    tree: Mapping[str, Any],
+    source: str,
+    *,
+    device: str,
+    rows: Sequence[str] = (),
+    assignments: Sequence[str] = (),
+    tries_metrics: bool = True,
+) -> SweepStudy:
+    """Check the content of a study, each of its runs and its metrics.
+
+    Args:
+        tree: The content.
+        source: Begins messages.
+        device: auto, cpu, cuda or mps.
+        rows: Names of the rows to take; empty: all.
+        assignments: `section.key=value` for the games of rows, applied after the settings of the study.
+        tries_metrics: Whether metrics are tried on made-up messages about the objects of each game.
+
+    Raises:
+        ConfigError: If a key, a value or a combination is not valid; the message names the run.
+    """
+    if COLLECTION_KEY in tree:
+        raise ConfigError(f"{source}: a study of corpora, not a sweep of a game: `ecsuite sweep` scores them")
+    header: SweepKeys = build(SweepKeys, tree, source)
+    if not header.base and header.rows is None:
+        raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
+    base = Base(name=header.base, set=mapping(header.set, at(source, "set")))
+    seeds = _seeds(header.seeds, source)
+    metrics = metrics_of(header.score, source)
+    instead = "search" if header.search is not None else "rows" if header.rows is not None else ""
+    unread = ("vary", "zip", "random", *(("search", "base") if instead == "rows" else ()))
+    if instead and (given := next((key for key in unread if getattr(header, key)), None)):
+        others = (
+            "the settings are in search.over" if instead == "search" else "each row has its own base and set"
+        )
+        raise ConfigError(f"{at(source, given)}: not read beside {instead}; {others}")
+    variants: list[Variant] = []
+    checked: list[Experiment] = []
+    search = None
+    if header.search is not None:
+        search = read_search(header.search, source)
+        metrics = search.with_objective(metrics, source)
+        num_runs = search.trials * len(seeds)
+        for number, settings in enumerate(corners := search.corners(), 1):
+            made = base.variant(settings, f"{source}: search.over: {number} of {len(corners)} combinations")
+            search.require_intermediate(made.experiment, source)
+            checked.append(made.experiment)
+    elif header.rows is not None:
+        variants = _rows(header.rows, source, base.set, rows, assignments)
+        num_runs = len(variants) * len(seeds)
+    else:
+        found = combinations(
+            _grids(header.vary, source),
+            (at(source, "zip"), header.zip),
+            number=header.random,
+            seed=header.random_seed,
+        )
+        num_runs = len(found) * len(seeds)
+        for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1):
+            variants.append(base.variant(settings, f"{source}: setting {number} of {len(found)}"))
+        _require_different(variants, source)
+    if num_runs > MAX_RUNS:
+        raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
+    if tries_metrics:
+        require_scorable(checked + [variant.experiment for variant in variants], metrics, source)
+    return SweepStudy(
+        name=header.name,
+        base=base,
+        variants=tuple(variants),
+        search=search,
+        seeds=seeds,
+        metrics=metrics,
+        device=choose_device(device),
+        about=header.about,
+        published=header.published,
+    )
+
+
+def _rows(
+    entries: Any, source: str, fixed: Settings, wanted: Sequence[str], assignments: Sequence[str]
+) -> list[Variant]:
+    """The rows of a study that are wanted, each named by its setting `row`; all are checked."""
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(f"{source}: rows: expected a list of games, each with a name and a base")
+    found: dict[str, Variant] = {}
+    for number, entry in enumerate(entries):
+        place = f"{source}: rows[{number}]"
+        if not isinstance(entry, dict):
+            raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
+        row: RowKeys = build(RowKeys, entry, place)
+        if not row.name or not row.base or not row.name.replace("_", "").replace("-", "").isalnum():
+            raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
+        if not isinstance(row.set, dict):
+            raise ConfigError(
+                f"{place}: set: expected keys such as channel.max_len with values, got {shown(row.set)}"
+            )
+        if row.name in found:
+            raise ConfigError(f"{source}: rows: expected unique names, found {row.name} twice")
+        is_wanted = not wanted or row.name in wanted  # other rows may not have the user's settings
+        changes = {**fixed, **row.set}
+        try:
+            experiment = load_experiment(row.base, assignments if is_wanted else [], changes=changes)
+        except ConfigError as error:
+            raise ConfigError(f"{place}: {error}") from None
+        # Without the description of the base, which may not hold for the settings of the row.
+        experiment = replace(experiment, name=row.name, about="")
+        found[row.name] = Variant(settings={"row": row.name}, experiment=experiment)
+    for name in wanted:
+        if name not in found:
+            raise unknown_name("row", name, found)
+    return [variant for name, variant in found.items() if not wanted or name in wanted]
+
+
+def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:
+    """Each grid of `vary` with its place."""
+    place = at(source, "vary")
+    if isinstance(vary, list):
+        return [(f"{place}[{number}]", grid) for number, grid in enumerate(vary)]
+    return [(place, vary)]
+
+
+def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
+    listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
+    is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
+    if not is_list or not listed or len(set(listed)) < len(listed):
+        raise ConfigError(
+            f"{source}: seeds: expected a number of seeds, or a list of different seeds, got {shown(seeds)}"
+        )
+    return tuple(listed)
+
+
+def metrics_of(names: Any, source: str) -> tuple[str, ...]:
+    """The metrics that a study names, each once; `ConfigError` if there is no such metric."""
+    listed = split_names(names) if isinstance(names, str) else names
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        raise ConfigError(f"{source}: score: expected names of metrics, got {shown(names)}")
+    trust(listed)
+    for name in listed:
+        try:
+            find_metric(name)
+            require_files(name)
+        except ConfigError as error:
+            raise ConfigError(f"{source}: score: {error}") from None
+    return tuple(dict.fromkeys(listed))
+
+
+def _require_different(variants: Sequence[Variant], source: str) -> None:
+    """Check that no two combinations are the same game, as when an alias and a setting name the same value."""
+    seen: dict[str, Variant] = {}
+    for variant in variants:
+        text = repr(variant.experiment.to_tree())
+        if text in seen:
+            raise ConfigError(f"{source}: {seen[text].name} and {variant.name} are the same game")
+        seen[text] = variant

@@ -1,1 +1,0 @@
-"""What benchmarks have in common: how their studies are read, run, and turned into results."""

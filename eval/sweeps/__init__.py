@@ -1,1 +1,0 @@
-"""Sweeps: one game with many settings and seeds, trained and scored."""

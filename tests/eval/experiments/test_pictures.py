@@ -1,0 +1,194 @@
+"""Pictures of sweeps: what they say, and how settings are told apart."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from figure_texts import assert_readable
+
+from ecsuite.eval.experiments import pictures
+from ecsuite.eval.experiments.pictures import curve_of, layout_of
+from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.sources import Record, Source
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Eight run folders: two channels, two sizes of vocabulary, two seeds."""
+    for kind in ("gumbel", "reinforce"):
+        for size in (5, 20):
+            for seed in (1, 2):
+                run = tmp_path / "study" / f"{kind}-{size}-{seed}"
+                run.mkdir(parents=True)
+                (run / "config.yaml").write_text(
+                    f"name: a\nchannel: {{kind: {kind}, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+                )
+                lines = [
+                    {"step": step, "valid": {"accuracy": (seed + step) / 10}} for step in range(1, 3 + seed)
+                ]
+                (run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+                metadata = {"training": {"accuracy": size / 100 + seed / 10}}
+                (run / "metadata.json").write_text(json.dumps(metadata))
+    return tmp_path / "study"
+
+
+def test_a_curve_is_the_mean_with_the_range_of_its_seeds_until_the_first_one_ends(study):
+    curve = curve_of([study / "gumbel-5-1", study / "gumbel-5-2"], "accuracy")
+    assert curve.x == [1, 2, 3] and curve.y == pytest.approx((0.25, 0.35, 0.45))
+    assert curve.low == pytest.approx((0.2, 0.3, 0.4)) and curve.high == pytest.approx((0.3, 0.4, 0.5))
+    assert curve_of([study / "gumbel-5-1"], "accuracy").low is None, "one seed has no range"
+    assert curve_of([study / "gumbel-5-1"], "no such measure") is None
+
+
+def test_names_are_the_setting_with_most_values_that_the_colours_suffice_for():
+    rows = [(kind, size) for kind in ("a", "b") for size in (5, 20, 80)]
+    layout = layout_of(["kind", "size"], rows)
+    assert layout.heading == "size" and layout.names == ("5", "20", "80") * 2
+    assert layout.panels == ("kind=a",) * 3 + ("kind=b",) * 3
+    assert layout_of([], [()]).names == ("",)
+    trials = layout_of(["lr", "size"], [(each / 7, each) for each in range(60)])
+    assert len(set(trials.names)) == 60 and set(trials.panels) == {""}  # too many to be named
+
+
+def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
+    code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
+    assert (code, err, out.splitlines()[-1]) == (
+        0,
+        "",
+        "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg",
+    )
+    text = words(tmp_path / "curves.svg")
+    assert {"channel.kind", "channel.vocab_size=5", "channel.vocab_size=20", "gumbel", "accuracy"} <= text
+    assert ecsuite("compare", "table", study, "--kind", "heat", "--plot", "heat.svg")[0] == 0
+    assert {"gumbel", "20", "0.35", "channel.kind"} <= words(tmp_path / "heat.svg")
+    assert ecsuite("compare", "table", study, "--kind", "parallel", "--plot", "all.svg")[0] == 0
+    assert {"channel.kind", "channel.vocab_size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
+
+
+def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, no_layout):
+    code, out, err = ecsuite("compare", "table", study, "--kind", "over", "--plot", "over.svg")
+    assert (code, err, out.splitlines()[-1]) == (
+        0,
+        "",
+        "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg",
+    )
+    text = words(tmp_path / "over.svg")
+    assert {"channel.kind", "gumbel", "reinforce", "channel.vocab_size", "accuracy ↑", "5", "20"} <= text
+    first = (tmp_path / "over.svg").read_bytes()
+    assert ecsuite("compare", "table", study, "--over", "channel.vocab_size", "--plot", "over.svg")[0] == 0
+    assert (tmp_path / "over.svg").read_bytes() == first
+
+
+@pytest.mark.parametrize("kind", ["curves", "over", "heat", "parallel"])
+def test_runs_that_are_not_drawn_are_not_counted(kind, ecsuite, study, no_layout):
+    """Those that diverged, were ended, or have no such figure."""
+    for name, training in (
+        ("gumbel-5-1", {"accuracy": 0.5, "stopped": "diverged"}),
+        ("gumbel-20-1", {"accuracy": 0.5, "stopped": "minutes"}),
+        ("reinforce-5-1", {"loss": 1.0}),
+    ):
+        (study / name / "metadata.json").write_text(json.dumps({"training": training}))
+    line = ecsuite("compare", "table", study, "--kind", kind, "--plot", "x.svg")[1].splitlines()[-1]
+    assert " of 5 runs" in line
+
+
+def sources(values, seeds=(1, 2)):
+    """Runs of settings with an accuracy that the first setting gives."""
+    return [
+        Source(
+            name=f"{settings} {seed}",
+            file=Path("config.yaml"),
+            is_run=True,
+            settings=settings,
+            seed=seed,
+            records=(Record(score="accuracy", value=accuracy + seed / 10, is_measure=True),),
+        )
+        for settings, accuracy in values
+        for seed in seeds
+    ]
+
+
+def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
+    runs = sources(
+        [({"noise": noise, "kind": kind}, noise) for noise in (0.4, 0.0, 0.2) for kind in ("a", "b")]
+    )
+    figure, lines = pictures.over_setting(runs, "accuracy", direction="higher")
+    assert [(line.name, line.x) for line in lines] == [(kind, [0.0, 0.2, 0.4]) for kind in ("a", "b")]
+    assert lines[0].y == pytest.approx([0.15, 0.35, 0.55])
+    assert np.subtract(lines[0].high, lines[0].y) == pytest.approx(
+        [0.6353] * 3, abs=1e-4
+    )  # 12.706 times 0.05
+    assert figure.axes[0].get_xscale() == "linear" and "95 % intervals" in figure.get_suptitle()
+
+
+@pytest.mark.slow
+def test_settings_that_are_lists_are_told_apart():
+    """As the numbers of values of an unequal world."""
+    worlds = ([4, 3], [3, 3])
+    runs = sources(
+        [({"world.num_values": world, "size": size}, size / 10) for world in worlds for size in (1, 2)]
+    )
+    _, lines = pictures.over_setting(runs, "accuracy", "size")
+    assert [line.x for line in lines] == [[1.0, 2.0]] * 2 and len({line.name for line in lines}) == 2
+    figure = pictures.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
+    assert {"[4, 3]", "[3, 3]"} <= {each.get_text() for each in figure.axes[0].get_yticklabels()}
+    assert pictures.settings_side_by_side(runs, "accuracy")
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(("direction", "best_first"), [("higher", "321"), ("lower", "123"), (None, "321")])
+def test_combinations_of_settings_stand_with_the_best_first(direction, best_first):
+    runs = sources([({"size": size}, size / 10) for size in (2, 3, 1)])
+    axes = pictures.settings_side_by_side(runs, "accuracy", direction).axes[0]
+    sizes = [text for text in axes.texts if int(text.get_position()[0]) == 0]
+    assert [text.get_text() for text in sizes] == list(best_first)
+
+
+@pytest.mark.slow
+def test_an_axis_of_numbers_that_span_much_is_logarithmic():
+    runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
+    figure, [line] = pictures.over_setting(runs, "accuracy")
+    assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
+    zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
+    assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
+
+
+def test_no_text_overlaps_another_or_the_edge():
+    runs = sources(
+        [
+            ({"a.rather_long_setting": value, "optimizer.lr": lr}, value / 10)
+            for value in range(5)
+            for lr in (1e-4, 3e-4, 1e-3, 1e-2)
+        ]
+    )
+    assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
+    assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
+    assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
+    table = means_of(runs)
+    assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
+
+
+def words(file):
+    """The texts of a picture, which matplotlib writes beside their outlines."""
+    return set(re.findall(r"<!-- (.*?) -->", file.read_text()))
+
+
+def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path, no_layout):
+    for arguments, said in (
+        (["--kind", "heatmap"], "did you mean 'heat'"),
+        (["--measure", "topsim"], "no log of these runs has it"),
+        (["--kind", "heat", "--by", "channel.kind"], "a heat map has two settings"),
+        (["--kind", "parallel", "--measure", "topsin"], "topsin"),
+        (["--by", "channel.size"], "channel.size"),
+        (["--over", "channel.size"], "did you mean"),
+        (["--over", "channel.kind"], "expected a setting with several numbers"),
+        (["--kind", "heat", "--over", "channel.kind"], "heat has no numeric axis"),
+        (["--kind", "over", "--measure", "topsin"], "topsin"),
+    ):
+        code, out, err = ecsuite("compare", "table", study, *arguments, "--plot", "curves.svg")
+        assert (code, out) == (2, "") and said in err and err.count("\n") == 1
+    assert not (tmp_path / "curves.svg").exists()

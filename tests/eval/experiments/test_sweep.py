@@ -1,0 +1,306 @@
+"""Sweeps end to end: each run is that of `train-game`, each score that of `score`, and only what is new is computed."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+import ecsuite as ec
+from ecsuite.eval.experiments import jobs
+from ecsuite.eval.experiments.jobs import plan
+from ecsuite.eval.experiments.study import load_study
+from ecsuite.eval.experiments.sweep import Sweeps
+from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.results.sources import STORE
+from ecsuite.files.checksums import sealed_text
+from ecsuite.formats import reading
+from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError, DivergedError
+
+
+@pytest.fixture
+def swept(small, tmp_path):
+    """Runs a sweep in a folder."""
+
+    def swept(tree=small, workers=1, **options):
+        study = load_study(tree, device="cpu")
+        return Sweeps(folder=tmp_path).measure(
+            study, Runner(folder=tmp_path / STORE, num_workers=workers, **options)
+        )
+
+    return swept
+
+
+@pytest.mark.slow
+def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
+    sweep = swept()
+    assert [(tuple(run.settings.values()), run.seed) for run in sweep][:3] == [
+        (("gumbel", 3), 1), (("gumbel", 3), 2), (("gumbel", 5), 1),
+    ]  # fmt: skip
+    run = sweep[5]
+    changes = {**small["set"], **run.settings, "training.seed": run.seed}
+    alone = ec.train("disc_tiny", out=tmp_path / "alone", overrides=changes, progress=lambda *_: None)
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        assert (run.folder / name).read_bytes() == (alone.folder / name).read_bytes()
+    card = ec.score(alone, ["topsim", "elcc"])
+    assert {score["name"]: score["value"] for score in run.scores} == {
+        name: card[name].value for name in card
+    }
+    saved = json.loads((run.folder / "scores.json").read_text())
+    assert [score["signature"] for score in saved["scores"]] == [score["signature"] for score in run.scores]
+    assert ec.load_run(run.folder).measures == run.training["measures"]
+
+
+@pytest.mark.slow
+def test_only_what_is_new_is_computed(swept, small, monkeypatch):
+    small = {**small, "vary": {"channel.vocab_size": [3, 5]}}
+    first = swept({**small, "score": "topsim"})
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    told = []
+    more = swept(small, note=told.append)  # another metric: the trainings are kept
+    assert [run.training for run in more] == [run.training for run in first]
+    assert told and "4 of 8 results found" in told[0]
+    assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
+
+
+def test_metrics_of_agents_read_the_weights_that_are_kept(swept, small, tmp_path):
+    """Not the run folder, which may lie on another machine; without such metrics, no weights are kept."""
+    tree = {
+        **small,
+        "vary": {"channel.vocab_size": [3]},
+        "seeds": 1,
+        "set": {**small["set"], "world.held_out": 0.3},
+    }
+    plain = swept({**tree, "score": "topsim"})[0]
+    stored = [file.stat().st_size for file in (tmp_path / STORE).rglob("*.safetensors")]
+    shutil.rmtree(plain.folder)
+    run = swept({**tree, "score": ["topsim", "generalisation", "rsa"]})[0]
+    assert [score["name"] for score in run.scores][:2] == ["topsim", "generalisation"]
+    of_folder = ec.score(ec.load_run(run.folder), ["generalisation", "rsa"])
+    assert {name: of_folder[name].value for name in of_folder} == {
+        score["name"]: score["value"] for score in run.scores[1:]
+    }
+    kept = [file.stat().st_size for file in (tmp_path / STORE).rglob("*.safetensors")]
+    assert max(kept) > max(stored)
+    shutil.rmtree(run.folder)
+    swept({**tree, "score": ["topsim", "generalisation", "rsa"]})
+    assert ec.score(ec.load_run(run.folder), ["rsa"])["rsa"].value == of_folder["rsa"].value
+
+
+def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, small, monkeypatch):
+    small |= {"vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": "topsim"}
+    run = swept(small)[0]
+    before = {file.name: file.read_bytes() for file in run.folder.iterdir() if file.suffix != ".safetensors"}
+    shutil.rmtree(run.folder)
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    swept(small)
+    after = {file.name: file.read_bytes() for file in run.folder.iterdir()}
+    assert after.keys() == before.keys() and after["corpus.jsonl"] == before["corpus.jsonl"]
+
+
+def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small):
+    tree = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": [1, 2, 3, 7], "score": "topsim"}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
+    rows = [line.split("  ") for line in out.splitlines()]
+    assert code == 0 and [[cell.strip() for cell in row if cell][:4] for row in rows[2:4]] == [
+        ["channel.vocab_size=3", "1-3, 7", "8", "0"], ["channel.vocab_size=5", "1-3, 7", "8", "0"],
+    ]  # fmt: skip
+    assert "16 jobs: 0 found in runs/study/jobs, 16 to compute" in out and "0 of 16 found" not in out
+    assert not Path("runs").exists()
+    short = {**tree, "vary": {"channel.vocab_size": [3]}, "seeds": 1}
+    Path("study.yaml").write_text(yaml.safe_dump(short))
+    assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
+    before = states(Path("runs"))
+    out = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")[1]
+    assert "2 jobs: 2 found" in out and "would be replaced" not in out
+    other = {**short, "set": {**short["set"], "training.num_epochs": 15, "sender.hidden_size": 5}}
+    Path("study.yaml").write_text(yaml.safe_dump(other))
+    code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
+    lines = out.splitlines()
+    assert code == 0
+    [line] = [line for line in lines if line.startswith("0 of 2 found: ")]
+    assert set(line.removeprefix("0 of 2 found: ").split("; ")) == {
+        "training.num_epochs is 15 here, 1 in the folder", "sender.hidden_size is 5 here, 4 in the folder",
+    }  # fmt: skip
+    assert "runs/study/sweep.json would be replaced: 0 of its 1 runs are in this study" in lines
+    jobs = json.loads(ecsuite("sweep", "study.yaml", "--plan", "--on", "here", "--json")[1])["jobs"]
+    assert [job["is_kept"] for job in jobs] == [False, False] and jobs[0].keys() == {
+        "name", "key", "is_kept", "work", "after", "num_threads", "memory_gib", "num_gpus",
+    }  # fmt: skip
+    assert states(Path("runs")) == before
+
+
+def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, tmp_path):
+    """A sweep over `loss` had lost its setting: the column `loss` was the measure."""
+    pytest.importorskip("pandas")
+    del small["vary"]
+    small |= {"vary": {"loss": ["task", "reward"]}, "seeds": 1, "score": "topsim"}
+    small["set"] = {**small["set"], "channel.kind": "reinforce", "training": {"precision": "fp32"}}
+    sweep = ec.sweep(small, out=tmp_path / "loss", on="here", device="cpu", progress=lambda *_: None)
+    frames = [sweep.to_frame(), ec.results(tmp_path / "loss"), ec.results(tmp_path / "loss", rows="value")]
+    for frame in frames:
+        assert list(dict.fromkeys(frame["setting.loss"])) == ["task", "reward"]
+    for frame in frames[:2]:
+        assert frame["loss"].tolist() == [run.training["measures"]["loss"] for run in sweep]
+    # Settings of all runs are constant columns.
+    frame = frames[0]
+    assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
+    assert len(frame.columns) == len(set(frame.columns))
+    code, out, err = ecsuite("compare", "table", tmp_path / "loss", "--metrics", "loss,topsim", "--as", "csv")
+    assert code == 0, err
+    header, *rows = csv.reader(out.splitlines())
+    assert header[0] == "setting.loss" and "loss" in header and len(header) == len(set(header))
+    assert [row[0] for row in rows[:2]] == ["task", "reward"]
+
+
+def states(folder):
+    """Content and modification time of all files but locks."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+def test_a_finished_sweep_reads_no_corpus_and_writes_no_file(ecsuite, small, monkeypatch):
+    tree = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": "topsim,elcc"}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    first = ecsuite("sweep", "study.yaml", "--on", "here")
+    before = states(Path("runs/study"))
+    assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == 2
+    for name in ("read_corpus", "read_as", "unpack", "score_corpus"):
+        monkeypatch.setattr(jobs, name, None)
+    monkeypatch.setattr(reading, "read_as", None)
+    assert ecsuite("sweep", "study.yaml", "--on", "here")[:2] == first[:2]
+    assert states(Path("runs/study")) == before
+    # A copy, whose files have other times, is checked by their content, and only noted down anew.
+    copy = Path(shutil.copytree("runs/study", "runs/copy", copy_function=shutil.copyfile))
+    assert ecsuite("sweep", "study.yaml", "--on", "here", "--out", "runs/copy")[0] == 0
+    found = {file.relative_to(copy): content for file, (content, _) in states(copy).items()}
+    changed = {name for name, content in found.items() if content != before[Path("runs/study") / name][0]}
+    assert {name.name for name in changed} == {
+        "files.json",
+        "scores.json",
+        "sweep.json",
+    }  # they name the folder
+    corpus = next(Path("runs/study/runs").glob("*/corpus.jsonl"))
+    corpus.write_text(corpus.read_text()[:-5] + "\n")
+    code, _, err = ecsuite("sweep", "study.yaml", "--on", "here")
+    assert code == 3 and "corpus.jsonl: damaged or edited since it was written" in err
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bytes(small, tmp_path):
+    small = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1}
+    found = [
+        ec.sweep(small, out=tmp_path / on.replace(":", ""), on=on, device="cpu", progress=lambda *_: None)
+        for on in ("here", "local:2")
+    ]
+    for one, other in zip(*found, strict=True):
+        assert one.scores == other.scores and one.training == other.training
+        assert (one.folder / "corpus.jsonl").read_bytes() == (other.folder / "corpus.jsonl").read_bytes()
+
+
+def test_a_run_that_fails_is_told_and_the_others_go_on(swept, small):
+    small["vary"] = {"optimizer.lr": [0.01, 1e30]}
+    told = []
+    sweep = swept(small, note=told.append)
+    assert [run.failure is None for run in sweep] == [True, True, False, False]
+    assert any("not finite" in line or "loss is" in line for line in told)
+    assert "2 failed" in repr(sweep) and sweep[2].scores == ()
+    with pytest.raises(DivergedError):
+        swept({**small, "vary": {"optimizer.lr": [1e30]}})
+
+
+def test_a_metric_of_a_users_file_is_known_by_its_content(small, tmp_path):
+    file = tmp_path / "mine.py"
+    keys = []
+    for value in (1, 2, 1):
+        file.write_text(f"def mine(corpus):\n    '''Mine.'''\n    return {value}\n")
+        study = load_study({**small, "score": [f"{file}:mine"]}, device="cpu")
+        keys.append(next(iter(plan(study, tmp_path)[0].scores.values())).digest)
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_path, monkeypatch):
+    """It was computed, and shown nowhere: it was looked for by its path, and its score has its name."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "def zipratio(corpus):\n    '''Mine.'''\n    return len(corpus.messages) / 7\n"
+    )
+    tree = {**small, "vary": {"channel.vocab_size": [3]}, "score": ["topsim", "ami", "./mine.py:zipratio"]}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu", "--on", "here")[0] == 0
+    for options in ((), ("--metrics", "zipratio"), ("--as", "latex"), ("--as", "csv")):
+        code, out, err = ecsuite("compare", "table", "runs/mine", *options)
+        assert code == 0 and "zipratio" in out, err
+    record, _ = read_runs(["runs/mine"])
+    assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
+    assert "zipratio" in ec.results("runs/mine").columns
+    assert "zipratio" in read_runs([record.folder])[0].scores
+
+
+def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):
+    with pytest.raises(ConfigError, match="--on cluster: expected here, local"):
+        ec.sweep(small, out=tmp_path / "x", on="cluster")
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_failed_is_computed_again_only_if_asked(swept, small, monkeypatch):
+    small["vary"] = {"optimizer.lr": [0.01, 1e30]}
+    small["seeds"] = 1
+    swept(small)
+    calls, train = [], jobs.train_in_job
+    monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))
+    assert swept(small)[1].failure is not None and calls == []
+    assert swept(small, retries=True)[1].failure is not None and calls == [1]
+
+
+def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
+    small |= {"seeds": 1, "score": "topsim"}
+    Path("study.yaml").write_text(yaml.safe_dump(small))
+    for part in ("1/3", "2/3", "3/3"):
+        code, out, _ = ecsuite("sweep", "study.yaml", "--on", "here", "--part", part)
+        assert code == 0 and f"part {part}: " in out and not Path("runs/study/sweep.json").exists()
+        assert out.endswith("when all parts are done there: ecsuite sweep study.yaml\n")
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    code, out, err = ecsuite("sweep", "study.yaml", "--on", "here")
+    assert code == 0 and "next: ecsuite compare table runs/study --as latex" in out
+    code, out, _ = ecsuite(
+        "sweep", "study.yaml", "--print-sbatch", "--slurm", "partition=low", "--out", "my runs"
+    )
+    lines = out.splitlines()
+    assert (
+        "#SBATCH --array=1-4" in lines and "#SBATCH --partition=low" in lines and "#SBATCH --time=60" in lines
+    )
+    assert (
+        "srun ecsuite sweep study.yaml --on here --quiet --out 'my runs' --part $SLURM_ARRAY_TASK_ID/4"
+        in lines
+    )
+    script = ["sweep", "study.yaml", "--print-sbatch"]
+    code, out, _ = ecsuite(*script, "--on", "slurm,partition=gpu,time=2:00:00", "--device", "cuda")
+    assert code == 0 and "#SBATCH --partition=gpu" in out and "#SBATCH --time=2:00:00" in out
+    assert "--quiet --device cuda --part" in out
+    code, _, err = ecsuite(*script, "--on", "local:2")
+    assert (code, err) == (2, "--print-sbatch: not with --on local:2; options of sbatch are in --slurm\n")
+    for part in ("0/3", "4/3", "x", "1/"):
+        code, out, err = ecsuite("sweep", "study.yaml", "--part", part)
+        assert code == 2 and err == f"--part {part}: expected K/N with K from 1 to N, such as 2/10\n"
+
+
+def test_a_sweep_of_the_earlier_rule_of_candidates_is_not_mixed(ecsuite, tmp_path):
+    study = (
+        "base: disc_tiny\nset: {training.num_epochs: 1, training.num_examples: 32, world.held_out: 0.25, "
+        "task.num_distractors: 2CANDIDATES}\nseeds: 1\n"
+    )
+    (tmp_path / "st.yaml").write_text(study.replace("CANDIDATES", ""))
+    assert ecsuite("sweep", "st.yaml", "--on", "here", "-q")[0] == 0
+    for config in (tmp_path / "runs" / "st" / "runs").glob("*/config.yaml"):
+        written = re.sub(r"(?m)^ *candidates: \w+\n|candidates: \w+,? ?", "", config.read_text())
+        config.write_bytes(sealed_text(written.encode()))
+    code, _, err = ecsuite("sweep", "st.yaml", "--on", "here", "-q")
+    assert code == 2 and err.count("\n") == 1 and "begun when the candidates of held-out rounds were" in err
+    (tmp_path / "st.yaml").write_text(study.replace("CANDIDATES", ", world.candidates: split"))
+    assert ecsuite("sweep", "st.yaml", "--on", "here", "-q")[0] == 0
