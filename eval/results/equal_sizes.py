@@ -56,7 +56,8 @@ class EqualSizes:
         Raises:
             ConfigError: If corpora may not be read.
         """
-        if len({size for sample in samples for size in sample.sizes}) <= 1:
+        is_size = traits_of(metric).question == "sizes"  # which a draw would only repeat
+        if is_size or len({size for sample in samples for size in sample.sizes}) <= 1:
             return list(samples), {}
         if not self.may_draw:
             raise ConfigError(

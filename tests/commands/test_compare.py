@@ -71,7 +71,7 @@ def test_compare_any_metric(printed, as_json, tmp_path):
     out = printed("compare", "a.json", "b.json", "c.json", "--metric", "topsim")
     assert "All pairs: first minus second, 3 comparisons" in out
     assert "b a 0.5000 [0.3586, 0.6414] <.001 higher" in [" ".join(line.split()) for line in out.splitlines()]
-    assert "p: with Holm's correction for 3 comparisons; higher or lower: below .05." in out
+    assert "with Holm's correction for 3 comparisons of topsim." in out
     assert all(len(line) <= 80 for line in out.split("95 % CI and p:")[0].splitlines())
     options = ("--metric", "topsim", "--baseline", "a", "--out", "d.json")
     found = as_json("compare", "a.json", "b.json", *options)

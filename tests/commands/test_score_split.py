@@ -73,7 +73,7 @@ def test_a_part_without_scores_is_named(ecsuite):
     corpus = Corpus(messages, meanings=meanings * 3, columns={"turn": np.repeat([1, 2, 3], 16)})
     write_corpus(corpus, "run")
     code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn")
-    assert code == 0 and "turn=3 has none of these scores: topsim: " in out
+    assert code == 0 and "turn=3 is not among the sources: topsim: " in out
 
 
 def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
