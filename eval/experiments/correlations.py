@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics import table_order
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.files import is_number
 from ecsuite.eval.results.reading import each_corpus_once, read_sources
 from ecsuite.eval.results.samples import OF_A_SOURCE
@@ -130,11 +131,10 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     read: dict[str, set[str]] = {}  # how much of a corpus a score is of, where that changes its value
     for record in (record for group in groups.values() for source in group for record in source.records):
         if record.value is not None and not record.is_measure:
-            parts = [part.partition(":") for part in str(record.signature).split("|")]
-            settings = "|".join("".join(part) for part in parts if part[0] not in OF_A_SOURCE)
-            signatures.setdefault(record.score, set()).add(settings)
+            signature = Signature(record.signature or "")
+            signatures.setdefault(record.score, set()).add(signature.without(*OF_A_SOURCE))
             read.setdefault(record.score, set()).update(
-                part[2] for part in parts if part[0] in ("n", "passes")
+                signature.options[key] for key in ("n", "passes") if key in signature.options
             )
     sources = [
         GroupedSource(name=group[0].name, system=group[0].system, corpora=tuple(map(_values, group)))

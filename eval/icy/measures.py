@@ -17,7 +17,7 @@ from ecsuite.eval.metrics.entropies import (
     hce,
     plain_residual_entropy,
 )
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.topsim import (
     NUM_ROWS_ALL_PAIRS,
     NUM_SAMPLED_PAIRS,
@@ -61,7 +61,7 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
     num_rows = len(corpus.messages)
     is_sampled = num_rows > NUM_ROWS_ALL_PAIRS
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_sampled else {"pairs": "all"}
-    line = signature(
+    line = Signature.of(
         "topsim_hamming", OWN_VERSION, dist="hamming", mdist="hamming", past_end="blank", eos="strip", **pairs
     )
     score = partial(Score, name="topsim_hamming", about="close meanings have close messages", signature=line)
@@ -90,7 +90,7 @@ def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     before it takes entropies; we add nothing. Undefined unless every message has the same length, exactly two symbols
     are in use, and some attribute varies.
     """
-    line = signature("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
+    line = Signature.of("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
     about = "residual entropy in bits, by Resnick's greedy search"
     score = partial(Score, name="resent_resnick_bits", about=about, signature=line)
     entropies, content = entropies_or_reason(corpus), corpus.reindexed()[0]

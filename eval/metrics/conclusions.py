@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.metrics.traits import Direction, Question
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, holm
@@ -31,13 +31,13 @@ by .008: less than the resolution with three seeds, .017."""
 
 def limits_of(signature: str) -> str | None:
     """The line about a score, by the preset in its signature; None if there is nothing to say."""
-    name, options = _parts(signature)
+    name, options = Signature(signature).name, Signature(signature).options
     return _LIMITS.get(options.get("preset", "")) if name == "xferbench" else None
 
 
 def passes_of(signature: str) -> float | None:
     """Passes over the corpus per epoch of pretraining, at least 1; None where a signature has no such number."""
-    name, options = _parts(signature)
+    name, options = Signature(signature).name, Signature(signature).options
     passes = options.get("passes", "")
     is_number = name == "xferbench" and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", passes)
     return max(1.0, float(passes)) if is_number else None
@@ -48,12 +48,6 @@ def are_read_alike(passes: float | None, others: float | None) -> bool:
     if passes is None or others is None:
         return True
     return max(passes, others) <= PASSES_RATIO * min(passes, others)
-
-
-def _parts(signature: str) -> tuple[str, dict[str, str]]:
-    """The name in a signature, and its options."""
-    name, *options = signature.split("|")
-    return name, dict(each.partition(":")[::2] for each in options)
 
 
 NARROW = 0.1

@@ -35,6 +35,40 @@ class Options:
             require_device_name(self.device)
 
 
+class Signature(str):
+    """The name of a score with all settings that can change its value: `topsim|eos:strip|v:1`.
+
+    The version is raised whenever the same input gives another value. Equal signatures are comparable.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, name: str, version: int, **options: object) -> "Signature":
+        """Format a signature.
+
+        Args:
+            name: Name of the score.
+            version: Version of its metric.
+            **options: Settings in the order of the text.
+        """
+        return cls("|".join([name, *(f"{key}:{value}" for key, value in options.items()), f"v:{version}"]))
+
+    @property
+    def name(self) -> str:
+        """The name of the score."""
+        return self.partition("|")[0]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The settings by name, with the version as `v`; a setting without a value has an empty one."""
+        return dict(part.partition(":")[::2] for part in self.split("|")[1:])
+
+    def without(self, *names: str) -> "Signature":
+        """The signature without some of its settings."""
+        return Signature("|".join(part for part in self.split("|") if part.partition(":")[0] not in names))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
     """A value of a metric, with the signature, interval and details needed to interpret it.
@@ -105,13 +139,5 @@ class Score:
 
 def unscored(traits: Any, **options: object) -> "partial[Score]":
     """A score of some `Traits` that lacks its value, with everything else that can change it in its signature."""
-    line = signature(traits.name, traits.version, **options)
+    line = Signature.of(traits.name, traits.version, **options)
     return partial(Score, name=traits.name, about=traits.about, signature=line)
-
-
-def signature(name: str, version: int, **options: object) -> str:
-    """Join a metric's name, everything else that can change its value, and its version: `topsim|eos:strip|v:1`.
-
-    The version is raised whenever the same input gives another value.
-    """
-    return "|".join([name, *(f"{key}:{value}" for key, value in options.items()), f"v:{version}"])

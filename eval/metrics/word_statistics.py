@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows, row_labels
-from ecsuite.eval.metrics.score import Options, Score, signature, unscored
+from ecsuite.eval.metrics.score import Options, Score, Signature, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_by
 from ecsuite.eval.statistics.contingency import Counts, Floats, Ints, chao_shen, entropy, first_rows
@@ -420,7 +420,7 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
     values, corrected = _measure(ended)
     if ended is not corpus.messages:
         values["EoS Padding"] = _measure(corpus.messages)[0]["EoS Padding"]
-    line = signature("elcc", TRAITS[0].version, eos="kept")
+    line = Signature.of("elcc", TRAITS[0].version, eos="kept")
     scores = []
     for traits in TRAITS:
         value = values.get(traits.name, "every message is empty")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.samples import (
@@ -341,7 +342,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             unpaired_difference(one, other),
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
-    elif first.signature.partition("|")[0] in UNRELIABLE_INTERVALS:
+    elif Signature(first.signature).name in UNRELIABLE_INTERVALS:
         basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
@@ -420,7 +421,7 @@ def differing_parts(first: str, second: str) -> str:
     """Differences between two signatures: `preset mini, not full`."""
     if UNSIGNED in (first, second):
         return "one of them is unsigned (from another program), so its settings are unknown"
-    parts, others = ({part.partition(":")[0]: part for part in line.split("|")} for line in (first, second))
+    parts, others = Signature(first).options, Signature(second).options
     apart = [
         f"{_WORDS.get(key, key)} {_value(others, key)}, not {_value(parts, key)}"
         for key in dict.fromkeys([*parts, *others])
@@ -430,7 +431,7 @@ def differing_parts(first: str, second: str) -> str:
 
 
 def _value(parts: Mapping[str, str], key: str) -> str:
-    value = parts[key].partition(":")[2] or "given" if key in parts else "none"
+    value = parts[key] or "given" if key in parts else "none"
     return shorten(value, 60, placeholder="…")
 
 

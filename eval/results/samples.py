@@ -12,6 +12,7 @@ import numpy as np
 
 from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
 from ecsuite.eval.results.reading import read_sources
 from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
@@ -380,9 +381,9 @@ def _sample(source: Source, record: Record, file: Path) -> Sample:
     if record.value is None and record.reason:
         what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
         raise ConfigError(f"{file}: the {what} is undefined: {record.reason}")
-    parts = record.signature.split("|") if record.signature else []
-    seeds = [_seed(part) for part in parts if part.startswith(("seed:", "seeds:"))]
-    signature = "|".join(part for part in parts if part.partition(":")[0] not in OF_A_SOURCE)
+    signature = Signature(record.signature or "")
+    options = signature.options
+    seeds = [_seed(options[key]) for key in ("seed", "seeds") if key in options]
     name, identity, interval = source.name, source.digest, None
     if metric == XFERBENCH and not source.row:
         rows = _rows_of_xferbench(file, record, seeds)
@@ -404,11 +405,11 @@ def _sample(source: Source, record: Record, file: Path) -> Sample:
         name=name,
         by_target=tuple(rows.values()),
         seeds=tuple(rows),
-        signature=signature or (metric if source.row else UNSIGNED),
+        signature=signature.without(*OF_A_SOURCE) or (metric if source.row else UNSIGNED),
         source=str(source.corpus or (file if source.name == name_of_file(file) else source.name)),
         fingerprint=identity,
         ci95=interval,
-        sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
+        sizes=(options.get("n"),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
         is_run=is_of_run,
@@ -453,9 +454,8 @@ def _settings_of(source: Source) -> str:
     )
 
 
-def _seed(part: str) -> int | None:
-    """The number in a part of a signature; None if it is none, or more than one."""
-    number = part.partition(":")[2]
+def _seed(number: str) -> int | None:
+    """The seed in a signature; None if it is no number, or more than one."""
     return int(number) if number.isdecimal() and len(number) < 20 else None
 
 

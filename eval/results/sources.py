@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.directions import DIRECTIONS
@@ -77,8 +78,7 @@ class Record:
     @property
     def version(self) -> str | None:
         """The version of the metric, from the signature."""
-        fields = (self.signature or "").split("|")
-        return next((part[2:] for part in reversed(fields) if part.startswith("v:")), None)
+        return Signature(self.signature or "").options.get("v")
 
     def parts(self) -> Iterator[tuple[dict[str, Any], float]]:
         """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.models import EncoderDecoderSizes
 from ecsuite.eval.models.data import dense, repeat
 from ecsuite.eval.models.encoder_decoder import (
@@ -96,7 +96,7 @@ class TranslationStudy:
     @property
     def signature(self) -> str:
         """Everything except the corpus that can change the scores."""
-        return signature(
+        return Signature.of(
             "translate",
             VERSION,
             preset=self.preset.name,

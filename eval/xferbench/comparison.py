@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics.conclusions import limits_of
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.comparison import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.results.samples import EQUAL_SIZES, UNSIGNED, Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level, mean_interval
@@ -79,13 +80,17 @@ PAPER_CORRELATIONS = dict(zip(_OSCAR["mt_settings"], _OSCAR["correlations"], str
 """The last row of Table 2: Pearson correlation of chrF with the XferBench score over the 17 sources."""
 
 
+PUBLISHED_SETTINGS = {"preset": "full", "protocol": "published-2024"}
+"""Settings of the published scores."""
+
+
 def anchors_for(signature: str) -> Mapping[str, float]:
     """Published scores by source, comparable with a signature: empty except for preset full with `published-2024`.
 
     Args:
         signature: Signature of a score, with or without its seed.
     """
-    return PUBLISHED_SCORES if {"preset:full", "protocol:published-2024"} <= set(signature.split("|")) else {}
+    return PUBLISHED_SCORES if PUBLISHED_SETTINGS.items() <= Signature(signature).options.items() else {}
 
 
 def published_baseline(signature: str) -> Sample | None:
@@ -353,7 +358,7 @@ def compare(results: Sequence[Sample], baseline: str | None = None) -> XferBench
         chosen = choose_baseline(sources, baseline)
     sources.sort(key=lambda result: (result.score, result.name))
     noise = seed_noise(sources)
-    if noise is None and "preset:full" in results[0].signature.split("|"):
+    if noise is None and Signature(results[0].signature).options.get("preset") == "full":
         noise = SeedNoise(
             sd=RUN_DEVIATION, degrees=RUN_DEGREES, origin="published, 84 corpora of three runs each"
         )

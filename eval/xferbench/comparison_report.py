@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
@@ -194,7 +195,7 @@ def _differences(comparison: XferBenchComparison) -> Iterator[Point]:
 
 
 def _title(comparison: XferBenchComparison) -> str:
-    parts = dict(part.partition(":")[::2] for part in comparison.signature.split("|"))
+    parts = Signature(comparison.signature).options
     settings = [parts[key] for key in ("preset", "protocol") if parts.get(key)]
     number = len(comparison.results)
     sources = comparison.results[0].name if number == 1 else f"{number} sources, best first"

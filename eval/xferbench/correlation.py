@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.comparison import differing_parts, require_comparable
 from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
@@ -181,8 +182,7 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
         value = entry[metric]
         if type(value) not in (int, float) or not math.isfinite(value):
             raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {shown(value)}")
-        parts = str(entry.get("signature", UNSIGNED)).split("|")
-        line = "|".join(part for part in parts if not part.startswith("seed:"))
+        line = Signature(entry.get("signature", UNSIGNED)).without("seed")
         yield entry["name"], str(entry.get("setting", "")), float(value), line
 
 

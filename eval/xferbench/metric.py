@@ -13,7 +13,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.by_speaker import parts_of
 from ecsuite.eval.metrics.conclusions import limits_of
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.traits import metric
 from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, USUAL, XFERBENCH, XferBenchOptions
 from ecsuite.eval.xferbench.texts import Text, TextFile, choose_texts, fingerprint, preset_folder
@@ -214,7 +214,7 @@ def report(study: "XferBenchStudy", result: XferBenchResult | None, reason: str 
         reason: Why there is no score.
     """
     preset, protocol = study.preset, PROTOCOLS[study.protocol]
-    line = signature(
+    line = Signature.of(
         XFERBENCH.name,
         XFERBENCH.version,
         preset=preset.name,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.models.backbones import BACKBONES, require_transformers
 from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.texts import TextFile
@@ -99,7 +99,7 @@ class XtremeStudy:
         if self.model is not None:
             content.update(self.model.digest.encode())
         named = {"body": self.body} if self.model is None else {"model": Path(self.model.name).name}
-        return signature(
+        return Signature.of(
             "xtreme-transfer",
             VERSION,
             preset=self.preset.name,

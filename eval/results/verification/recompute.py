@@ -15,7 +15,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.conclusions import conclusion, p_value
 from ecsuite.eval.metrics.parallel import num_threads
-from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.traits import SENDER
 from ecsuite.eval.results.files import XFERBENCH, is_number
 from ecsuite.eval.results.sources import Record
@@ -395,7 +395,7 @@ def options_of(record: Record, options: VerifyOptions) -> Options:
 
 def signature_fields(signature: str | None) -> dict[str, str]:
     """The options in a signature by name."""
-    return dict(part.partition(":")[::2] for part in (signature or "").split("|")[1:])
+    return Signature(signature or "").options
 
 
 def _compute(

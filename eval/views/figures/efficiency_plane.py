@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ecsuite.eval.metrics.information_bound import kept_bound
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.logs import read_log
 from ecsuite.eval.results.sources import Record, Source, kind_of
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -148,8 +149,7 @@ def _path(source: Source, complexity: Record, accuracy: Record) -> Curve | None:
 
 
 def _setting(record: Record, key: str) -> str:
-    parts = (part.partition(":") for part in (record.signature or "").split("|"))
-    return next((value for name, _, value in parts if name == key), "")
+    return Signature(record.signature or "").options.get(key, "")
 
 
 def _kind(source: Source) -> str:

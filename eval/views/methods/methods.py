@@ -11,6 +11,7 @@ from typing import Any
 
 from ecsuite.eval.icy.study import READS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.reading import read_sources, sources_at
 from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Record, Source, read_config, speaker_of
 from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference
@@ -507,9 +508,11 @@ def _score_facts(sources: Sequence[Source], chosen: Sequence[str] | None) -> dic
 def _fact_of_score(record: Record) -> Facts:
     """Collect the name, the traits, the options and the version of a score; `title` only of built-in metrics."""
     name = record.score
-    fields = [part.partition(":")[::2] for part in str(record.signature).split("|")[1:]]
-    options = [f"{key.replace('_', ' ')} {value}" for key, value in fields if key not in (SIZE, VERSION)]
-    options += [f"version {value}" for key, value in fields if key == VERSION]
+    fields = Signature(record.signature or "").options
+    options = [
+        f"{key.replace('_', ' ')} {value}" for key, value in fields.items() if key not in (SIZE, VERSION)
+    ]
+    options += [f"version {fields[VERSION]}"] if VERSION in fields else []
     facts = {"name": name, "options": f" ({', '.join(options)})" if options else ""}
     if name.partition(",")[0] not in METRIC_OF:
         return {**facts, "description": f": {record.about}" if record.about else ""}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.xtreme.scoring.task import Metrics, Task
 from ecsuite.eval.xtreme.scoring.tasks import (
@@ -98,7 +98,7 @@ class SubmissionScores:
                 f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
             )
             partial += [f"{task} {num_languages(TASKS[task], scored)} {which}"] if missing else []
-        return signature(
+        return Signature.of(
             "xtreme",
             VERSION,
             tasks="all" if len(self.tasks) == len(TASKS) else "+".join(self.tasks),
@@ -326,7 +326,7 @@ def baseline_report(
             }
             progress(f"{name} in {language}", number + len(scored[name]) / 50, len(tasks))
     names = {task: next(iter(TASKS[task].baselines)) for task in scored}
-    line = signature(
+    line = Signature.of(
         "xtreme-baselines",
         BASELINES_VERSION,
         **{task: name.replace(" ", "-") for task, name in names.items()},

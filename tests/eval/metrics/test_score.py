@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ecsuite.eval.metrics.score import Score, signature
+from ecsuite.eval.metrics.score import Score, Signature
 
 
 def score(**changes):
@@ -47,4 +47,4 @@ def test_finite_interval():
 
 
 def test_signature():
-    assert signature("topsim", 2, dist="lev/mean", n=9) == "topsim|dist:lev/mean|n:9|v:2"
+    assert Signature.of("topsim", 2, dist="lev/mean", n=9) == "topsim|dist:lev/mean|n:9|v:2"
