@@ -21,11 +21,11 @@ from ecsuite.runtime.plain_values import settings_of
 if TYPE_CHECKING:
     from ecsuite.eval.experiments.result import Sweep
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.findings import Findings
-    from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.sources import Source
-    from ecsuite.eval.verification.result import Verification
+    from ecsuite.eval.results.verification.outcome import Verification
+    from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.methods.methods import Methods
+    from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
     from ecsuite.jobs.graph import Runner
@@ -68,7 +68,7 @@ def train(
         KeyboardInterrupt: If it was interrupted: a checkpoint and a corpus of what was learnt so far are written, and
             the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
     """
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.games import training
     from ecsuite.games.experiment import load_experiment, with_changes
     from ecsuite.games.loggers import make_loggers
@@ -152,8 +152,8 @@ def score(
         CorpusError: If the corpus can't be read.
     """
     from ecsuite.eval.metrics import metric_names
-    from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.eval.run_metrics import load_run_if_needed
+    from ecsuite.eval.views.scorecard import score_corpus
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs import Run
 
@@ -233,13 +233,13 @@ def compare(
         ConfigError: If there is no such metric, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
-    from ecsuite.eval.reports.findings import Findings
-    from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.reading import varied, without_copies
     from ecsuite.eval.views.comparison import report, report_one
+    from ecsuite.eval.views.console import Findings
+    from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.runtime.printable import note
 
     _require("metric", metric, (str, NoneType), "the name of a metric")
@@ -307,7 +307,7 @@ def icy(
     from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.icy.benchmark import Icy
     from ecsuite.eval.icy.study import FIRST_SEED, load_study, resolve
-    from ecsuite.eval.reports.findings import Findings
+    from ecsuite.eval.views.console import Findings
     from ecsuite.jobs.engines import Place
     from ecsuite.runtime.devices import choose_device
 
@@ -408,9 +408,9 @@ def results(*paths: "Run | str | Path", rows: str = "run") -> Any:
     Raises:
         ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
     """
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
     from ecsuite.eval.results.sources import record_frame, run_frame
+    from ecsuite.eval.views.console import Reporter
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
     places = _paths(paths)
@@ -445,7 +445,7 @@ def report(
     Raises:
         ConfigError: If a path holds nothing, a name is unknown, or Jinja is not installed.
     """
-    from ecsuite.eval.html_report.page import write_report
+    from ecsuite.eval.views.html.page import write_report
 
     _require("base", base, (str, NoneType), "settings such as channel.kind=gumbel, or a folder")
     _require("title", title, (str, NoneType), "a text")
@@ -488,9 +488,9 @@ def verify(
         ConfigError: If there is nothing at the path, or it claims nothing.
         UntrustedError: If a run names foreign parts that nobody else named.
     """
-    from ecsuite.eval.reports.console import Reporter
-    from ecsuite.eval.verification.scores import Scoring
-    from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.eval.results.verification.recompute import VerifyOptions
+    from ecsuite.eval.results.verification.verify import verify_all
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.games.runs import Run
 
     _require("source", source, (Run, str, Path), "a run or a path")
@@ -501,13 +501,15 @@ def verify(
     own_code.trust(own)
     texts = None if targets is None else Path(targets)
     with Reporter() as reporter:
-        asked = Asked(
-            scoring=Scoring(is_all=trained, own=own, targets=texts, device=device),
+        options = VerifyOptions(
+            is_all=trained,
+            own=own,
+            targets=texts,
             device=device,
             trust_code=trust_code,
             note=note or reporter.note,
         )
-        return verify_all(_paths([source]), asked)
+        return verify_all(_paths([source]), options)
 
 
 def methods(
@@ -582,7 +584,7 @@ def push(
         ConfigError: If it can't be pushed, has what is secret or of this machine, or the hub refuses it.
         DamagedError: If a file is not as its checksum says.
     """
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.games.runs import Run
     from ecsuite.hub import pushing
     from ecsuite.hub.address import read_address
@@ -633,7 +635,7 @@ def pull(
             call goes on.
         DamagedError: If a file is not what was pushed.
     """
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.hub import pulling
     from ecsuite.hub.address import read_address
 
@@ -654,9 +656,9 @@ def _scored(
     source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
-    from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.files import read_scores, sources_of
     from ecsuite.eval.results.reading import read_sources, run_source
+    from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")

@@ -6,13 +6,13 @@
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
-from ecsuite.eval.claims.claim import load_claim, shipped_claims
-from ecsuite.eval.claims.drawing import draw_claim
-from ecsuite.eval.claims.outcome import read_outcome
-from ecsuite.eval.claims.pages import claim_page, list_rows
-from ecsuite.eval.claims.verdicts import FILE, Listed, all_listed, summary, verdicts_json
+from ecsuite.eval.experiments.claims.arms import read_outcome
+from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
+from ecsuite.eval.experiments.claims.report import claim_page, draw_claim, list_rows
+from ecsuite.eval.experiments.claims.verdict import FILE, VerdictRow, all_verdicts, summary
 from ecsuite.files.atomic_files import write_atomically
 
 ROOT = Path(__file__).parents[1]
@@ -25,11 +25,12 @@ LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
 """What is made in README.md."""
 
 
-def texts_of(rows: list[Listed]) -> dict[Path, str]:
+def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
     """The files with what is made of the results."""
+    verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
     table = "\n".join(["", *list_rows(rows), "", summary(rows), ""])
     return {
-        ROOT / "eval" / "claims" / FILE: json.dumps(verdicts_json(rows), indent=1, ensure_ascii=False) + "\n",
+        ROOT / "eval" / "experiments" / "claims" / FILE: verdicts,
         PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),
         README: LINE.sub(lambda _: summary(rows, is_short=True), README.read_text()),
     }
@@ -49,5 +50,5 @@ def write_pages(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    for file, text in texts_of(all_listed(RESULTS)).items():
+    for file, text in texts_of(all_verdicts(RESULTS)).items():
         write_atomically(file, text.encode())

@@ -32,11 +32,11 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.estimates import ALPHA, holm
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.eval.views.figures.canvas import ends, prepare_picture, save
 from ecsuite.eval.views.figures.curves import Curve, curves
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, job_function

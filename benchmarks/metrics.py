@@ -50,7 +50,7 @@ def measure(folder: Path, names: list[str]) -> list[tuple[str, str, float]]:
     """Read a corpus and compute metrics, in this process."""
     from ecsuite.eval.metrics import find_metric, metric_names
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import score_corpus
+    from ecsuite.eval.views.scorecard import score_corpus
     from ecsuite.formats import read_corpus
 
     for name in metric_names(names):  # imported before time is taken

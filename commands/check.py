@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.completion import NEW
 from ecsuite.commands.options import As, Json, Set
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.tables.cells import nothing, text
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Row, Table, row_of

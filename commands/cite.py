@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.eval.experiments.grids import FOLDER, shipped_studies
-from ecsuite.eval.reports.citations import bibliography, names_in_run, names_in_study, sources
+from ecsuite.eval.views.citations import bibliography, names_in_run, names_in_study, sources
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import look_up
 from ecsuite.runtime.printable import note
@@ -42,7 +42,7 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
     Raises:
         ConfigError: If it is none of them.
     """
-    from ecsuite.eval.claims.claim import load_claim, shipped_claims
+    from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
 
     place = Path(what)
     if place.is_dir() or (place.suffix and place.is_file()):

@@ -50,7 +50,6 @@ def compare(
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
     from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.results.comparison import common_scores
     from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
@@ -58,6 +57,7 @@ def compare(
     from ecsuite.eval.results.reading import sources_at, varied, without_copies
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one
+    from ecsuite.eval.views.console import Reporter
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -107,7 +107,7 @@ def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: bool
     """Print how alike two languages say the same meanings."""
     from ecsuite.eval.metrics.language_similarity import joined
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import score_corpus
+    from ecsuite.eval.views.scorecard import score_corpus
     from ecsuite.runtime.errors import ConfigError
 
     if len(results) != 2:

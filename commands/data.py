@@ -11,7 +11,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import OUTPUT, As, Json, Quiet, names_in
-from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.eval.views.console import Reporter, print_json
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, prepare_outputs
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 from ecsuite.tables.cells import nothing, number, percent
@@ -143,9 +143,9 @@ def _evaluations(
     found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
 ) -> Table:
     """A row a measure of each evaluation, with its chance level."""
-    from ecsuite.games.training_result import rounds_of
+    from ecsuite.games.directions import held_out_of
 
-    names = {"valid": (rounds_of(found) or "validation").strip()}
+    names = {"valid": held_out_of(found) or "validation"}
     rows = [
         row_of(
             names.get(name, name),

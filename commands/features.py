@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Quiet, Seed, require_read
-from ecsuite.eval.reports.console import Reporter
+from ecsuite.eval.views.console import Reporter
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
 

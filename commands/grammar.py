@@ -8,7 +8,7 @@ import typer
 
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Json, OutFolder, Seed
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import counted
 

@@ -11,8 +11,8 @@ import typer
 from ecsuite.commands.completion import ANY_KIND, NAMES_OF_KIND
 from ecsuite.commands.named import KINDS, found, read_kind, registered_names, settings_to_show, singular
 from ecsuite.commands.options import As, Json
-from ecsuite.eval.reports.citations import author_years
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.citations import author_years
+from ecsuite.eval.views.console import print_json
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import look_up
 from ecsuite.tables.forms import Form, publish

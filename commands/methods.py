@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.parts.registry import split_names
 from ecsuite.tables.forms import Form
 

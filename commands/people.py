@@ -9,7 +9,7 @@ import typer
 
 from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed, TrustCode
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.parts.config import RUN_CONFIG

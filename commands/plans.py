@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.tables.cells import Cell, count, nothing, percent, text
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

@@ -27,9 +27,9 @@ def power(
     as_json: Json = False,
 ) -> None:
     """How many seeds find a difference: from the spread over seeds of runs that there are."""
-    from ecsuite.eval.reports.console import Report
     from ecsuite.eval.results.power import seeds_needed
     from ecsuite.eval.results.samples import gather
+    from ecsuite.eval.views.console import Report
     from ecsuite.files.atomic_files import prepare_output_file
 
     if effect is not None and not effect > 0:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Quiet
-from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.eval.views.console import Reporter, print_json
 
 
 def pull(

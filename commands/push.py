@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.options import OUTPUT, As, Json, Quiet
-from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.eval.views.console import Reporter, print_json
 from ecsuite.runtime.memory import size_text
 from ecsuite.tables.cells import text
 from ecsuite.tables.forms import Form, publish

@@ -37,7 +37,7 @@ def reference(
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import Scorecard, describe
+    from ecsuite.eval.views.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import own_options, score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS, SOURCES

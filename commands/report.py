@@ -42,9 +42,8 @@ def report(
     read_with: CorpusOptions,
 ) -> None:
     """Write one HTML page: what was run, scores, differences, learning curves, and the messages to browse."""
-    from ecsuite.eval.html_report.page import check_out, write_report
+    from ecsuite.eval.views.html.page import write_report
 
-    check_out(out)
     written = write_report(
         paths,
         out,

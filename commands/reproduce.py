@@ -1,5 +1,6 @@
 """`ecsuite reproduce`: claims of published work, run again."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Plot, given_options
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import publish
@@ -31,21 +32,20 @@ def reproduce(
 ) -> None:
     """List claims of published work with the verdicts on them, or run one again."""
     if claim is None:
-        from ecsuite.eval.claims.verdicts import shipped_verdicts, summary, verdicts_json, verdicts_table
+        from ecsuite.eval.experiments.claims.verdict import shipped_verdicts, summary, verdicts_table
 
         for name, option in given_options(ctx).items():
             if name not in ("as_json", "form"):
                 raise ConfigError(f"{option}: expected a claim: ecsuite reproduce NAME")
         rows = shipped_verdicts()
         if options.as_json:
-            print_json(with_format("result", {"claims": verdicts_json(rows)}))
+            print_json(with_format("result", {"claims": list(map(asdict, rows))}))
         else:
             publish([verdicts_table(rows)], options.form, [summary(rows)])
         return
-    from ecsuite.eval.claims.benchmark import Reproduction
-    from ecsuite.eval.claims.claim import load_claim
-    from ecsuite.eval.claims.studies import asked_of
+    from ecsuite.eval.experiments.claims.claim import load_claim
+    from ecsuite.eval.experiments.claims.studies import reproduction_of
 
-    asked = load_claim(claim)
-    study = asked_of(asked, folder=options.cache, device=options.device, is_small=small)
-    options.publish(Reproduction(asked=study, is_small=small), asked, plot=plot)
+    loaded = load_claim(claim)
+    benchmark = reproduction_of(loaded, folder=options.cache, device=options.device, is_small=small)
+    options.publish(benchmark, loaded, plot=plot)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ecsuite.commands.scoring import Scored
     from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.sources import Source
+    from ecsuite.eval.views.scorecard import Scorecard
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
 """The options that xferbench reads."""
@@ -170,8 +170,8 @@ def score(
         return
     line = None
     if plot is not None and not draws:
-        from ecsuite.eval.reports.languages import corpus_name
         from ecsuite.eval.views.figures.intervals import draw_scores
+        from ecsuite.eval.views.language import corpus_name
 
         title = f"{corpus_name(messages[0])}: scores of the language"
         draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
@@ -254,11 +254,11 @@ def _score_parts(
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
     from ecsuite.eval.metrics.parallel import num_threads
-    from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.views import comparison
+    from ecsuite.eval.views.scorecard import score_corpus
 
     if asking := [name for name in names if find_metric(name).shared.needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")

@@ -11,10 +11,10 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.corpora import Selection
 from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
 from ecsuite.eval.results.reading import run_source
 from ecsuite.eval.results.sources import CONFIG, CORPUS, SWEEP, Source
+from ecsuite.eval.views.scorecard import Scorecard, score_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.graph import Runner
 from ecsuite.parts.error_messages import NO_ACCESS

@@ -98,13 +98,12 @@ def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusO
         )
     if plot is not None:
         prepare_picture(plot)
-    from ecsuite.eval.reports.language_page import draw_language
-    from ecsuite.eval.reports.language_text import print_language
-    from ecsuite.eval.reports.languages import Language, heading
+    from ecsuite.eval.views.figures.language_page import draw_language
+    from ecsuite.eval.views.language import LanguageView, heading, print_language
 
     source = path if path.is_dir() else path.parent
     folder = source if (source / "log.jsonl").is_file() else None
-    language = Language(read_with.read(path))
+    language = LanguageView(read_with.read(path))
     title, lines = heading(language, (folder or path).resolve())
     print_language(language, title, lines, folder, form)
     if plot is not None:

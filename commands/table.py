@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import OUTPUT, As, Incomplete, Json, Measure, Plot, names_in
-from ecsuite.eval.reports.console import print_json
+from ecsuite.eval.views.console import print_json
 from ecsuite.eval.views.figures.canvas import check_picture
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.registry import split_names
@@ -63,12 +63,12 @@ def table(
     form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
-    from ecsuite.eval.reports import failed_runs
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.means import means_of
     from ecsuite.eval.results.reading import read_runs
     from ecsuite.eval.views.comparison import means_table, noise_notes
+    from ecsuite.eval.views.console import Reporter
+    from ecsuite.eval.views.runs import failed_runs, failed_runs_json, failed_runs_table
 
     drawn = kind or ("curves" if over is None else "over")
     if plot is None:
@@ -83,11 +83,11 @@ def table(
     sources = read_runs(runs, note)
     if failed:
         if as_json:
-            print_json(with_format("result", failed_runs.to_json(sources)))
+            print_json(with_format("result", failed_runs_json(sources)))
             return
-        num_failed = len(failed_runs.failed_runs(sources))
+        num_failed = len(failed_runs(sources))
         publish(
-            [failed_runs.table_of(sources)] if num_failed else [],
+            [failed_runs_table(sources)] if num_failed else [],
             form,
             [f"{num_failed} of {len(sources)} runs"],
         )

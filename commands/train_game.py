@@ -12,7 +12,7 @@ from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import Device, Json, OutFolder, Quiet, Set, TrustCode, advanced
 from ecsuite.commands.setting_options import flags_of, settings_of
-from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.eval.views.console import Reporter, print_json
 from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError
 
 EARLY: Mapping[str, tuple[int, str]] = {

@@ -45,29 +45,34 @@ def verify(
     if accept:
         _accept(sources)
         return
-    from ecsuite.eval.reports.console import Reporter
-    from ecsuite.eval.verification.scores import Scoring
-    from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.eval.results.verification.recompute import VerifyOptions
+    from ecsuite.eval.results.verification.verify import plan, verify_all
+    from ecsuite.eval.views.console import Reporter
     from ecsuite.jobs.graph import Runner
     from ecsuite.parts.own_code import trust
     from ecsuite.parts.registry import split_names
 
     prepare_outputs(out, None)
     if only_plan:
-        from ecsuite.eval.verification.plan import plan
-
         plan(sources, is_all=every).publish(out=out, picture=None, as_json=as_json, form=form)
         return
     own = tuple(split_names(metrics)) if metrics else ()
     trust(own)
     with Reporter(quiet=quiet) as reporter:
         runner = Runner(progress=reporter.progress, note=reporter.note)
-        scoring = Scoring(is_all=every, own=own, targets=targets, device=device, runner=runner)
-        asked = Asked(scoring=scoring, device=device, trust_code=trust_code, note=reporter.note)
-        found = verify_all(sources, asked)
-    found.report().publish(out=out, picture=None, as_json=as_json, form=form)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+        options = VerifyOptions(
+            is_all=every,
+            own=own,
+            targets=targets,
+            device=device,
+            trust_code=trust_code,
+            runner=runner,
+            note=reporter.note,
+        )
+        verification = verify_all(sources, options)
+    verification.report().publish(out=out, picture=None, as_json=as_json, form=form)
+    if verification.exit_code:
+        raise typer.Exit(verification.exit_code)
 
 
 def _accept(folders: list[Path]) -> None:

@@ -9,7 +9,7 @@ from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.console import Reporter
+from ecsuite.eval.views.console import Reporter
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
 

@@ -1,6 +1,6 @@
-"""Which way the figures of trainings are better; tables read it without torch."""
+"""Directions and titles of the measures of a training; tables read them without torch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
@@ -14,3 +14,19 @@ DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
     "cost": "lower",
 }
 """Which way the measures of a training are better; metrics have theirs in their traits, others none."""
+
+
+def held_out_of(evaluations: Iterable[str]) -> str:
+    """The objects of validation rounds, if they were held out of training: `held-out objects`; otherwise empty.
+
+    Args:
+        evaluations: Names of the other evaluations of the run, such as `seen objects`.
+    """
+    seen = [name.removeprefix("seen ") for name in evaluations if name.startswith("seen ")]
+    kind = seen[0] if len(seen) == 1 else "concepts"  # several: a matrix of games about concepts
+    return f"held-out {kind}" if seen else ""
+
+
+def measure_title(measure: str, about: str) -> str:
+    """The name of a measure in tables with the objects that it is about: `accuracy, held-out objects`."""
+    return ", ".join(part for part in (measure.replace("_", " "), about) if part)

@@ -1,14 +1,12 @@
 """How a run of training ended."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ecsuite.games.directions import held_out_of, measure_title
 from ecsuite.games.run_folder import EXTRA, REMEDY, StopReason
-from ecsuite.games.worlds.world import SEEN_OBJECTS, SEEN_RULES
 
-SEEN = "seen"
-"""Begins the names of evaluations on what agents were trained on, where other evaluations are on held-out rounds."""
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
 """What a figure is in, by its name."""
 WITHOUT_EOS = {**UNITS, "length": "mean message length"}
@@ -63,30 +61,20 @@ class Result:
         lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
         if self.best_step is not None:
             lines.append(f"measures and corpus of the best state, after step {self.best_step:,}")
-        about = rounds_of(self.extra_evaluations)
+        about, figures = held_out_of(self.extra_evaluations), {}
         for name, value in self.measures.items():
             if name in self.chance:
-                shown, figure = f"{about}{name}", share_text(value, self.chance[name])
+                figures[measure_title(name, about)] = share_text(value, self.chance[name])
             else:
                 units = UNITS if "loss" in self.measures else WITHOUT_EOS
-                shown, figure = name, f"{value:8.3f}  {units.get(name, '')}".rstrip()
-            lines.append(f"  {shown.replace('_', ' '):20}{figure}")
+                figures[measure_title(name, "")] = f"{value:8.3f}  {units.get(name, '')}".rstrip()
         for name, extra in self.extra_evaluations.items():
-            shown = "seen accuracy" if name in (SEEN_OBJECTS, SEEN_RULES) else f"accuracy, {name}"
-            figure = share_text(extra["accuracy"], self.extra_chance.get(name, {}).get("accuracy"))
-            lines.append(f"  {shown:20}{figure}")
+            level = self.extra_chance.get(name, {}).get("accuracy")
+            figures[measure_title("accuracy", name)] = share_text(extra["accuracy"], level)
         for name, score in self.metrics.items():
-            lines.append(f"  {name:20}{'not defined' if score is None else f'{score:8.3f}'}")
-        return "\n".join(lines)
-
-
-def rounds_of(evaluations: Iterable[str]) -> str:
-    """What the evaluation of validation rounds is of, as the beginning of a name: `held-out `, or nothing.
-
-    Args:
-        evaluations: Names of the other evaluations.
-    """
-    return "held-out " if any(name.startswith(SEEN) for name in evaluations) else ""
+            figures[name] = "not defined" if score is None else f"{score:8.3f}"
+        width = max(20, *(len(name) + 1 for name in figures)) if figures else 0
+        return "\n".join([*lines, *(f"  {name:{width}}{figure}" for name, figure in figures.items())])
 
 
 def share_text(value: float, chance: float | None) -> str:

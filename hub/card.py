@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from ecsuite.eval.reports import failed_runs
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.runs import failed_runs, failed_runs_table
 from ecsuite.hub.address import Address
 from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.hub.licences import Licence
@@ -149,12 +149,12 @@ def _failed(runs: Sequence[Source]) -> list[str]:
     """The section with the runs that did not end as their settings say; every started run is counted."""
     if len(runs) < 2:
         return []
-    failed = failed_runs.failed_runs(runs)
+    failed = failed_runs(runs)
     told = f"{len(runs) - len(failed)} of {len(runs)} runs ended as their settings say."
     if not failed:
         return ["## Failed seeds", f"{told} None failed."]
     return [
         "## Failed seeds",
         f"{told} These did not, and are in no mean:",
-        failed_runs.table_of(runs).markdown().strip(),
+        failed_runs_table(runs).markdown().strip(),
     ]

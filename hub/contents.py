@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.eval.verification.files import file_rows
+from ecsuite.eval.results.verification.files import check_files
 from ecsuite.hub.machine import RECORDS, Machine
 from ecsuite.hub.names import require_safe_names
 from ecsuite.parts.own_code import CODE
@@ -172,7 +172,7 @@ def _require_undamaged(contents: Contents) -> None:
         DamagedError: For the first file of it.
     """
     for folder in sorted({each.file.parent for each in contents.files if each.file.name in RECORDS}):
-        for row in file_rows(folder):
+        for row in check_files(folder):
             if row.verdict == "damaged":
                 raise DamagedError(
                     f"{folder / row.name}: {row.reason}: restore it, or take it as it is with ecsuite verify "

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.eval.reports.citations import OWN, bibtex
 from ecsuite.eval.results.reading import read_sources
 from ecsuite.eval.results.sources import METADATA, Source, kind_of
+from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.console import write_json
+from ecsuite.eval.views.console import write_json
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS, agents_trials, sender_corpus

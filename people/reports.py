@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.people.agents_findings import learned
 from ecsuite.people.agents_report import agents_report_tables, agents_result, draw_learning
 from ecsuite.people.chain_languages import generations, measured

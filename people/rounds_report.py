@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format

@@ -6,8 +6,8 @@ import textwrap
 from pathlib import Path
 
 import ecsuite as ec
-from ecsuite.eval.reports.findings import Findings
-from ecsuite.eval.reports.scorecard import Scorecard
+from ecsuite.eval.views.console import Findings
+from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.games.runs import Run
 
 FILE = Path(__file__).parents[1] / "docs" / "api.md"

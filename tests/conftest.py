@@ -177,7 +177,7 @@ def layout_where_it_is_looked_at(request):
 @pytest.fixture
 def ecsuite(monkeypatch, capsys, tmp_path):
     """Runs a command here, in an empty folder: exit code, standard output, standard error."""
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.views.console import Reporter
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

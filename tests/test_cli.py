@@ -13,7 +13,7 @@ from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.corpus import Corpus
-from ecsuite.eval.claims.claim import shipped_claims
+from ecsuite.eval.experiments.claims.claim import shipped_claims
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
 from ecsuite.eval.icy.protocol import PROTOCOLS
 from ecsuite.eval.metrics import METRICS

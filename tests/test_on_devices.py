@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.claims.runs import Run
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.agents import make_agent, parse_model
@@ -36,7 +35,7 @@ from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.runs import load_run
+from ecsuite.games.runs import Run, load_run
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.grammars.baselines import zipf_parentheses

@@ -106,14 +106,15 @@ FLOORS = [
     "eval.models",
     "eval.metrics",
     "eval.results",
-    "eval.reports.samples eval.reports.languages",
+    "eval.views.figures.canvas",
+    "eval.views.language",
     "eval.views.figures",
-    "eval.reports",
+    "eval.views",
     "eval.run_metrics",
     "downloads",
-    "eval.experiments eval.html_report eval.icy.fast eval.icy eval.xferbench "
-    "eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.views people",
-    "eval.claims",
+    "eval.experiments.claims",
+    "eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench "
+    "eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views.methods people",
     "hub testing",
     "commands",
     "api cli",
@@ -202,11 +203,11 @@ def test_shipped_data_are_in_the_package():
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed |= {
-        ROOT / "eval" / "claims" / "verdicts.json",
+        ROOT / "eval" / "experiments" / "claims" / "verdicts.json",
         ROOT / "eval" / "views" / "methods" / "methods.txt",
     }
     needed |= {
-        file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
+        file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
     }
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
     needed |= set((ROOT / "language_models" / "prompts").iterdir())

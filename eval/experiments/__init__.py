@@ -1,1 +1,1 @@
-"""Sweeps: one game with many settings and seeds, trained and scored."""
+"""Experiments: studies, their jobs and what comes out of them."""

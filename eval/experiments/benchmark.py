@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ecsuite.eval.reports.console import Report, Reporter
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.console import Report, Reporter
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.jobs.engines import Place
 from ecsuite.jobs.graph import Runner

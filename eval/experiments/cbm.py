@@ -23,8 +23,8 @@ from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
 from ecsuite.games.sections import SIGNALLING, Experiment

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.experiments.corpora import (
     FACTS,
@@ -38,16 +37,16 @@ from ecsuite.eval.experiments.study import COLLECTION_KEY, metrics_of
 from ecsuite.eval.metrics import find_metric, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.samples import Sample, samples_of
-from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.sources import STORE, Source
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import average_ranks
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ARROWS, label, save
 from ecsuite.eval.views.figures.heat_map import heat_map
+from ecsuite.eval.views.language import Example, examples_of
+from ecsuite.eval.views.scorecard import Scorecard, describe, score_corpus
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format
@@ -415,7 +414,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             known = {
                 **canonical(asdict(Content.of(corpus))),
                 "corpus": describe(corpus),
-                "samples": [sample.to_json() for sample in samples_of(corpus, message_labels(corpus))],
+                "samples": [example.to_json() for example in examples_of(corpus)],
                 "notes": list(corpus.metadata.get("notes", ())),
             }
         facts.put(key, files, known)
@@ -462,7 +461,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             card = Scorecard(
                 corpus=dict(each.facts["corpus"]),
                 scores=tuple(in_order_of(study.metrics, scores, lambda score: score.name)),
-                samples=tuple(Sample(**sample) for sample in each.facts["samples"]),
+                samples=tuple(Example(**example) for example in each.facts["samples"]),
             )
             scored.append(ScoredMember(member=each.member, card=card))
         return scored

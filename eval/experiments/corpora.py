@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.scorecard import Scorecard
 from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
 from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES
+from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format

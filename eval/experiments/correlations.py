@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics import table_order
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import is_number
 from ecsuite.eval.results.reading import each_corpus_once, read_sources
 from ecsuite.eval.results.samples import OF_A_SOURCE
@@ -35,6 +34,7 @@ from ecsuite.eval.statistics.correlation import (
     stability,
 )
 from ecsuite.eval.statistics.estimates import holm
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.runtime.errors import ConfigError, look_up

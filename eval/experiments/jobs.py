@@ -14,9 +14,9 @@ from ecsuite.eval.experiments.corpora import Content, Selection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.results.sources import SCORES
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs import load_run

@@ -13,9 +13,9 @@ from ecsuite.eval.experiments.jobs import PlannedRun, plan
 from ecsuite.eval.experiments.result import FollowedRun, ProgressText, Sweep, collect, save_sweep
 from ecsuite.eval.experiments.search import Search, search_lines, trials_table
 from ecsuite.eval.experiments.study import SweepStudy
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.results.sources import CONFIG, PROVENANCE, STORE, SWEEP, Source, read_config
+from ecsuite.eval.views.console import Report
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.plays.rounds import is_asked
 from ecsuite.games.run_identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of

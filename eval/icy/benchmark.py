@@ -21,8 +21,8 @@ from ecsuite.eval.icy.protocol import PUBLISHED_CAP, Protocol
 from ecsuite.eval.icy.rows import IcyRow, ProtocolView
 from ecsuite.eval.icy.single_agents import Budget, Ratios
 from ecsuite.eval.icy.study import BASIS, MOST_STEPS, IcyStudy, ProtocolName
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.console import Report
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language

@@ -210,7 +210,7 @@ def compare(
         advice = "" if is_scored else "; run `ecsuite score` on each"
         raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
     found = samples_of(_having(placed, names[0]), names[0])
-    has_rows = len({each.fingerprint or each.source for each in found}) > 1
+    has_rows = len({each.name for each in found}) > 1
     merges_seeds = not distinct and (has_rows or by is not None)
     placed = placed if merges_seeds else counted
     if metrics is not None and by is None:

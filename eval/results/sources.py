@@ -140,6 +140,8 @@ class Source:
     """Result of the training, of a run of a sweep, see `ecsuite.games.training.Result.to_json`."""
     asked: tuple[str, ...] = ()
     """Metrics that were requested by name; tables omit others of the same runs."""
+    seconds: float | None = None
+    """Time of its training and its scores, of a run of a claim; None: not known."""
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -197,6 +199,11 @@ class Source:
         asked = {each if each in values else each.partition(",")[0] for each in self.asked}
         wanted = {name: value for name, value in values.items() if name in asked or name not in METRIC_OF}
         return wanted if self.asked and wanted else values
+
+    @cached_property
+    def values(self) -> dict[str, float | None]:
+        """Values of all records by name; None where one is undefined."""
+        return {record.name: record.value for record in self.records}
 
     @property
     def figures(self) -> dict[str, float | None]:

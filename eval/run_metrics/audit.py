@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.audit_information import Told, informed, read_by_outsiders, with_correction
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
 from ecsuite.eval.statistics.estimates import mean_and_half_width
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.games.environments.agents import ScriptedAgents

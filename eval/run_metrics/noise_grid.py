@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.games.channels import Channel

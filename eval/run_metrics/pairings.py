@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.games.noise import noise_generator

@@ -6,9 +6,9 @@ from statistics import fmean
 from typing import Any
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.translation.jobs import BeamScore, TranslationStudy, plan, sacrebleu_signatures
+from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
 from ecsuite.tables.cells import number, percent, text

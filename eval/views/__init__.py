@@ -1,1 +1,1 @@
-"""Tables, pages and figures of results."""
+"""Views of results: scorecards, languages, pages, citations, and the output of commands."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.results.comparison import ComparedScore, Comparison
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.means import Means
@@ -23,8 +21,10 @@ from ecsuite.eval.results.samples import (
     repetition,
 )
 from ecsuite.eval.results.sources import Source, setting_column
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
+from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import (
     COUNTED,
     INTERVAL,

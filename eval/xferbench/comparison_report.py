@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.comparison import XferBenchComparison, anchors_for, in_words

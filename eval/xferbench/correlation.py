@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.comparison import differing_parts, require_comparable
 from ecsuite.eval.results.samples import UNSIGNED, gather
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.statistics.estimates import Interval
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xferbench.comparison import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.reports.console import Report
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals

@@ -7,15 +7,15 @@ import claims
 import pytest
 import yaml
 
-from ecsuite.eval.claims.claim import decided_by, load_claim
-from ecsuite.eval.claims.outcome import read_outcome
-from ecsuite.eval.claims.verdicts import all_listed
+from ecsuite.eval.experiments.claims.arms import read_outcome
+from ecsuite.eval.experiments.claims.claim import decided_by, load_claim
+from ecsuite.eval.experiments.claims.verdict import all_verdicts
 
 RESULTS = sorted(claims.RESULTS.glob("*.json"))
 
 
 def test_the_page_the_line_of_the_readme_and_the_shipped_verdicts_are_what_the_results_say():
-    for file, text in claims.texts_of(all_listed(claims.RESULTS)).items():
+    for file, text in claims.texts_of(all_verdicts(claims.RESULTS)).items():
         assert file.read_text() == text, "run: python benchmarks/claims.py"
 
 
@@ -110,21 +110,24 @@ def test_the_criterion_was_committed_before_the_results(file):
 
 
 def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
-    from ecsuite.eval.claims.outcome import Outcome
-    from ecsuite.eval.claims.pages import claim_page
-    from ecsuite.eval.claims.runs import Run
+    from ecsuite.eval.experiments.claims.arms import ClaimOutcome, claim_run
+    from ecsuite.eval.experiments.claims.report import claim_page
 
     claim = load_claim("perkins2021_husendz")
     assert "**Not run: 0.2 hours of one core.**" in claim_page(claim, None, None)
     levels = {"lstm": 1.8, "husendz:dgsend": 1.3}
     runs = tuple(
-        Run(
-            settings={"model": model, "grammar": "shufdet"}, seed=seed, values={"ratio": level}, status="done"
+        claim_run(
+            claim.name,
+            settings={"model": model, "grammar": "shufdet"},
+            seed=seed,
+            values={"ratio": level},
+            status="done",
         )
         for model, level in levels.items()
         for seed in claim.seeds
     )
-    outcome = Outcome(name=claim.name, digest=claim.digest, is_small=False, runs=runs, hours=1)
+    outcome = ClaimOutcome(name=claim.name, digest=claim.digest, is_small=False, runs=runs, hours=1)
     page = claim_page(claim, outcome, "x.svg")
     assert "**Holds: published sign," in page and "![Arms with all seeds](x.svg)" in page
     assert "1.3, 1.3, 1.3" in page and "20 runs with 10 seeds (101 to 110); 0 failed, 0 were capped." in page

@@ -4,7 +4,7 @@ from importlib import util
 from pathlib import Path
 
 import ecsuite
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 
 SCRIPT = Path(ecsuite.__file__).parent / "benchmarks" / "icy.py"
 

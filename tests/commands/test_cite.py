@@ -9,12 +9,12 @@ import yaml
 
 import ecsuite as package
 from ecsuite.commands.named import KINDS, registered_names
-from ecsuite.eval.claims.claim import load_claim, shipped_claims
+from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.reports.citations import ECSUITE, author_year_of, author_years
+from ecsuite.eval.views.citations import ECSUITE, author_year_of, author_years
 from ecsuite.parts.config import packaged_yaml
 
-TABLE = packaged_yaml("ecsuite.eval.reports", "citations.yaml")
+TABLE = packaged_yaml("ecsuite.eval.views", "citations.yaml")
 NEEDED = {
     "article": {"author", "title", "journal", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.claims.claim import load_claim, shipped_claims
-from ecsuite.eval.claims.outcome import read_outcome
-from ecsuite.eval.claims.studies import asked_of
-from ecsuite.eval.claims.verdict import judge
+from ecsuite.eval.experiments.claims.arms import read_outcome
+from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
+from ecsuite.eval.experiments.claims.studies import reproduction_of
+from ecsuite.eval.experiments.claims.verdict import judge
 
 MINE = """
 about: "more symbols, more topsim"
@@ -143,8 +143,8 @@ def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, mon
     claim = load_claim(name)
     survey_of_few_colours(tmp_path, monkeypatch)
     for is_small in (False, True):
-        asked = asked_of(claim, folder=tmp_path, device="cpu", is_small=is_small)
-        assert len(asked.benchmark.plan(asked.study)) > 0
+        reproduction = reproduction_of(claim, folder=tmp_path, device="cpu", is_small=is_small)
+        assert len(reproduction.plan(claim)) > 0
     assert set(claim.seeds) <= set(range(101, 1000)) and len(claim.seeds) >= 10
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import convert
 

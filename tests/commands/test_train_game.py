@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from ecsuite.eval.reports.console import Reporter
+from ecsuite.eval.views.console import Reporter
 from ecsuite.formats import read_corpus
 
 QUICK = (

@@ -191,12 +191,12 @@ def test_messages_without_a_speaker_are_of_none(tmp_path, speakers, expected):
 
 
 def test_languages_of_texts_and_of_unknown_speakers_are_shown():
-    from ecsuite.eval.reports.languages import Language
+    from ecsuite.eval.views.language import LanguageView
 
-    language = Language(ec.read_corpus(spoken(None, "ann")))
+    language = LanguageView(ec.read_corpus(spoken(None, "ann")))
     assert set(language.speakers) == {"unknown", "ann"}
     values = np.array([[color, size] for color in ("red", "blue") for size in ("s", "l")])
-    grid = Language(Corpus([[1, 2], [1, 3], [2, 2], [2, 3]], meanings=values)).grid
+    grid = LanguageView(Corpus([[1, 2], [1, 3], [2, 2], [2, 3]], meanings=values)).grid
     assert grid is not None and (grid.rows, grid.columns) == (("red", "blue"), ("s", "l"))
 
 

@@ -154,8 +154,8 @@ def test_summary():
         extra_chance={"seen objects": {"accuracy": 0.25}},
     )
     lines = [line.split() for line in of_held_out.summary().splitlines()]
-    assert lines[2] == ["held-out", "accuracy", "75.0%", "chance", "level", "0.17"]
-    assert lines[4] == ["seen", "accuracy", "99.0%", "chance", "level", "0.25"]
+    assert lines[2] == ["accuracy,", "held-out", "objects", "75.0%", "chance", "level", "0.17"]
+    assert lines[4] == ["accuracy,", "seen", "objects", "99.0%", "chance", "level", "0.25"]
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):

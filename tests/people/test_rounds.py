@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from stopped_runs import trained
 
-from ecsuite.eval.verification.files import file_rows
+from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
@@ -110,7 +110,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
         load_agents(Study(name="again", run=str(folder)))
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
-    assert {row.verdict for row in file_rows(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
+    assert {row.verdict for row in check_files(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
     [row] = json.loads((tmp_path / "data" / "participants.json").read_text())
     header = (tmp_path / "data" / "participants.csv").read_text().splitlines()[0]
     assert list(row) == header.split(",")  # and no rules of a study of codes, by which all would be left out

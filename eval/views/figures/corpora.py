@@ -13,7 +13,6 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import flat, row_labels
 from ecsuite.eval.metrics.cbm import TranslationGraph, sensitivity, translate
-from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.views.figures.canvas import (
     COLOURS,
@@ -28,6 +27,7 @@ from ecsuite.eval.views.figures.canvas import (
 )
 from ecsuite.eval.views.figures.curves import Curve, curves, draw_learning_curves
 from ecsuite.eval.views.figures.heat_map import colour_chart, heat_map
+from ecsuite.eval.views.language import corpus_name
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.spaces.colour import CHIP, colour_space

@@ -6,23 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.reports.languages import Language, Message
-from ecsuite.eval.views.figures.canvas import COLOURS, SOFT, ink_on, label
+from ecsuite.eval.views.figures.canvas import SOFT, ink_on, label
+from ecsuite.eval.views.language import EMPTY, PALE, LanguageView, Message
 
 MAX_NAME = 8
 """Most characters of a symbol in its tile."""
 MAX_TILES = 12
-"""Most tiles of a message; a longer message ends with an ellipsis."""
-PALE = "#D9D9D9"
-"""Fallback colour of symbols."""
-SYMBOL_COLOURS = (
-    *COLOURS[:6],
-    COLOURS[7],
-    "#8C8C8C",
-    *("#7FB8D8", "#EBAF80", "#7FCFB9", "#E6BDD3"),
-    COLOURS[6],
-)
-"""Colours of symbols: the palette of Okabe and Ito, and lighter colours."""
+"""Most tiles of a message; a longer one ends in three dots."""
 MARKERS: Mapping[str, str] = {
     "circle": "o",
     "square": "s",
@@ -48,16 +38,16 @@ class Tiles:
         language: Language whose symbols are drawn.
     """
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: LanguageView) -> None:
         self.language = language
-        self.colours = symbol_colours(language)
+        self.colours = language.colours
 
     def message(self, message: Message) -> Any:
         """Make the row of tiles of a message."""
         from matplotlib.offsetbox import HPacker
 
         if not message:
-            return text("(empty)", color=SOFT, style="italic")
+            return text(EMPTY, color=SOFT, style="italic")
         tiles = [self._tile(symbol) for symbol in message[:MAX_TILES]]
         more = [text("…", color=SOFT)] if len(message) > MAX_TILES else []
         return HPacker(children=[*tiles, *more], pad=0, sep=2, align="center")
@@ -107,16 +97,6 @@ def shape(concepts: Sequence[str]) -> Any:
         mark: dict[str, Any] = {"marker": MARKERS[name], "markersize": size, "color": colour}
         area.add_artist(Line2D([middle], [middle], markeredgecolor="#404040", markeredgewidth=0.5, **mark))
     return area
-
-
-def symbol_colours(language: Language) -> dict[int, str]:
-    """Assign a colour to each symbol: by id if there are enough colours, else to the most used symbols alone."""
-    symbols = language.symbols
-    if len(symbols) > len(SYMBOL_COLOURS):
-        symbols = sorted(language.by_use()[: len(SYMBOL_COLOURS)])
-    elif not symbols or 1 <= symbols[0] <= symbols[-1] <= len(SYMBOL_COLOURS):
-        return {symbol: SYMBOL_COLOURS[symbol - 1] for symbol in symbols}
-    return dict(zip(symbols, SYMBOL_COLOURS, strict=False))
 
 
 def can_draw(concepts: Sequence[str]) -> bool:

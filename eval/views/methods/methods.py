@@ -11,9 +11,9 @@ from typing import Any
 
 from ecsuite.eval.icy.study import READS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
-from ecsuite.eval.reports.citations import author_year_of, bibtex, names_in_run, reference
 from ecsuite.eval.results.reading import read_sources, sources_at
 from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Record, Source, read_config, speaker_of
+from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference
 from ecsuite.eval.views.methods.settings import (
     Cite,
     Facts,

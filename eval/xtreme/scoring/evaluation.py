@@ -13,7 +13,7 @@ from typing import Any
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.reports.console import Report
+from ecsuite.eval.views.console import Report
 from ecsuite.eval.xtreme.scoring.task import Metrics, Task
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,

@@ -19,7 +19,7 @@ from ecsuite.eval.experiments.collection import (
 from ecsuite.eval.experiments.corpora import Content, members_of
 from ecsuite.eval.experiments.jobs import score_messages
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.jobs.graph import Runner

@@ -60,7 +60,7 @@ def test_a_pruned_run_has_ended_without_scores(runs):
 def test_a_log_has_lines_with_the_counts(ecsuite, small, monkeypatch):
     import yaml
 
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.views.console import Reporter
 
     monkeypatch.setattr(Reporter, "SECONDS_BETWEEN_LINES", 0.0)
     with open("study.yaml", "w") as file:

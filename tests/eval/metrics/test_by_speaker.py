@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric, Traits
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.runtime.ragged import Ragged
 
 

@@ -8,8 +8,8 @@ import pytest
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.runtime.ragged import Ragged
 
 TRAITS = {name: find_metric(name).shared for name in METRICS.parts}

@@ -10,12 +10,12 @@ from compared_sources import run as made_run
 from ecsuite.api import results
 from ecsuite.eval.experiments.correlations import read_table
 from ecsuite.eval.experiments.pictures import groups_of
-from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
 from ecsuite.eval.results.sources import Record, Source, unit_text
 from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.runs import failed_runs_json
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.runtime.errors import ConfigError
 

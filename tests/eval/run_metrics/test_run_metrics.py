@@ -13,7 +13,6 @@ from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.eval.metrics import agent_answers as similarities
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.run_metrics import accuracies as generalisations
 from ecsuite.eval.run_metrics import noise_grid as evaluations
 from ecsuite.eval.run_metrics import representations as transfer
@@ -22,6 +21,7 @@ from ecsuite.eval.run_metrics.noise_grid import Rounds
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing, report
 from ecsuite.eval.run_metrics.representations import _read, read_attributes
 from ecsuite.eval.statistics.estimates import average_ranks
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run

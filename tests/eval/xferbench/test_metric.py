@@ -10,7 +10,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.conclusions import passes_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.eval.xferbench.metric import jobs_of, measure, report, score_source, xferbench
 from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS, XferBenchOptions
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile, choose_texts

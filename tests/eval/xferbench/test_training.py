@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.models import training
+from ecsuite.eval.models import gpt2
 from ecsuite.eval.models.data import Windows, stretches
 from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
@@ -63,7 +63,7 @@ def test_a_cross_entropy_that_is_not_finite_is_an_error():
 @pytest.fixture
 def compiling(monkeypatch):
     """Models as narrow as ours are compiled, as if this processor were a GPU; returns what a compilation does."""
-    monkeypatch.setattr(training, "COMPILED_WIDTH", 1)
+    monkeypatch.setattr(gpt2, "COMPILED_WIDTH", 1)
     monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
     calls = []
 
@@ -86,7 +86,7 @@ def test_a_model_that_cannot_be_compiled_is_trained_as_it_is(compiling, fails):
     windows = windows_of(np.arange(5 * NANO.context + 1) % 5)
     losses = [lambda: model.loss(*windows.take(torch.arange(2)))] * 2
     before = model.loss(*windows.take(torch.arange(2))).item()
-    reason = training.compile_if_wide(model, 8, torch.device("cuda"), losses)
+    reason = gpt2.compile_if_wide(model, 8, torch.device("cuda"), losses)
     assert reason == ("RuntimeError: no compiler is here" if fails else None)
     assert len(calls) == (1 if fails else 2)
     assert all(parameter.grad is None for parameter in model.parameters())

@@ -284,7 +284,7 @@ def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
 
 
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
-    from ecsuite.eval.reports.scorecard import score_corpus
+    from ecsuite.eval.views.scorecard import score_corpus
 
     kept = ("evaluation.metrics=[topsim]", "evaluation.keep=[interactions]")
     run(small(*TWO, *kept, "training.num_epochs=1"), tmp_path / "run")

@@ -7,7 +7,7 @@ import torch
 from played_rounds import FILES, MODEL, played, rounds_of
 from stopped_runs import trained
 
-from ecsuite.eval.verification.files import file_rows
+from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.participant import label
@@ -62,11 +62,11 @@ def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path
 def test_rounds_and_answers_that_were_damaged_are_found(tmp_path):
     """A run whose answers are not whole is not repeated by `--replay`."""
     played(("play.agents=4", "training.num_examples=6", "play.participant=language_model"), tmp_path)
-    assert {row.verdict for row in file_rows(tmp_path)} == {"identical"}
+    assert {row.verdict for row in check_files(tmp_path)} == {"identical"}
     for file in ("rounds.jsonl", "answers.jsonl"):
         whole = (tmp_path / file).read_bytes()
         (tmp_path / file).write_bytes(whole[:-9])
-        assert [row.name for row in file_rows(tmp_path) if row.verdict == "damaged"] == [file]
+        assert [row.name for row in check_files(tmp_path) if row.verdict == "damaged"] == [file]
         (tmp_path / file).write_bytes(whole)
 
 

@@ -15,7 +15,8 @@ import pytest
 from model_server import KEY, ModelServer, first_choices
 from played_rounds import FILES, of_server, played, rounds_of
 
-from ecsuite.eval.verification.verify import Asked, verify_all
+from ecsuite.eval.results.verification.recompute import VerifyOptions
+from ecsuite.eval.results.verification.verify import verify_all
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import cost
@@ -263,7 +264,7 @@ def test_the_key_comes_from_the_environment_and_is_nowhere_in_the_files(tmp_path
         # Who has no key can plan, repeat and verify all the same.
         assert cost(load_experiment("naming", settings))["participants"]["play.participant"]["calls"] == 80
         played(settings, tmp_path / "again", replay=tmp_path / "run")
-        assert verify_all([tmp_path / "again"], Asked()).agrees
+        assert verify_all([tmp_path / "again"], VerifyOptions()).agrees
 
 
 def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
@@ -346,7 +347,7 @@ def test_the_plan_counts_equal_questions_once_as_a_model_that_draws_nothing_is_a
 
 
 def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
-    from ecsuite.eval.html_report.page import write_report
+    from ecsuite.eval.views.html.page import write_report
     from ecsuite.eval.views.methods.methods import methods
 
     with ModelServer(answer=lambda body: '{"answer": "<b>hi</b>"}') as server:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from ecsuite.eval.html_report.galleries import plane_galleries
 from ecsuite.eval.metrics import information_bound as bounds
 from ecsuite.eval.metrics.information_bound import bound_of
 from ecsuite.eval.results.sources import Record, Source
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
+from ecsuite.eval.views.html.galleries import plane_galleries
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Space
 

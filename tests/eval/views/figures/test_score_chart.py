@@ -4,8 +4,8 @@ import numpy as np
 from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.views.figures import intervals
+from ecsuite.eval.views.scorecard import score_corpus
 
 
 def test_scores_are_drawn_beside_chance(monkeypatch):

@@ -1,0 +1,249 @@
+"""Results of a claim: tables, notes and JSON, a figure of its arms, and pages in Markdown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ecsuite.eval.experiments.claims.arms import (
+    ArmDifference,
+    ArmFigure,
+    ClaimOutcome,
+    arm_figures,
+    is_successful,
+    seeds_of,
+)
+from ecsuite.eval.experiments.claims.claim import Claim, Criterion
+from ecsuite.eval.experiments.claims.verdict import (
+    CriterionResult,
+    VerdictRow,
+    apply_criterion,
+    judge,
+    published_cell,
+)
+from ecsuite.eval.statistics.estimates import seeds_text
+from ecsuite.eval.views.citations import reference
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+READ = {
+    "paper": "read in the paper",
+    "program": "read in the authors' program",
+    "secondary": "as another paper says",
+    "memory": "not read: nothing was at hand",
+}
+"""Texts for `Work.read` on pages."""
+
+
+def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
+    """The verdict, the differences that it rests on, and the arms with all seeds."""
+    if outcome.is_small:
+        claim = replace(claim, seeds=claim.small_seeds)
+    verdict, result = judge(claim, outcome.runs, is_small=outcome.is_small)
+    # the runs that the paper's own rule counts; where it decides, all runs
+    which: Literal["all", "success"] = "success" if claim.criterion.runs == "all" else "all"
+    by_other_rule = apply_criterion(claim, claim.criterion, outcome.runs, which)
+    # at another size the rule gives no reason for the verdict
+    headline = verdict if verdict == "can't tell at this size" else f"{verdict}: {result.reason}"
+    others = [(each.about, each, apply_criterion(claim, each, outcome.runs)) for each in claim.descriptive]
+    further = _differences_table(others, title="Descriptive, which decides nothing")
+    return Report(
+        tables=(
+            _differences_table([("", claim.criterion, result)], title=claim.criterion.statistic.name),
+            _arms_table(claim, outcome),
+            *([further] if others else []),
+        ),
+        notes=(f"{claim.name}: {headline}", *_notes(claim, outcome, result, by_other_rule)),
+        data={
+            "verdict": verdict,
+            "criterion": result.to_json(),
+            "other_runs": by_other_rule.to_json(),
+            "descriptive": [{"about": about, **other.to_json()} for about, _, other in others],
+            "settings": dict(claim.decides),
+            **outcome.to_json(),
+        },
+        draw=lambda file: draw_claim(claim, outcome, file),
+    )
+
+
+def _notes(
+    claim: Claim, outcome: ClaimOutcome, result: CriterionResult, by_other_rule: CriterionResult
+) -> list[str]:
+    """Lines on the answer at the size of the runs, failed and capped runs, and the result by the paper's own rule."""
+    lines = []
+    if claim.size == "other" or outcome.is_small:
+        answer = f"{result.answer}: {result.reason}"
+        lines.append(f"At this size, which is not the published one, the rule says: {answer}.")
+    failed = sum(run.failure is not None for run in outcome.runs)
+    capped = sum(run.status == "capped" for run in outcome.runs)
+    seeds = seeds_text(seeds_of(outcome.runs)) if outcome.runs else "no seed"
+    seeds = "a corpus each" if claim.is_of_corpora else seeds
+    lines.append(f"{len(outcome.runs)} runs with {seeds}; {failed} failed, {capped} were capped.")
+    if claim.success is not None:
+        counted = sum(is_successful(run, claim.success) for run in outcome.runs)
+        line = f"By the paper's rule ({claim.success.about}) {counted} of {len(outcome.runs)} runs count"
+        if not outcome.is_small:
+            difference = by_other_rule.compared[0].difference if by_other_rule.compared else None
+            effect = "" if difference is None else f" ({interval(difference.mean, difference.ci95).text})"
+            which = "of these alone" if claim.criterion.runs == "all" else "of all runs"
+            line += f"; {which} the criterion says: {by_other_rule.answer}{effect}"
+        lines.append(f"{line}.")
+    return lines
+
+
+def _differences_table(criteria: Iterable[tuple[str, Criterion, CriterionResult]], title: str = "") -> Table:
+    """A row for each difference of criteria, each with its question, and for each of their controls."""
+    rows = []
+    for about, criterion, result in criteria:
+        name = f"{about}: {criterion.statistic.name}" if about else criterion.statistic.name
+        published = criterion.published_differences or []
+        for index, each in enumerate(result.compared):
+            size = published[min(index, len(published) - 1)] if published else None
+            rows.append(_difference_row(name, each, size))
+        rows += [_difference_row(control, each, None) for control, each in result.controls.items()]
+    columns = (
+        Column("statistic", wraps=True),
+        name_column("arm"),
+        name_column("baseline"),
+        number_column("difference", parts=INTERVAL),
+        number_column("published"),
+        number_column("p"),
+        number_column("hedges_g", "g"),
+        Column("basis"),
+    )
+    return Table(title=title, columns=columns, rows=rows)
+
+
+def _difference_row(name: str, compared: ArmDifference, published: float | None) -> Any:
+    difference = compared.difference
+    if difference is None:
+        return row_of(name, None, None, None, number(published), None, None, f"{compared.num_seeds} seeds")
+    p = difference.p_value if difference.p_holm is None else difference.p_holm
+    return row_of(
+        name,
+        difference.source,
+        difference.baseline,
+        interval(difference.mean, difference.ci95),
+        None if published is None else number(published),
+        p_value(p),
+        None if difference.hedges_g is None else number(difference.hedges_g, 2),
+        difference.basis,
+    )
+
+
+def _arms_table(claim: Claim, outcome: ClaimOutcome) -> Table:
+    """A row for each arm of the criterion: the mean over seeds, and the value of each seed."""
+    rows = [
+        row_of(
+            each.figure,
+            each.arm,
+            estimate(each.mean, each.half_width, num_values=len(each.defined)),
+            ", ".join("-" if value is None else f"{value:.3g}" for value in each.by_seed.values()),
+        )
+        for each in arm_figures(claim, outcome)
+    ]
+    columns = (
+        Column("figure", merges=True),
+        name_column("arm"),
+        number_column("mean", parts=COUNTED),
+        Column("by_seed", wraps=True),
+    )
+    return Table(title="Each seed", columns=columns, rows=rows)
+
+
+def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
+    """Draw a panel for each figure, with a row for each arm: the mean, its 95 % interval, and each seed.
+
+    Raises:
+        ConfigError: If the file is no SVG or PNG, or matplotlib is not installed.
+    """
+    by_figure: dict[str, list[ArmFigure]] = {}
+    for each in arm_figures(claim, outcome):
+        by_figure.setdefault(each.figure, []).append(each)
+    panels = [
+        Panel(axis=figure, points=[_point(each) for each in arms]) for figure, arms in by_figure.items()
+    ]
+    save(intervals(*panels, title=claim.name), file)
+
+
+def _point(each: ArmFigure) -> Point:
+    low, high = ends(each.mean, each.half_width)
+    return Point(row=each.arm, value=each.mean, low=low, high=high, single=each.defined)
+
+
+def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
+    """The table of all claims, a line a row."""
+    lines = ["| claim | verdict | effect, 95 % interval | published | seeds |", "|---|---|---|---|---|"]
+    for row in rows:
+        is_run = row.verdict != "not run"
+        file = f"benchmarks/results/claims/{row.claim}.json" if is_run else f"configs/claims/{row.claim}.yaml"
+        hours = "" if is_run or row.hours is None else f" ({row.hours:.1f} h)"
+        effect = "" if row.effect is None else interval(row.effect, row.ci95).text
+        cells = (
+            f"[{row.about}](../{file})",
+            f"{row.label}{hours}",
+            effect,
+            published_cell(row).text,
+            str(row.num_seeds or ""),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) -> str:
+    """The page of a claim.
+
+    Args:
+        claim: The claim.
+        outcome: Its runs; None: it was not run.
+        picture: The file of its figure, as the page names it; None: there is none.
+    """
+    report = None if outcome is None else report_of(claim, outcome)
+    hours = "" if claim.hours is None else f": {claim.hours:g} hours of one core"
+    verdict = f"not run{hours}" if report is None else report.notes[0].partition(": ")[2]
+    settings = [
+        f"| {key} | {_text(claim.published.get(key))} | {_text(claim.ours.get(key))} |"
+        for key in dict.fromkeys((*claim.published, *claim.ours))
+    ]
+    parts = [
+        f"# {claim.about}",
+        f"{claim.claim.strip()} {reference(claim.source.work)} ({claim.source.place}; {READ[claim.source.read]}).",
+        f"**{verdict[0].upper()}{verdict[1:]}.**",
+        *([f"![Arms with all seeds]({picture})"] if picture else []),
+        "\n".join(["| setting | published | here |", "|---|---|---|", *settings]),
+        "\n".join(f"- {difference}" for difference in claim.differences),
+        _criterion(claim),
+    ]
+    if report is not None and outcome is not None:
+        parts += [table.markdown() for table in report.tables]
+        parts += ["\n".join(f"- {note}" for note in report.notes[1:])]
+        commit = "" if outcome.commit is None else f"({outcome.commit[:10]})"
+        parts.append(f"{outcome.hours:.2f} hours on {outcome.processor}, ecsuite {outcome.version} {commit}.")
+    if claim.published_figures:
+        rows = [f"| {key} | {_text(value)} |" for key, value in claim.published_figures.items()]
+        parts.append("\n".join(["| published figure | value |", "|---|---|", *rows]))
+    parts.append(f"```sh\necsuite reproduce {claim.name}\n```")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _criterion(claim: Claim) -> str:
+    """The criterion in words."""
+    criterion = claim.criterion
+    sizes = criterion.published_differences
+    parts = {
+        "published": "" if sizes is None else ", ".join(number(size).text for size in sizes),
+        "from": criterion.published_from,
+        "margin": "" if criterion.margin is None else f"{criterion.margin:g}, {criterion.margin_from}",
+    }
+    given = "; ".join(f"{key}: {text}" for key, text in parts.items() if text)
+    pilots = f"{claim.pilots.runs} pilot runs with seeds {', '.join(map(str, claim.pilots.seeds))}"
+    before = pilots if claim.pilots.runs else "no pilot runs"
+    subject = f"{criterion.kind} of {criterion.statistic.name}"
+    return f"Criterion, fixed before the runs: {subject}; {given}. Before: {before}."
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).replace("|", "\\|")

@@ -1,1 +1,0 @@
-"""Output of results: tables, JSON and figures."""

@@ -1,0 +1,1 @@
+"""Verification: the claims of files compared with what is computed again."""

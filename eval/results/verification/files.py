@@ -1,0 +1,137 @@
+"""Files of a source: the sources at a path, the corpus of each, and whether files match their checksums."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ecsuite.eval.results.reading import run_source, sources_at
+from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Source
+from ecsuite.eval.results.verification.outcome import CheckedClaim
+from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
+from ecsuite.files.tensor_files import read_tensors
+from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import BESIDE
+from ecsuite.games.run_log import LOG, require_unchanged_log
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
+
+SEALED = (METADATA, SCORES, SWEEP)
+"""JSON with a checksum inside."""
+NO_CHECKSUM = "it has no checksum"
+"""Reason of a file that another program wrote, or a person."""
+NO_ENTRY = object()
+"""No checksum in the metadata of the folder."""
+
+
+def folder_of(path: Path) -> Path | None:
+    """The folder of a run or a corpus, given as such or by its messages; None if the path has several, or scores.
+
+    Raises:
+        ConfigError: If nothing is there.
+    """
+    if not path.exists():
+        raise ConfigError(f"{path}: no such run, corpus or file of scores")
+    folder = path if path.is_dir() else path.parent
+    is_one = (path.is_dir() or path.name == CORPUS) and has_metadata(folder)
+    return folder if is_one else None
+
+
+def has_metadata(folder: Path | None) -> bool:
+    """Whether a folder is that of a run or a corpus."""
+    return folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA))
+
+
+def sources_in(path: Path) -> list[Source]:
+    """The runs, corpora and files of scores at a path.
+
+    Raises:
+        ConfigError: If there are none, or a file can't be read.
+        DamagedError: If a file with claims was changed.
+    """
+    folder = folder_of(path)
+    return sources_at(path) if folder is None else [run_source(folder)]
+
+
+def corpus_of(source: Source) -> Path | None:
+    """The corpus of a source: its recorded path, from here or from the file, or one next to the file; None without."""
+    parent = source.file.parent
+    recorded = source.corpus
+    paths = [] if recorded is None else [recorded, parent / recorded, parent / recorded.name]
+    return next((path for path in (*paths, parent / CORPUS) if path.exists()), None)
+
+
+def check_files(folder: Path) -> list[CheckedClaim]:
+    """Check the files of a run, corpus or sweep, a row each."""
+    rows = [_check_file(folder / name) for name in (CONFIG, *SEALED) if (folder / name).is_file()]
+    rows += [] if is_damaged(rows) else _check_corpus(folder)
+    tensors = [*folder.glob("checkpoint-*.safetensors"), *folder.glob("best-*.safetensors")]
+    rows += [_check_file(folder / LOG)] if (folder / LOG).is_file() else []
+    return [*rows, *map(_check_file, sorted(tensors))]
+
+
+def is_damaged(rows: Sequence[CheckedClaim], *names: str) -> bool:
+    """Whether one of these files is damaged; without names, whether any is."""
+    return any(row.verdict == "damaged" and (not names or row.name in names) for row in rows)
+
+
+def _check_corpus(folder: Path) -> list[CheckedClaim]:
+    """A row a file whose checksum the metadata have, then one of the whole corpus if it can't be read."""
+    metadata = folder / METADATA
+    content: Any = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
+    content = content if isinstance(content, Mapping) else {}
+    checksums = content.get("sha256")
+    checksums = dict(checksums) if isinstance(checksums, Mapping) else {}
+    for key, file in BESIDE.items():
+        entry = content.get(key)
+        checksums |= {file: entry.get("sha256")} if isinstance(entry, Mapping) else {}
+    rows = [_check_file(folder / name, checksum) for name, checksum in checksums.items()]
+    if (folder / CORPUS).is_file():
+        if CORPUS not in checksums:
+            rows.append(CheckedClaim(kind="file", name=CORPUS, verdict="not verified", reason=NO_CHECKSUM))
+        if not is_damaged(rows):
+            whole = _check_file(folder / CORPUS)
+            rows += [whole] if whole.verdict == "damaged" else []
+    return rows
+
+
+def _check_file(file: Path, checksum: object = NO_ENTRY) -> CheckedClaim:
+    """Compare a file with its checksum, and read it.
+
+    Args:
+        file: The file; its name says where its checksum is.
+        checksum: Its checksum in the metadata of its folder, if it has one there.
+    """
+    reason = ""
+    try:
+        if checksum is not NO_ENTRY:
+            if not file.is_file():
+                raise DamagedError("it is not there")
+            with file.open("rb") as opened:
+                if hashlib.file_digest(opened, "sha256").hexdigest() != checksum:
+                    raise DamagedError("damaged or edited since it was written")
+        elif file.name == CONFIG:
+            content = file.read_bytes()
+            require_unchanged_text(content, file)
+            reason = "" if MARK in content else NO_CHECKSUM
+        elif file.name in SEALED:
+            try:
+                data = json.loads(file.read_bytes())
+            except (ValueError, RecursionError) as error:
+                raise DamagedError(f"not JSON: {error}") from None
+            require_unchanged(data, file)
+            reason = "" if isinstance(data, dict) and CHECKSUM in data else NO_CHECKSUM
+        elif file.name == LOG:
+            require_unchanged_log(file.parent)
+            if not any(file.parent.glob("checkpoint-*.safetensors")):
+                reason = "its checksum is in a checkpoint, of which there is none"
+        elif file.name == CORPUS:
+            read_corpus(file.parent)
+        else:
+            read_tensors(file)
+    except (DamagedError, CorpusError, ConfigError, FormatError, OSError) as error:
+        reason = str(error).removeprefix(f"{file}: ").partition(": restore it")[0]
+        return CheckedClaim(kind="file", name=file.name, verdict="damaged", reason=reason)
+    return CheckedClaim(
+        kind="file", name=file.name, verdict="not verified" if reason else "identical", reason=reason
+    )

@@ -1,0 +1,350 @@
+"""The figures of the page: learning curves, scores by settings, and two scores, each by one of its names."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ecsuite.eval.experiments import pictures
+from ecsuite.eval.metrics import table_order
+from ecsuite.eval.results.logs import read_evaluations
+from ecsuite.eval.results.means import Means
+from ecsuite.eval.results.sources import Record, Source, kind_of
+from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.views.figures.canvas import as_svg
+from ecsuite.eval.views.figures.curves import Curve
+from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.html.comparing import Differences, ScoreAbout, about_scores
+from ecsuite.eval.views.score_tables import score_fields
+from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 6
+"""Most figures of a gallery."""
+MAX_CURVES = 400
+"""Most combinations of settings with curves: of more, no figure can be read."""
+MAX_SYSTEMS = 100
+"""Most rows of a figure of systems."""
+MAX_SIDE = 16
+"""Most values of a setting in a map of two settings."""
+FIRST_MEASURES = ("accuracy", "loss", "length")
+"""Measures that come first."""
+MOST_SCORES = 8
+"""Most scores of a table, where none were asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SystemScore:
+    """A score of a system."""
+
+    value: float | None
+    """None: it is undefined, or was not measured."""
+    low: float | None = None
+    high: float | None = None
+    """The ends of its 95 % interval."""
+    chance: float | None = None
+    """Its chance level."""
+    reason: str = ""
+    """Why it is undefined."""
+    is_faint: bool = False
+    """Whether it does not differ from chance: its interval contains the level, or the band of chance contains it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class System:
+    """A row."""
+
+    name: str
+    kind: str
+    """Its origin: the game of a run, `grammar`, or `corpus`."""
+    problem: str
+    """Why it failed, or did not end as planned; empty if it did."""
+    num_messages: int | None
+    corpus: int | None
+    """The place of its messages in the page's browser; None: they are not there."""
+    cells: tuple[SystemScore, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Systems:
+    """All systems of a page."""
+
+    rows: tuple[System, ...]
+    about: tuple[ScoreAbout, ...]
+    """Meaning, direction and signatures of the scores, in the order of the cells."""
+    num_more: int
+    """Scores that are not shown."""
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """The kinds, each with its number of systems."""
+        return dict(Counter(row.kind for row in self.rows).most_common())
+
+    @property
+    def num_failed(self) -> int:
+        """Systems that failed, or did not end as planned."""
+        return sum(bool(row.problem) for row in self.rows)
+
+
+def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequence[str] | None) -> Systems:
+    """A row a source.
+
+    Args:
+        sources: Runs, corpora and files of scores.
+        places: The positions of their messages in the browser, by title.
+        names: Scores that were asked for; None: those that most sources have.
+    """
+    counts = Counter(
+        record.score
+        for source in sources
+        for record in source.records
+        if not record.is_measure and record.value is not None
+    )
+    common = [name for name, _ in counts.most_common(MOST_SCORES)]
+    chosen = [name for name in names if name in counts] if names else sorted(common, key=table_order)
+    about = about_scores(sources, chosen)
+    return Systems(
+        rows=tuple(
+            System(
+                name=source.title,
+                kind=_kind(source),
+                problem=source.failure or ("" if source.is_whole else source.ending),
+                num_messages=_num_messages(source),
+                corpus=places.get(source.title),
+                cells=tuple(_cell(source.records_of(name)) for name in chosen),
+            )
+            for source in sources
+        ),
+        about=tuple(about),
+        num_more=len(counts) - len(chosen),
+    )
+
+
+def _kind(source: Source) -> str:
+    if source.is_run:
+        return source.game or "run"
+    return kind_of(source.metadata)
+
+
+def _num_messages(source: Source) -> int | None:
+    number = source.sizes.get("num_messages", source.metadata.get("num_messages"))
+    return int(number) if isinstance(number, int | float) else None
+
+
+def _cell(records: Sequence[Record]) -> SystemScore:
+    if not records:
+        return SystemScore(value=None, reason="not measured")
+    record = records[0]
+    if record.value is None:
+        return SystemScore(value=None, reason=record.reason or "undefined")
+    names = ("value", "value_low", "value_high", "chance", "chance_low", "chance_high")
+    fields = score_fields(record)
+    value, low, high, level, bottom, top = (
+        float(each) if isinstance(each := fields[name], int | float) else None for name in names
+    )
+    assert value is not None
+    holds_level = low is not None and high is not None and level is not None and low <= level <= high
+    is_in_band = bottom is not None and top is not None and bottom <= value <= top
+    return SystemScore(value=value, low=low, high=high, chance=level, is_faint=holds_level or is_in_band)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GalleryItem:
+    """A figure of a gallery."""
+
+    name: str
+    svg: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gallery:
+    """Figures of one kind, of which the page shows one at a time."""
+
+    id: str
+    title: str
+    choice: str
+    """Label of the choice among its figures."""
+    caption: str
+    figures: tuple[GalleryItem, ...]
+
+
+def galleries(
+    table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
+) -> list[Gallery]:
+    """The galleries that have figures.
+
+    Args:
+        table: A row for each combination of settings.
+        sources: The runs of the table.
+        about: Meaning, direction and signatures of its scores.
+        compared: Differences of its rows to a base; None: there are none.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    ended = [source for source in sources if source.failure is None and source.is_whole]
+    found = [
+        Gallery(
+            id="curves",
+            title="Learning curves",
+            choice="Measure",
+            caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends where "
+            "the first of its seeds ends.",
+            figures=tuple(_curves(table, ended)),
+        ),
+        Gallery(
+            id="settings",
+            title="Scores by settings",
+            choice="Score",
+            caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals.",
+            figures=tuple(_scores(table, ended, about)),
+        ),
+        Gallery(
+            id="of-differences",
+            title="Differences to a base",
+            choice="Score",
+            caption="Differences with 95 % intervals; grey where nothing can be concluded.",
+            figures=tuple(_differences(compared) if compared else ()),
+        ),
+        Gallery(
+            id="scores-against",
+            title="Two scores",
+            choice="Scores",
+            caption="A mark for each run.",
+            figures=tuple(_pairs(table, ended)),
+        ),
+    ]
+    return [gallery for gallery in found if gallery.figures]
+
+
+def system_galleries(systems: Systems) -> list[Gallery]:
+    """Each score of all systems that have it, the highest first.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    figures = []
+    for place, score in enumerate(systems.about[:MOST]):
+        cells = [(row.name, row.cells[place]) for row in systems.rows]
+        points = [
+            Point(row=name, value=cell.value, low=cell.low, high=cell.high, is_faint=cell.is_faint)
+            for name, cell in sorted(cells, key=lambda pair: -(pair[1].value or 0))
+            if cell.value is not None
+        ]
+        if 3 <= len(points) <= MAX_SYSTEMS:
+            summary = f"{len(points)} systems, the highest first. The table of systems has the values."
+            svg = as_svg(intervals(Panel(points=points, axis=score.name)), f"Systems: {score.name}", summary)
+            figures.append(GalleryItem(name=score.name, svg=svg))
+    caption = "The highest first, with 95 % intervals over messages; grey where a score does not differ from chance."
+    gallery = Gallery(
+        id="of-systems", title="Systems", choice="Score", caption=caption, figures=tuple(figures)
+    )
+    return [gallery] if figures else []
+
+
+def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
+    """The efficiency plane of each scored space of meanings whose bound is stored here.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    figures = []
+    for name, of_space in planes(sources).items():
+        with suppress(ConfigError):  # its bound is not stored
+            summary = f"Beside the bound: {len(of_space)} of all sources."
+            figures.append(
+                GalleryItem(name=name, svg=as_svg(draw_plane(of_space), f"Plane: {name}", summary))
+            )
+    caption = (
+        "Bits that words tell of meanings, and of referents: the line is the best that any language could do."
+    )
+    gallery = Gallery(
+        id="plane", title="Efficiency", choice="Space", caption=caption, figures=tuple(figures[:MOST])
+    )
+    return [gallery] if figures else []
+
+
+def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
+    """A measure against the step, of runs that have logs."""
+    folders = [
+        source.folder for source in sources if source.folder and (source.folder / "log.jsonl").is_file()
+    ]
+    measures: list[str] = []
+    if folders and len(table.rows) <= MAX_CURVES:
+        with suppress(ConfigError):  # a damaged log
+            sections = read_evaluations(folders[0])[0].sections
+            found = [name for section in ("valid", "metrics") for name in sections.get(section, ())]
+            measures = list(dict.fromkeys([*(name for name in FIRST_MEASURES if name in found), *found]))
+    for measure in measures[:MOST]:
+        with suppress(ConfigError):  # runs without this measure, or with too many panels
+            figure, lines = pictures.sweep_curves(sources, measure, table.keys)
+            if any(len(line.x) > 1 for line in lines):
+                svg = as_svg(figure, f"Learning curves: {measure}", "; ".join(map(_in_words, lines)))
+                yield GalleryItem(name=measure, svg=svg)
+
+
+def _in_words(line: Curve) -> str:
+    """The first and the last point of a line in words."""
+    begin, end = (f"{line.y[place]:.3g} at step {line.x[place]:g}" for place in (0, -1))
+    return f"{' '.join(each for each in (line.panel, line.name) if each)}: {begin}, {end}"
+
+
+def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[GalleryItem]:
+    """Each score by the settings, in the figure that these settings allow."""
+    rows = [row.settings for row in table.rows]
+    for each in about[:MOST] if len(rows) > 1 else ():
+        with suppress(ConfigError):  # too many panels
+            if (figure := _by_settings(table, sources, each)) is not None:
+                summary = f"{len(rows)} combinations of settings. The table of scores has the means."
+                names = f"{each.name} by {', '.join(table.keys)}"
+                yield GalleryItem(name=each.name, svg=as_svg(figure, names, summary))
+
+
+def _by_settings(table: Means, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
+    """Lines over the only numeric setting, a map of two settings, a row a combination, or nothing."""
+    rows = [row.settings for row in table.rows]
+    if len(pictures.numeric_keys(table.keys, rows)) == 1:
+        return pictures.over_setting(sources, score.name, by=table.keys, direction=score.direction)[0]
+    sides = [len({repr(row[place]) for row in rows}) for place in range(len(table.keys))]
+    if len(sides) == 2 and max(sides) <= MAX_SIDE and sides[0] * sides[1] <= 2 * len(rows):
+        return pictures.score_heat_map(sources, score.name, table.keys)
+    if len(rows) <= pictures.MAX_ROWS:
+        return pictures.score_intervals(table, sources, score.name, score.direction)
+    return None
+
+
+def _differences(compared: Differences) -> Iterator[GalleryItem]:
+    """The differences of each score."""
+    for score in list(dict.fromkeys(score for _, score, _ in compared.rows))[:MOST]:
+        points = []
+        for setting, name, each in compared.rows:
+            if name == score:
+                low, high = each.ci95 or (None, None)
+                is_faint = each.conclusion not in ("higher", "lower")
+                points.append(Point(row=setting, value=each.mean, low=low, high=high, is_faint=is_faint))
+        if len(points) <= pictures.MAX_ROWS:
+            panel = Panel(points=points, axis=f"{score}, difference to the base", lines={compared.base: 0})
+            summary = f"{len(points)} differences to {compared.base}. The table of differences has them."
+            yield GalleryItem(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", summary))
+
+
+def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
+    """The first figure of the table against each other one."""
+    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # those that are drawn
+    for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
+        pairs = [(run.figures.get(across), run.figures.get(up)) for run in runs]
+        both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
+        if len(both) < 2:
+            continue
+        rank = float(spearman(both[:, 0], both[:, 1]))
+        summary = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
+        figure = pictures.score_against_score(table, sources, across, up, summary)
+        yield GalleryItem(
+            name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", summary)
+        )
