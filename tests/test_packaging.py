@@ -112,9 +112,9 @@ FLOORS = [
     "eval.views",
     "eval.run_metrics",
     "downloads",
-    "eval.experiments.claims",
     "eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench "
     "eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views.methods people",
+    "eval.experiments.claims",
     "hub testing",
     "commands",
     "api cli",
