@@ -266,7 +266,7 @@ def _run_json(run: SweptRun) -> dict[str, Any]:
         "signatures": {name: score["signature"] for name, score in scores.items()},
         "extra_evaluations": run.training["extra_evaluations"],
         "sensitivity": run.further["sensitivity"],
-        "folder": str(run.folder),
+        "folder": str(run.folder) if run.folder.is_dir() else None,
         "seconds": run.seconds,
     }
 
@@ -404,7 +404,7 @@ TABLE4: Mapping[str, str] = {
 """Column headings of the paper's Table 4 by measure; all but the last two are counts."""
 
 
-def report(study: SweepStudy, rows: Sequence[TableRow]) -> Report:
+def report(study: SweepStudy, rows: Sequence[TableRow], folder: Path = Path()) -> Report:
     """The output of a study: tables, notes, JSON data and figure."""
     tables = [make_table(rows, TABLE1)]
     if study.published == "table3":
@@ -412,7 +412,7 @@ def report(study: SweepStudy, rows: Sequence[TableRow]) -> Report:
     findings = check_findings(rows) if study.published == "table1" else []
     return Report(
         tables=tables,
-        notes=(*notes(study, rows), *map(str, findings)),
+        notes=(*notes(study, rows, folder), *map(str, findings)),
         data={
             "study": {
                 "name": study.name,
@@ -445,7 +445,7 @@ def make_table(rows: Sequence[TableRow], columns: Mapping[str, str]) -> Table:
     return Table(columns=(name_column("game"), Column("origin", is_shown=False), *figures), rows=shown)
 
 
-def notes(study: SweepStudy, rows: Sequence[TableRow]) -> list[str]:
+def notes(study: SweepStudy, rows: Sequence[TableRow], folder: Path) -> list[str]:
     """Notes on seeds, columns, stopped runs, misprints and signatures."""
     seeds = ", ".join(map(str, study.seeds))
     runs = [run for measured in rows for run in measured.runs]
@@ -463,6 +463,11 @@ def notes(study: SweepStudy, rows: Sequence[TableRow]) -> list[str]:
         for measured in rows
         for seed, reason in measured.failures.items()
     ]
+    removed = sum(run["folder"] is None for run in runs)
+    if removed:
+        lines.append(
+            f"{removed} of {len(runs)} run folders are not there; their figures are kept in {folder}."
+        )
     stopped = {
         measured.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
         for measured in rows
@@ -517,6 +522,11 @@ class CbmTables(Sweeps):
         """None: the figures are in `--out`."""
         return
 
+    @property
+    def restores(self) -> bool:
+        """A missing folder is noted, and its figures are those that are stored."""
+        return False
+
     def require_folder(self) -> None:
         """Nothing: the folder is checked as one of stored results."""
 
@@ -532,7 +542,7 @@ class CbmTables(Sweeps):
         sources = []
         for row in rows_of(study, finding):
             for run in row.runs:
-                folder = Path(run["folder"])
+                folder = None if run["folder"] is None else Path(run["folder"])
                 records = [
                     Record(score=name, value=value, signature=line, is_measure=line is None)
                     for name, value in run["values"].items()
@@ -540,8 +550,8 @@ class CbmTables(Sweeps):
                 ]
                 sources.append(
                     Source(
-                        name=folder.name,
-                        file=folder / CONFIG,
+                        name=f"{row.name}, seed {run['seed']}" if folder is None else folder.name,
+                        file=self.folder if folder is None else folder / CONFIG,
                         folder=folder,
                         is_run=True,
                         game=row.name,
@@ -568,4 +578,4 @@ class CbmTables(Sweeps):
 
     def report(self, study: SweepStudy, finding: Sweep) -> Report:
         """The tables of the paper, the findings, and the curves of figure 4."""
-        return report(study, rows_of(study, finding))
+        return report(study, rows_of(study, finding), self.folder)

@@ -146,6 +146,8 @@ def collect(
     results: Mapping[Job, Result],
     runner: Runner,
     tries: Mapping[Job, Job] = NO_TRIES,
+    *,
+    restores: bool = True,
 ) -> Sweep:
     """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints.
 
@@ -155,6 +157,7 @@ def collect(
         results: The results of their jobs.
         runner: Reads arrays of stored results.
         tries: For a training without a result, the job that was pruned instead.
+        restores: Whether missing run folders are written again.
     """
     facts = FileFacts((runner.folder or Path(os.devnull)) / FACTS)
     runs = []
@@ -171,7 +174,7 @@ def collect(
             (score for value in known for score in value["scores"]),
             lambda score: score["name"],
         )
-        if is_whole and training.failure is None:
+        if is_whole and training.failure is None and (restores or (run.folder / CORPUS).exists()):
             _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
         runs.append(
             SweptRun(

@@ -147,6 +147,11 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         """The file of all figures; None: there is none."""
         return self.folder / SWEEP
 
+    @property
+    def restores(self) -> bool:
+        """Whether missing run folders are written again from stored results."""
+        return True
+
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, those of a part if one is asked for; of a search there are none yet."""
         runs = plan(study, self.runs_folder)
@@ -225,7 +230,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
 
     def collect(self, study: SweepStudy, results: Mapping[Job, Result]) -> Sweep:
         """The runs with their scores, of a study without a search."""
-        return collect(study, self.runs(study), results, Runner(folder=self.store))
+        return collect(study, self.runs(study), results, Runner(folder=self.store), restores=self.restores)
 
     def measure(self, study: SweepStudy, runner: Runner) -> Sweep:
         """Train and score what is not kept, write the scores of each run into its folder, and all into one file.
@@ -243,7 +248,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         runner = replace(runner, describe=ProgressText(lambda: followed).text)
         results = runner.run([job for run in runs for job in run.jobs])
         require_results({run.training: results[run.training] for run in runs})
-        sweep = collect(study, runs, results, runner)
+        sweep = collect(study, runs, results, runner, restores=self.restores)
         if self.part is None and self.sweep_file is not None:
             save_sweep(self.sweep_file, sweep)
         return sweep
