@@ -142,7 +142,7 @@ def _by_preference(corpus: Corpus) -> Iterator[int]:
 
     def is_new(index: int) -> bool:
         meaning = meaning_text(corpus, index)
-        key = (index if meaning is None else meaning, None if speakers is None else speakers[index])
+        key = (index if meaning is None else meaning, None if speakers is None else repr(speakers[index]))
         if key in seen:
             return False
         seen.add(key)
