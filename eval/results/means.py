@@ -1,6 +1,6 @@
 """Figures over settings: a row for each combination, and for each figure the mean over seeds with its interval."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,8 @@ class Means:
     """The rows, in the order of the runs."""
     comparison: Comparison | None
     """The rows compared; None if nothing is comparable."""
+    sources: tuple[Source, ...]
+    """The runs of all rows."""
 
     def to_json(self) -> dict[str, Any]:
         """The means as JSON-ready data."""
@@ -119,7 +121,7 @@ def means_of(
     placed = rows_of(sources, by)
     known = list(dict.fromkeys(name for source in sources for name in source.figures))
     scores = dict.fromkeys(name for source in sources for name in source.scores)
-    names = [name for name in known if name in ALWAYS or name in scores] if figures is None else list(figures)
+    names = [name for name in known if _is_usual(name, scores)] if figures is None else list(figures)
     for name in names:
         if name not in known:
             raise unknown_name("figure", name, known)
@@ -161,7 +163,18 @@ def means_of(
                 cells=tuple(column[place] for column in columns),
             )
         )
-    return Means(keys=tuple(keys), figures=tuple(names), rows=tuple(combinations), comparison=compared)
+    return Means(
+        keys=tuple(keys),
+        figures=tuple(names),
+        rows=tuple(combinations),
+        comparison=compared,
+        sources=tuple(sources),
+    )
+
+
+def _is_usual(name: str, scores: Collection[str]) -> bool:
+    """Whether a figure is in a table by default: a score, accuracy or reward, the accuracy on seen objects."""
+    return name in ALWAYS or name in scores or (name.startswith("seen ") and name.endswith(" accuracy"))
 
 
 def _column(

@@ -24,6 +24,7 @@ from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
+from ecsuite.eval.views.runs import figure_titles
 from ecsuite.eval.views.score_tables import ARROWS
 from ecsuite.tables.cells import (
     COUNTED,
@@ -396,9 +397,10 @@ def means_table(means: Means) -> Table:
     """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
     names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
     columns = [name_column(name, setting_heading(name)) for name in names]
+    titles = figure_titles(means.sources)
     columns += [
         number_column("runs", parts=LEFT_OUT),
-        *(number_column(each, each, parts=COUNTED) for each in means.figures),
+        *(number_column(each, titles.get(each, each), parts=COUNTED) for each in means.figures),
     ]
     rows = []
     for each in means.rows:
