@@ -6,7 +6,7 @@ Example:
     ec.score(run.corpus, ["topsim", "cbm"])
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -209,7 +209,7 @@ def language_similarity(
 
 def compare(
     *sources: "Run | Corpus | Scorecard | str | Path | Mapping[str, Any]",
-    metric: str | None = None,
+    metric: str | Sequence[str] | None = None,
     baseline: str | None = None,
     by: "str | Iterable[str] | None" = None,
     incomplete: bool = False,
@@ -220,7 +220,7 @@ def compare(
     Args:
         *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings of these by name. What has no
             such score yet is scored, and the score is not kept. Runs of one game with several seeds are one source.
-        metric: Name of the score; None: all that at least two of them have.
+        metric: Name of the score, or several; None: all that at least two of them have.
         baseline: The source that the others are compared with; None: all pairs.
         by: Settings of runs to compare, over all other settings and seeds; None: each combination of those that vary.
         incomplete: Whether runs count that were ended by the clock, a stop or pruning.
@@ -242,7 +242,8 @@ def compare(
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.runtime.printable import note
 
-    _require("metric", metric, (str, NoneType), "the name of a metric")
+    _require("metric", metric, (str, list, tuple, NoneType), "the name of a metric, or a list of names")
+    names = None if metric is None else _names("metric", metric)
     named: list[tuple[str | None, Any]] = []
     for source in sources:
         if isinstance(source, Mapping) and not isinstance(source, Scorecard):
@@ -254,7 +255,7 @@ def compare(
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
-        found = _scored(source, metric, f"source {number}", own_name, options)
+        found = _scored(source, names, f"source {number}", own_name, options)
         if isinstance(source, Corpus):  # which may be part of a file, or in none
             found = [replace(each, corpus=Path(f"source {number}")) for each in found]
             corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}
@@ -262,13 +263,15 @@ def compare(
     sizes = EqualSizes(corpora=corpora)
     compared = compare_sources(
         varied(without_copies(scored, note)),
-        None if metric is None else [metric],
+        names,
         baseline,
-        by=None if by is None else _names("by", by),
+        by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
         with_incomplete=incomplete,
         sizes=sizes,
     )
-    return Findings(report=report(compared) if metric is None else report_one(compared))
+    return Findings(
+        report=report_one(compared) if names is not None and len(names) == 1 else report(compared)
+    )
 
 
 def icy(
@@ -653,7 +656,7 @@ def pull(
 
 
 def _scored(
-    source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
+    source: Any, metrics: list[str] | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
     from ecsuite.eval.results.files import read_scores, sources_of
@@ -670,8 +673,10 @@ def _scored(
         return read_sources([path])
     data = read_scores(path / "scores.json") if path is not None and is_run else {}
     known = [score["name"] for score in data.get("scores", [])]
-    if not known or metric not in (None, *known):
-        data = (source if isinstance(source, Scorecard) else score(source, metric, **options)).to_json()
+    if path is not None and (path / "config.yaml").is_file():
+        known += run_source(path, data).measures
+    if not known or not {*(metrics or ())} <= {*known}:
+        data = (source if isinstance(source, Scorecard) else score(source, metrics, **options)).to_json()
     if name is not None:
         return sources_of(Path(place), {**data, "name": name})
     if path is not None and is_run and (path / "config.yaml").is_file():

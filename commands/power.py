@@ -7,6 +7,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import As, Json, Out, Results
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
@@ -27,8 +28,9 @@ def power(
     as_json: Json = False,
 ) -> None:
     """How many seeds find a difference: from the spread over seeds of runs that there are."""
+    from ecsuite.eval.results.comparison import samples_to_compare
     from ecsuite.eval.results.power import seeds_needed
-    from ecsuite.eval.results.samples import gather
+    from ecsuite.eval.results.reading import read_sources
     from ecsuite.eval.views.console import Report
     from ecsuite.files.atomic_files import prepare_output_file
 
@@ -36,7 +38,7 @@ def power(
         raise ConfigError(f"--effect: expected a difference above 0, got {effect:g}")
     if not 0.05 < probability < 1:
         raise ConfigError(f"--power: expected a probability above .05 and below 1, got {probability:g}")
-    found = seeds_needed(gather(results, metric), metric, effect, probability)
+    found = seeds_needed(samples_to_compare(read_sources(results, note), metric), metric, effect, probability)
     if out is not None:
         prepare_output_file(out)
     notes = tuple(found.notes())

@@ -198,4 +198,5 @@ def p_text(value: float | None) -> str:
     """A p-value as text: .012, <.001; empty where there was no test."""
     if value is None:
         return ""
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+    is_near = 0.0495 <= value < 0.05  # as clear as it is called: .0496, not .050
+    return "<.001" if value < 0.001 else f"{value:.{4 if is_near else 3}f}".removeprefix("0")

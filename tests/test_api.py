@@ -212,7 +212,10 @@ def test_an_experiment_may_be_changed(run, folder):
             lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
             "^source 2: the score topsim is undefined: the corpus has neither meanings",
         ),
-        (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric; got 3"),
+        (
+            lambda run: ec.compare(run, metric=3),
+            "metric: expected the name of a metric, or a list of names; got 3",
+        ),
         (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
         (lambda run: ec.compare(), "no score that two of them have"),
         (lambda run: ec.icy(), "models: expected at least one"),

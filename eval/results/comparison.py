@@ -108,7 +108,12 @@ class ComparedScore:
         first = (max if self.direction == "higher" else min)(names, key=lambda name: self.samples[name].score)
         found = {name: each for name in names if (each := self.difference(first, name)) is not None}
         alike = {name for name, each in found.items() if not each.is_clear and each.conclusion != "unknown"}
-        return {first, *alike} if any(each.is_clear for each in found.values()) else set()
+        sign = 1 if self.direction == "higher" else -1
+        return (
+            {first, *alike}
+            if any(each.is_clear and sign * each.mean > 0 for each in found.values())
+            else set()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The score as JSON-ready data."""
@@ -176,6 +181,7 @@ def compare(
     baseline: str | None = None,
     *,
     by: Sequence[str] | None = None,
+    as_rows: bool = False,
     distinct: bool = False,
     with_incomplete: bool = False,
     sizes: EqualSizes | None = None,
@@ -191,6 +197,7 @@ def compare(
         baseline: Name of the source that the others are compared with; None: all pairs are compared.
         by: Settings that tell the sources apart: the effect of these over all other settings and seeds; None: all that
             vary.
+        as_rows: Whether sources with equal settings are one, corpora too.
         distinct: Whether runs that differ only in their seed are sources of their own.
         with_incomplete: Whether runs count that were ended by the clock, a stop or pruning.
         sizes: Draws from larger corpora where a score depends on their sizes; None: with those of its own.
@@ -199,10 +206,57 @@ def compare(
     Raises:
         ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
     """
+    counted, names, left_out, merges_seeds = _placed(
+        sources, metrics, by=by, as_rows=as_rows, distinct=distinct, with_incomplete=with_incomplete
+    )
+    samples = {name: samples_of(_having(counted, name), name, merges_seeds=merges_seeds) for name in names}
+    compared = compare_samples(samples, baseline, sizes, pairs)
+    fullest = max(compared, key=lambda score: len(score.samples))
+    without = {
+        each.name: each.failure or each.ending
+        for each in sources
+        if not counts(each, with_incomplete=with_incomplete)
+    }
+    for source in counted:
+        if not any(_has(source, name) for name in names):
+            why = _reasons(source).get(names[0]) or "not in it"
+            without[source.name] = source.failure or f"{names[0]}: {why}"
+    return Comparison(
+        sources=tuple(dict.fromkeys(name for score in (fullest, *compared) for name in score.samples)),
+        scores=tuple(compared),
+        left_out=left_out,
+        without=without,
+    )
+
+
+def samples_to_compare(sources: Sequence[Source], metric: str) -> list[Sample]:
+    """The samples of a score that `compare` would compare.
+
+    Args:
+        sources: See `compare`.
+        metric: Name of the score.
+
+    Raises:
+        ConfigError: If no source has the score.
+    """
+    counted, _, _, merges_seeds = _placed(sources, [metric])
+    return samples_of(_having(counted, metric), metric, merges_seeds=merges_seeds)
+
+
+def _placed(
+    sources: Sequence[Source],
+    metrics: Sequence[str] | None,
+    *,
+    by: Sequence[str] | None = None,
+    as_rows: bool = False,
+    distinct: bool = False,
+    with_incomplete: bool = False,
+) -> tuple[list[Source], list[str], dict[str, str], bool]:
+    """Sources that count, runs in their rows; the scores to compare; scores left out; whether seeds are merged."""
     counted = [each for each in sources if counts(each, with_incomplete=with_incomplete)]
     if sources and not counted:
         raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete counts such runs, too")
-    is_table = by is not None or (not distinct and all(each.is_run for each in counted))
+    is_table = as_rows or by is not None or (not distinct and all(each.is_run for each in counted))
     placed = rows_of(counted, by) if is_table else counted
     names, left_out = _common(placed) if metrics is None else (list(metrics), {})
     if not names:
@@ -210,30 +264,15 @@ def compare(
         is_scored = left_out and ONLY_IN_ONE not in left_out.values()
         advice = "" if is_scored else "; run `ecsuite score` on each"
         raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
-    found = samples_of(_having(placed, names[0]), names[0])
-    has_rows = len({each.name for each in found}) > 1
-    merges_seeds = not distinct and (has_rows or by is not None)
-    placed = placed if merges_seeds else counted
-    if metrics is not None and by is None:
+    if as_rows or by is not None:
+        return placed, names, left_out, True
+    has_rows = len({each.name for each in samples_of(_having(placed, names[0]), names[0])}) > 1
+    merges_seeds = not distinct and has_rows
+    if metrics is not None:
         for name in names:  # a single source with a value is no comparison: the others give the reason
             having = _having(counted, name)
             samples_of(having if len(having) > 1 else counted, name)
-    samples = {name: samples_of(_having(placed, name), name, merges_seeds=merges_seeds) for name in names}
-    compared = compare_samples(samples, baseline, sizes, pairs)
-    fullest = max(compared, key=lambda score: len(score.samples))
-    without = {
-        each.name: each.ending for each in sources if not counts(each, with_incomplete=with_incomplete)
-    }
-    for source in counted:
-        reasons = _reasons(source)
-        if all(reasons.get(name, "") is not None for name in names):
-            without[source.name] = f"{names[0]}: {reasons.get(names[0]) or 'not in it'}"
-    return Comparison(
-        sources=tuple(dict.fromkeys(name for score in (fullest, *compared) for name in score.samples)),
-        scores=tuple(compared),
-        left_out=left_out,
-        without=without,
-    )
+    return placed if merges_seeds else counted, names, left_out, merges_seeds
 
 
 def counts(source: Source, *, with_incomplete: bool = False) -> bool:
@@ -272,11 +311,13 @@ def _compared(
         raise ConfigError(f"no {metric} score: expected at least one")
     choose_baseline(samples, baseline)  # an unknown name is refused
     direction = traits_of(metric).direction or DIRECTIONS.get(metric)
-    at_size, reasons = list(samples), dict[str, str]()
+    at_size, reasons, is_drawn = list(samples), dict[str, str](), False
     try:
         require_comparable(samples)
-        at_size, reasons = sizes.at_one_size(samples, metric)
-        reason = None
+        within, reasons = _within_common_blocks(samples)
+        at_size, undrawn = sizes.at_one_size(within, metric)
+        reasons |= undrawn
+        is_drawn, reason = at_size != list(within), None
     except ConfigError as error:
         reason = str(error)
     ordered = sorted(at_size, key=lambda sample: (-sample.score, sample.name))
@@ -287,7 +328,6 @@ def _compared(
             differences.append(difference(first, second, reasons))
         if differences and reasons and all(each.ci95 is None for each in differences):
             differences, reason = [], next(iter(reasons.values()))
-    is_drawn = at_size != list(samples)
     return ComparedScore(
         name=metric,
         direction=direction,
@@ -316,6 +356,28 @@ def _reversed(measured: Difference) -> Difference:
     )
 
 
+def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, str]]:
+    """Samples over the combinations of averaged settings that all have, and reasons of those that share none.
+
+    Raises:
+        ConfigError: If there is no such combination.
+    """
+    blocks = [set(sample.blocks) for sample in samples]
+    if not any(blocks):
+        return list(samples), {}
+    shared = {block for own in blocks for block in own if sum(block in other for other in blocks) > 1}
+    common = set.intersection(*([own for own in blocks if own & shared] or [set[str]()]))
+    if not common and len(samples) > 1:
+        names = " and ".join(sample.name for sample in samples[:2])
+        raise ConfigError(f"{names} have no combination of other settings in common")
+    reasons = {
+        sample.name: f"{sample.name} has no combination of other settings in common with the others"
+        for sample, own in zip(samples, blocks, strict=True)
+        if not own & shared and len(samples) > 1
+    }
+    return [sample if sample.name in reasons else sample.within(common) for sample in samples], reasons
+
+
 def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | None = None) -> Difference:
     """The difference of two samples, before the correction.
 
@@ -328,7 +390,8 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
     has_seeds = min(len(one), len(other)) > 1
     measured, is_paired = Difference(mean=first.score - second.score), False
     own = at_own_size or {}
-    if set(first.sizes) != set(second.sizes) and {first.name, second.name} & own.keys():
+    is_unlike = set(first.sizes) != set(second.sizes) or set(first.blocks) != set(second.blocks)
+    if is_unlike and {first.name, second.name} & own.keys():
         basis = "; ".join(own[each.name] for each in (first, second) if each.name in own)
     elif (why := repetition((first, second))) is not None:
         basis = why
@@ -380,12 +443,10 @@ def _shared_by_runs(first: Source, second: Source) -> str:
 
 
 def _over_blocks(first: Sample, second: Sample) -> tuple[Difference, str]:
-    """The main effect: the mean over blocks that both samples have of the difference within a block."""
+    """The main effect: the mean over blocks of the difference within a block."""
     one, other = first.cells, second.cells
-    blocks = [block for block in one if block in other]
+    blocks = list(one)
     apart = [float(one[block].mean() - other[block].mean()) for block in blocks]
-    if not blocks:
-        return Difference(mean=first.score - second.score), "they have no other settings in common"
     basis = f"mean over {len(blocks)} combinations of other settings"
     groups: list[list[Floats]] = [[cells[block] for block in blocks] for cells in (one, other)]
     if min(len(cell) for cells in groups for cell in cells) < 2:
@@ -464,12 +525,12 @@ def common_scores(sources: Sequence[Source]) -> list[str]:
 
 def _having(sources: Sequence[Source], name: str) -> list[Source]:
     """Sources with a value of a score or a measure; all if none has one, so that reading them gives the reason."""
-    having = [
-        each
-        for each in sources
-        if name in each.measures or any(record.value is not None for record in each.records_of(name))
-    ]
-    return having or list(sources)
+    return [each for each in sources if _has(each, name)] or list(sources)
+
+
+def _has(source: Source, name: str) -> bool:
+    """Whether a source has a value of a score or a measure."""
+    return name in source.measures or any(record.value is not None for record in source.records_of(name))
 
 
 def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:

@@ -82,7 +82,7 @@ class EqualSizes:
         if text is None:
             raise ConfigError("it has no number of messages in its signature: score it again")
         if not text.isdecimal():
-            raise ConfigError(f"its sizes differ by speaker ({text})")
+            raise ConfigError(f"its sizes differ ({text})")
         return int(text)
 
     def _at(self, result: Sample, metric: str, size: int) -> Sample:

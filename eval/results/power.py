@@ -125,13 +125,17 @@ def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, p
     several = [sample for sample in samples if len(sample.seeds) > 1]
     pairs = [(one, other) for one, other in combinations(several, 2) if shared_by(one, other)]
     shared = shared_by(*pairs[0]) if pairs else ""
-    scores = [one.seed_scores - other.seed_scores for one, other in pairs] or [
-        each.seed_scores for each in several
-    ]
-    degrees = sum(len(values) - 1 for values in scores)
+    if pairs:  # the spread of a difference of two sources, from what is left of sources and seeds
+        paired = [pairs[0][0], *(each for each in several if shared_by(pairs[0][0], each))]
+        values = np.stack([sample.seed_scores for sample in paired])
+        left = values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
+        degrees, squares = (len(values) - 1) * (values.shape[1] - 1), 2 * float((left**2).sum())
+    else:
+        scores = [each.seed_scores for each in several]
+        degrees = sum(len(values) - 1 for values in scores)
+        squares = sum(float(((values - values.mean()) ** 2).sum()) for values in scores)
     if not degrees:
         raise ConfigError(f"{metric}: no source has two seeds, whose spread says how many are needed")
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in scores)
     sd = math.sqrt(squares / degrees)
     if sd < NO_SPREAD:
         raise ConfigError(f"{metric}: all seeds of a source have one score, so there is no spread")

@@ -1,7 +1,7 @@
 """Samples: the values of one score over the seeds of a source, gathered from the records of sources."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -39,6 +39,8 @@ EQUAL_SIZES = (
 """Advice on unequal passes."""
 MANY_SETTINGS = 4
 """Number of settings up to which each is in a row of a table, even if some follow from others."""
+MISSING = "(none)"
+"""Value in the identifier of a row of a setting that a run does not have, other than null."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
 """Names of the baseline without a corpus: a model without pretraining."""
 
@@ -118,6 +120,25 @@ class Sample:
         for block, value in zip(self.blocks or ("",) * len(self.seeds), self.seed_scores, strict=True):
             blocks.setdefault(block, []).append(float(value))
         return {block: np.array(values) for block, values in blocks.items()}
+
+    def within(self, blocks: Collection[str]) -> "Sample":
+        """The values of some of the blocks, at least one of which it has."""
+        indices = [index for index, block in enumerate(self.blocks) if block in blocks]
+        if len(indices) == len(self.seeds):
+            return self
+
+        def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(values[index] for index in indices) if values else ()
+
+        return replace(
+            self,
+            by_target=chosen(self.by_target),
+            seeds=chosen(self.seeds),
+            sizes=chosen(self.sizes),
+            corpora=chosen(self.corpora),
+            blocks=chosen(self.blocks),
+            runs=chosen(self.runs),
+        )
 
     @property
     def score(self) -> float:
@@ -269,8 +290,8 @@ def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[
         replace(
             source,
             settings={key: source.settings[key] for key in keys if key in source.settings},
-            group=repr([source.settings.get(key) for key in keys]),
-            block=repr([source.settings.get(key) for key in rest]) if rest else "",
+            group=repr([source.settings.get(key, MISSING) for key in keys]),
+            block=repr([source.settings.get(key, MISSING) for key in rest]) if rest else "",
         )
         for source in sources
     ]
@@ -280,7 +301,9 @@ def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[
 
 def _row_names(placed: Sequence[Source]) -> dict[str, str]:
     """Names of rows by group: few settings with short keys or the name of the game, if these tell rows apart."""
-    firsts = {source.group: source for source in reversed(placed)}
+    firsts: dict[str, Source] = {}
+    for source in placed:
+        firsts.setdefault(source.group, source)
     short, long, games = (
         {group: name(source) for group, source in firsts.items()}
         for name in (
@@ -293,8 +316,15 @@ def _row_names(placed: Sequence[Source]) -> dict[str, str]:
     choices = [games, short, long] if is_long else [short, long]
     names = next((each for each in choices if len(set(each.values())) == len(each)), None)
     if names is None:
-        names = {group: f"{name} ({number})" for number, (group, name) in enumerate(long.items(), 1)}
-    return {group: name or "all runs" for group, name in names.items()}
+        namesakes = {
+            name: [group for group, other in long.items() if other == name] for name in long.values()
+        }
+        names = {
+            group: name if len(namesakes[name]) == 1 else f"{name} ({namesakes[name].index(group) + 1})"
+            for group, name in long.items()
+        }
+    without = "all runs" if len(firsts) == 1 else "other runs"
+    return {group: name or without for group, name in names.items()}
 
 
 def _telling(sources: Sequence[Source], keys: Sequence[str]) -> list[str]:
@@ -425,6 +455,12 @@ def _name_of_run(source: Source) -> str:
     return _settings_of(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
 
 
+def _joint_size(samples: Sequence[Sample]) -> str | None:
+    """Number of messages of the runs of one seed; several numbers are joined by +."""
+    sizes = dict.fromkeys(sample.sizes[0] for sample in samples)
+    return next(iter(sizes)) if len(sizes) == 1 else "+".join(map(str, sizes))
+
+
 def _merge_runs(samples: Sequence[Sample]) -> Sample:
     """One sample of the runs of a row; several runs of one seed and block count as one, by their mean."""
     places: dict[tuple[str, int], list[Sample]] = {}
@@ -439,8 +475,8 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
         firsts[0],
         by_target=tuple({metric: mean} for mean in means),
         seeds=tuple(seed if seed >= 0 else number for number, (_, seed) in enumerate(keys)),
-        sizes=tuple(each.sizes[0] for each in firsts),
-        corpora=tuple(each.corpora[0] for each in firsts),
+        sizes=tuple(_joint_size(places[key]) for key in keys),
+        corpora=tuple(places[key][0].corpora[0] if len(places[key]) == 1 else None for key in keys),
         blocks=tuple(block for block, _ in keys),
         runs=tuple(each.runs[0] for each in firsts) if all(each.runs for each in firsts) else (),
         ci95=firsts[0].ci95 if len(keys) == 1 and len(places[keys[0]]) == 1 else None,

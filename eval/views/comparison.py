@@ -53,7 +53,10 @@ INTERVALS = "intervals of the scores"
 LEFT_OUT = ("failed", "incomplete")
 """Runs that are not in the means, in CSV and frames."""
 BEST = "Bold: the best of a column, and what no test tells apart from it; single runs never."
-OF_SOME = "n: runs in which the figure is defined, where it is not in all of the row."
+OF_SOME = (
+    "n: seeds in the mean, where these are fewer than the runs: undefined in some, or without a combination of other "
+    "settings that all rows have."
+)
 
 
 def report(compared: Comparison) -> Report:
@@ -133,7 +136,7 @@ def _left_out_notes(compared: Comparison) -> Iterable[str]:
         yield f"{name} is not among the sources: {why}."
     if compared.left_out:
         names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
-        yield f"{len(compared.left_out)} left out, as undefined: {names} (--json says why)."
+        yield f"{len(compared.left_out)} left out, as undefined or in one source only: {names} (--json says why)."
 
 
 def _notes(compared: Comparison) -> list[str]:
@@ -158,7 +161,8 @@ def _notes(compared: Comparison) -> list[str]:
 def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
     """Notes on a comparison in one score."""
     if not score.differences:
-        return ["One source only: no comparison.", *_left_out_notes(compared)]
+        alone = ["One source only: no comparison."] if len(score.samples) == 1 else []
+        return [*alone, *_left_out_notes(compared)]
     lines = family_notes(compared)
     if compared.num_comparisons > 1:
         lines.append("higher or lower: p below .05 after the correction.")

@@ -64,7 +64,11 @@ def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreA
 
 
 def differences(
-    table: Means, sources: Sequence[Source], base: str | None, sizes: EqualSizes | None = None
+    table: Means,
+    sources: Sequence[Source],
+    base: str | None,
+    sizes: EqualSizes | None = None,
+    by: Sequence[str] | None = None,
 ) -> Differences | None:
     """Differences of the rows of a table to a base.
 
@@ -75,6 +79,7 @@ def differences(
             own values; or the path of a run, whose row is the base of all; None: the first row, of the comparison of
             all pairs.
         sizes: Draws from larger corpora.
+        by: Settings of a row that the user named; None: all that vary.
 
     Returns:
         None if there is only one row, or no base was named and no row has several seeds.
@@ -95,7 +100,7 @@ def differences(
     compared = table.comparison
     if base is not None:
         chosen = [score.name for score in compared.scores]
-        compared = compare(sources, chosen, by=table.keys, sizes=sizes, pairs=partial(_chosen, pairs))
+        compared = compare(sources, chosen, by=by, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs))
     elif all(each.p_value is None for each in compared.differences) and not any(
         score.reason for score in compared.scores
     ):

@@ -123,7 +123,7 @@ def write_report(
     table = means_of(runs, by=by, figures=metrics, sizes=sizes) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
-    compared = differences(table, runs, base, sizes) if table else None
+    compared = differences(table, runs, base, sizes, by) if table else None
     about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
     notes = [*copies, *notes]

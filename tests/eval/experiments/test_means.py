@@ -147,11 +147,37 @@ def test_main_effects_are_over_the_other_settings_and_seeds():
     assert effect.basis == "paired by 4 combinations of other settings"
 
 
+def test_only_combinations_that_all_have_are_compared():
+    """Settings without any in common were called better; bold was the worse where a combination was missing."""
+
+    def runs(cells):
+        return [
+            run(f"{length}{size}{seed}", {"max_len": length, "size": size}, seed, {"accuracy": 0.5},
+                {"topsim": value + seed / 100})
+            for (length, size), value in cells.items() for seed in (1, 2, 3)
+        ]  # fmt: skip
+
+    [score] = compare(runs({(1, 10): 0.2, (2, 20): 0.6}), ["topsim"], by=["max_len"]).scores
+    assert score.differences == () and score.reason.endswith(
+        "have no combination of other settings in common"
+    )
+    missing = runs({(1, 10): 0.9, (1, 20): 0.3, (2, 20): 0.5})
+    [score] = compare(missing, ["topsim"], by=["max_len"]).scores
+    assert score.difference("max_len=2", "max_len=1").mean == pytest.approx(0.2)
+    assert [sample.score for sample in score.samples.values()] == pytest.approx([0.32, 0.52])
+    assert [row.cells[1].is_best for row in means_of(missing, by=["max_len"]).rows] == [False, True]
+    more = [*missing, *runs({(3, 99): 0.1})]
+    [score] = compare(more, ["topsim"], by=["max_len"]).scores
+    assert [each.is_clear for each in score.differences].count(True) == 1 and score.reason is None
+    measured = compare(missing, ["accuracy"], by=["max_len"])
+    assert measured.without == {} and measured.scores[0].differences[0].conclusion == "inside the noise"
+
+
 def test_a_mean_of_some_of_the_runs_says_of_how_many():
     table = means_table(
         means_of([record("a", 5, seed, value) for seed, value in enumerate((0.1, 0.3, None))])
     )
-    assert "0.200 ± 1.271 (n = 2)" in str(table) and "n: runs in which the figure is defined" in table.latex()
+    assert "0.200 ± 1.271 (n = 2)" in str(table) and "n: seeds in the mean" in table.latex()
     assert "0.500 ± 0.000 (n" not in str(table) and "(n =" not in table.csv()
     assert "n:" not in str(means_table(means_of(RECORDS[:3])))
 

@@ -134,4 +134,4 @@ def test_sizes_by_speaker_are_refused():
     one, other = (source(name, [0.5], targets=["posdis"]) for name in "ab")
     samples = [replace(one, sizes=("60+300",)), replace(other, sizes=("200",))]
     _, reasons = EqualSizes().at_one_size(samples, "posdis")
-    assert reasons == {"a": "a cannot be compared at 200 messages: its sizes differ by speaker (60+300)"}
+    assert reasons == {"a": "a cannot be compared at 200 messages: its sizes differ (60+300)"}
