@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.sources import Source
     from ecsuite.eval.views.scorecard import Scorecard
+    from ecsuite.eval.xferbench.presets import XferBenchOptions
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
 """The options that xferbench reads."""
@@ -112,11 +113,7 @@ def score(
     require_read(ctx, chosen, names, reads)
     for name in names:
         require_files(name)
-    transfers = []
-    for name in filter(is_xferbench, names):
-        from ecsuite.eval.xferbench.metric import own_options
-
-        transfers.append(own_options(name))
+    transfers = _transfers(names)
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
     scored = Scored(options=read_with, where=where)
@@ -135,15 +132,7 @@ def score(
         _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
         return
     if options.plan:
-        from ecsuite.eval.xferbench.metric import jobs_of
-
-        jobs = [
-            job
-            for path in corpora
-            for own in transfers
-            for job in jobs_of(scored.read(path), of_metrics, own)
-        ]
-        options.print_plan(jobs)
+        _print_plan(corpora, transfers, of_metrics, options, scored)
         return
     if draws and len(corpora) > 1:
         raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
@@ -184,6 +173,32 @@ def score(
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
     if line is not None:
         print(line, file=sys.stderr if options.as_json else sys.stdout)
+
+
+def _transfers(names: list[str]) -> "list[XferBenchOptions]":
+    """The options of XferBench, validated, of each of its entries among metrics."""
+    chosen = [name for name in names if is_xferbench(name)]
+    if not chosen:
+        return []
+    from ecsuite.eval.xferbench.metric import own_options
+
+    return [own_options(name) for name in chosen]
+
+
+def _print_plan(
+    corpora: list[Path],
+    transfers: "list[XferBenchOptions]",
+    of_metrics: "Options",
+    options: StudyOptions,
+    scored: "Scored",
+) -> None:
+    """Print the jobs of XferBench, the only metric that has some, without running them."""
+    from ecsuite.eval.xferbench.metric import jobs_of
+
+    messages = [scored.read(path) for path in corpora]
+    options.print_plan(
+        [job for each in messages for own in transfers for job in jobs_of(each, of_metrics, own)]
+    )
 
 
 def _score_collection(
