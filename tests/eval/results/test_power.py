@@ -89,6 +89,6 @@ def test_only_runs_that_count_in_comparisons_count_in_plans():
 
 def test_power_of_clear_effects_is_a_number():
     """With scipy 1.17.1 the far tail of the noncentral t distribution is NaN (statsmodels 0.14.5: power NaN)."""
-    assert power_of(2.0, 50) > 0.9999 and power_of(9.0, 2) > power_of(8.0, 2) > 0.8
+    assert power_of(2.0, 50) > 0.9999 and power_of(9.0, 2) > power_of(8.0, 2) > 0.6
     powers = [power_of(effect, seeds) for effect in (1, 3, 6, 8.5, 11, 30) for seeds in (2, 3, 10, 50)]
     assert np.isfinite(powers).all() and max(powers) <= 1
