@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ecsuite.eval.icy import acquisition
-from ecsuite.eval.icy.acquisition import learn
+from ecsuite.eval.icy.acquisition import TrainingRun, learn
 from ecsuite.eval.icy.agents import make_agent, parse_model
 from ecsuite.eval.icy.end_to_end import train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
@@ -35,7 +35,7 @@ from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.runs import Run, load_run
+from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.grammars.baselines import zipf_parentheses
@@ -221,7 +221,7 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
 )
 def test_agents_learn_languages(role, model):
     seeds = (1, 2) if model in ("lstm", "fc2l") else (1,)
-    runs = [Run(grammar="concat", seed=seed, cap=8) for seed in seeds]
+    runs = [TrainingRun(grammar="concat", seed=seed, cap=8) for seed in seeds]
     outcomes = dict(learn(model, role, GEOMETRY, runs, PROTOCOL, device=torch.device("cuda")))
     assert len(outcomes) == len(runs) and all(0 <= outcome.held_out <= 1 for outcome in outcomes.values())
     assert not any(weight.is_cuda for outcome in outcomes.values() for weight in outcome.weights.values())
@@ -231,7 +231,7 @@ def test_agents_learn_languages(role, model):
 def test_as_many_agents_learn_side_by_side_as_fit_in_memory_and_results_are_the_same(monkeypatch):
     from pretended_cuda.device import pretended
 
-    runs = [Run(grammar="concat", seed=seed, cap=6) for seed in range(5)]
+    runs = [TrainingRun(grammar="concat", seed=seed, cap=6) for seed in range(5)]
     groups = []
     together = acquisition._learn_side_by_side
 
@@ -312,7 +312,7 @@ def play_steps(number):
 
 
 def learn_steps(number):
-    run = Run(grammar="hol", seed=1, cap=number)
+    run = TrainingRun(grammar="hol", seed=1, cap=number)
     protocol = Protocol(hidden_size=16, batch_size=16, lr=1e-7, window=1)
     list(learn("lstm", "sender", GEOMETRY, [run], protocol, device=torch.device("cuda")))
 
