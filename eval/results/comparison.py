@@ -334,7 +334,9 @@ def _compared(
         samples={sample.name: sample for sample in at_size},
         baseline=chosen,
         differences=tuple(differences),
-        size=min(int(size) for each in at_size for size in each.sizes if size) if is_drawn else None,
+        size=min(int(size) for each in at_size for size in each.sizes if size and size.isdecimal())
+        if is_drawn
+        else None,
         reason=reason,
     )
 

@@ -141,7 +141,7 @@ def means_of(
     compared = None
     if len(rows) > 1 and asked:
         sizes = sizes or EqualSizes(may_draw=False)
-        compared = compare(sources, asked, by=by, as_rows=True, with_incomplete=with_incomplete, sizes=sizes)
+        compared = compare(placed, asked, as_rows=True, with_incomplete=with_incomplete, sizes=sizes)
     columns = [_column(list(rows), counted, name, compared) for name in names]
     combinations = []
     for place, row in enumerate(rows.values()):

@@ -274,6 +274,8 @@ def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[
     Raises:
         ConfigError: If a setting is unknown, or named twice.
     """
+    if by is None and sources and all(source.row for source in sources):
+        return list(sources)  # placed already, among more sources than these
     known = list(dict.fromkeys(key for source in sources for key in source.settings))
     keys = _telling(sources, known) if by is None else list(by)
     for key in keys:

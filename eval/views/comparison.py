@@ -10,6 +10,7 @@ from typing import Any
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.results.comparison import ComparedScore, Comparison
+from ecsuite.eval.results.equal_sizes import NUM_DRAWS
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.samples import (
@@ -119,7 +120,7 @@ def family_notes(compared: Comparison) -> list[str]:
         if score.size is not None:
             by_size.setdefault(score.size, []).append(score.name)
     lines += [
-        f"{', '.join(names)}: at {size:,} messages, the mean of 50 draws from larger corpora."
+        f"{', '.join(names)}: at {size:,} messages, the mean of {NUM_DRAWS} draws from larger corpora."
         for size, names in by_size.items()
     ]
     return lines

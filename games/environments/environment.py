@@ -107,7 +107,7 @@ class Environment(ABC):
         self.options = options
 
     def notes(self, seed: int) -> Sequence[str]:
-        """What a run of a seed is about, and what its evaluations cannot show, in lines for people."""
+        """Notes for people on the world of a seed, and on the limits of its evaluations."""
         return ()
 
     @abstractmethod

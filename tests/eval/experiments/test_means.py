@@ -147,6 +147,19 @@ def test_main_effects_are_over_the_other_settings_and_seeds():
     assert effect.basis == "paired by 4 combinations of other settings"
 
 
+def test_rows_do_not_depend_on_runs_that_do_not_count():
+    """Of many settings, those of a row were others among the runs that count, and cells were empty."""
+
+    def one(name, seed, first, second, **more):
+        settings = {key: first for key in "abcd"} | {"e": second}
+        return run(name, settings, seed, {"accuracy": 0.5}, {"topsim": first + second + seed / 100}, **more)
+
+    runs = [one(f"{first}{seed}", seed, first, first) for first in (1, 2) for seed in (1, 2)]
+    table = means_of([*runs, one("late", 1, 1, 9, stopped="minutes")], figures=["topsim"])
+    assert [row.num_runs for row in table.rows] == [2, 2, 0]
+    assert [row.cells[0].mean for row in table.rows] == [pytest.approx(2.015), pytest.approx(4.015), None]
+
+
 def test_only_combinations_that_all_have_are_compared():
     """Settings without any in common were called better; bold was the worse where a combination was missing."""
 
