@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.games.worlds.splits import split_names
+from ecsuite.games.worlds.objects import split_names
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.game import HELD_OUT, Shown
 from ecsuite.people.records import Record

@@ -37,7 +37,7 @@ from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training import trainer as train_state
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner

@@ -26,7 +26,7 @@ from ecsuite.games.config.sections import (
     unread_sections,
 )
 from ecsuite.games.runs.identity import with_rules_of
-from ecsuite.games.worlds import own_data
+from ecsuite.games.worlds import sources
 from ecsuite.parts.config import parse_value, read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, Layer, option_types, read_layers, to_tree
 from ecsuite.parts.sources import named_source
@@ -78,11 +78,11 @@ def load_experiment(
     assigned = [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
     above = _with_flags(assigned, given, flags_by_key or {})
     own_code.trust(own_code.foreign_kinds(above))
-    if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
+    if name_or_file not in shipped_configs() and sources.is_own_data(name_or_file):
         _require_one_source(name_or_file, above)
         given["world.objects"] = name_or_file
-        kind = own_data.kind_of(name_or_file)
-        tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
+        kind = sources.kind_of(name_or_file)
+        tree = {**read_yaml(kind, "game", shipped_configs()), "name": sources.name_of(name_or_file)}
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
     if is_of_run or own_code.CODE in tree or lies_in_run_folder(name_or_file):
@@ -104,10 +104,10 @@ def load_experiment(
 
 def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     """The setting of a world that reads a source of objects; empty if the trees name one that may."""
-    kind = own_data.kind_of(source)
+    kind = sources.kind_of(source)
     kinds = (_kind_in(tree, "world") for tree in reversed(trees))
     named = next(filter(None, kinds), "")
-    may_read = named in own_data.READERS[kind] or own_code.is_foreign(named)
+    may_read = named in sources.READERS[kind] or own_code.is_foreign(named)
     return {} if may_read else {"world.kind": kind}
 
 

@@ -27,8 +27,7 @@ from ecsuite.games.training.notes import description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
 from ecsuite.games.training.trainer import sums
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 

@@ -24,7 +24,7 @@ from ecsuite.games.players.pair import Pair, RoundOutputs
 from ecsuite.games.players.players import Players
 from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.tasks.tasks import Truth
-from ecsuite.games.worlds.object_numbers import ObjectNumbers
+from ecsuite.games.worlds.world import ObjectNumbers
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 from ecsuite.runtime.ragged import Ragged

@@ -20,7 +20,7 @@ from ecsuite.games.runs.checkpoints import agent_weights, require_sizes, set_age
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
+from ecsuite.games.worlds.world import evaluations_of
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play, make_play
@@ -29,7 +29,7 @@ from ecsuite.games.runs.identity import with_data
 from ecsuite.games.runs.log import LOG, require_unchanged_log
 from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks.tasks import Reconstruction
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError

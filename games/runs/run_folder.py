@@ -41,7 +41,7 @@ from ecsuite.games.runs.identity import (
 )
 from ecsuite.games.runs.log import UNREADABLE, Log
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.parts.config import read_yaml
 from ecsuite.parts.own_code import UntrustedError

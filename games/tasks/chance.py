@@ -24,8 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.worlds.object_numbers import ObjectNumbers
-from ecsuite.games.worlds.world import Batch, Integers, World
+from ecsuite.games.worlds.world import Batch, Integers, ObjectNumbers, World
 
 NUM_ROUNDS = 2048
 """Most rounds of training that answers are found on."""

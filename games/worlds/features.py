@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ecsuite.games.worlds.candidates import distinct_others, each_once, others_of
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.worlds.objects import NOT_TESTED, CandidatePool, Subsets
 from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
-from ecsuite.games.worlds.splits import NOT_TESTED, CandidatePool, Subsets
 from ecsuite.games.worlds.world import (
     SEEN_OBJECTS,
     Batch,

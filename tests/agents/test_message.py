@@ -11,7 +11,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 MODES = ("train", "sample", "greedy")
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]

@@ -13,7 +13,7 @@ from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")

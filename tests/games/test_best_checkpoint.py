@@ -13,7 +13,7 @@ from ecsuite.games.players.players import make_players
 from ecsuite.games.plays import signalling
 from ecsuite.games.runs.checkpoints import Best
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 BEST = ("training.keep_best=accuracy",)

@@ -9,7 +9,7 @@ from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.worlds import object_worlds
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 
 def record(*overrides):

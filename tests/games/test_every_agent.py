@@ -8,7 +8,7 @@ from ecsuite.agents.spec import families
 from ecsuite.games.config.experiment import override
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -21,7 +21,7 @@ from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import KIND, nested_registry, option_types
 from ecsuite.runtime.errors import ConfigError
 

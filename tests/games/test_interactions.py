@@ -13,7 +13,7 @@ from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.interactions import FILE, record_interactions
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("pyarrow")

@@ -8,7 +8,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
 from ecsuite.games.tasks.tasks import Answers, TaskOutput, Truth, choose
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}

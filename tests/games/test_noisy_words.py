@@ -10,7 +10,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 LIKE = torch.zeros(2000, 1)

@@ -12,7 +12,7 @@ from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.players.players import make_players
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = [

@@ -16,7 +16,7 @@ from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.run_folder import Result
 from ecsuite.games.training import notes as training_notes
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.provenance import own_commit
 

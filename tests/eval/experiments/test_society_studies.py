@@ -11,7 +11,7 @@ from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.identity import with_data
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.feature_files import write_features
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SIZES = {

@@ -26,7 +26,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.run import Run, load_run
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
 

@@ -14,7 +14,7 @@ from ecsuite.games.players.members import members_in
 from ecsuite.games.players.players import make_players
 from ecsuite.games.players.schedule import Schedule
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing.trial import Trial

@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players, of_each
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 OWN_WORLD = """
 from ecsuite.games.worlds.attributes import AttributeWorld

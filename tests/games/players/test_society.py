@@ -15,7 +15,7 @@ from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TWO = ("society.senders=2", "society.receivers=2")

@@ -16,7 +16,7 @@ from ecsuite.games.players import taught_languages
 from ecsuite.games.players.players import make_players
 from ecsuite.games.runs.run_folder import Result
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
 from ecsuite.grammars.making import make_corpus
 from ecsuite.runtime.errors import ConfigError

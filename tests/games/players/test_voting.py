@@ -11,7 +11,7 @@ from ecsuite.games.players.players import Players
 from ecsuite.games.players.voting import votes
 from ecsuite.games.runs.interactions import record_interactions
 from ecsuite.games.tasks.tasks import InBatch, Truth
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

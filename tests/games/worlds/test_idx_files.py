@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.idx_files import read_idx
-from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.games.worlds.images import digest_of_folder, read_idx, read_images
 from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)

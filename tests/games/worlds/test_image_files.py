@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.games.worlds.images import digest_of_folder, read_images
 from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image")

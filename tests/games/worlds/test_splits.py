@@ -7,7 +7,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 CASES = {
