@@ -2,10 +2,9 @@
 
 import gzip
 import hashlib
-import re
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -19,7 +18,13 @@ from numpy.typing import NDArray
 
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
 from ecsuite.games.worlds.objects import ObjectList
-from ecsuite.games.worlds.sources import is_data_set, read_stored_images, stay_offline_without_network
+from ecsuite.games.worlds.sources import (
+    find_idx_files,
+    find_images,
+    is_data_set,
+    read_stored_images,
+    stay_offline_without_network,
+)
 from ecsuite.games.worlds.world import Integers
 from ecsuite.parts.config import Count
 from ecsuite.runtime.devices import choose_device, unrounded_products
@@ -32,8 +37,6 @@ RANDOM = "random"
 """The encoder of fixed random convolutions."""
 RANDOM_SIDE, RANDOM_CHANNELS, RANDOM_GRID = 64, 64, 4
 """Width and height of an image as random convolutions get it, their channels, and the grid of cells that are pooled."""
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
-"""File name suffixes of images."""
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """Formats that Pillow reads, whatever a file is called: for others, such as EPS, it would start another program."""
 PIXEL = 8
@@ -114,39 +117,6 @@ def _random_vectors(images: Sequence[Any]) -> NDArray[np.float32]:
     cells = torch.nn.functional.adaptive_avg_pool2d(maps, RANDOM_GRID).flatten(1)
     vectors: NDArray[np.float32] = torch.nn.functional.layer_norm(cells, cells.shape[1:]).numpy()
     return vectors
-
-
-def find_images(folder: Path) -> tuple[list[Path], list[str]]:
-    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: expected a folder of images")
-    loose = list(_images_in(folder))
-    deeper = next((file for path in sorted(folder.glob("*/*/")) for file in _images_in(path)), None)
-    inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
-    if loose and in_classes:
-        raise ConfigError(
-            f"{folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
-            "expected a subfolder per class, or no subfolders"
-        )
-    if deeper is not None:
-        raise ConfigError(
-            f"{folder}: {deeper.relative_to(folder)} lies two folders deep: give the folder of the classes, such as "
-            f"{deeper.parent.parent}"
-        )
-    if not loose and not in_classes:
-        raise ConfigError(
-            f"{folder}: no images found in it or its subfolders; expected file names that end in "
-            f"{', '.join(SUFFIXES)}"
-        )
-    return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
-
-
-def _images_in(folder: Path) -> Iterator[Path]:
-    """The images directly in a folder, sorted by name."""
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
-            yield path
 
 
 def _load(encoder: str) -> tuple[Any, Any]:
@@ -230,28 +200,6 @@ def _open(file: Path) -> Any:
 
 BYTES = 8
 """The type of values that are read."""
-_NAME = re.compile(r"(?P<part>.*)-images[-.]idx3-ubyte(\.gz)?")
-
-
-def find_idx_files(folder: Path) -> list[tuple[str, Path, Path]]:
-    """The parts of a data set in a folder, or in its folder `raw`: name, images and labels, sorted by name.
-
-    Of a part that is there packed and unpacked, the latter. Raises `ConfigError` if a part has no labels.
-    """
-    parts: dict[str, Path] = {}
-    for place in (folder, folder / "raw"):
-        if place.is_dir() and not parts:
-            for file in sorted(place.iterdir(), key=lambda file: file.suffix == ".gz"):
-                if match := _NAME.fullmatch(file.name):
-                    parts.setdefault(match["part"], file)
-    found = []
-    for part, images in sorted(parts.items()):
-        stem = images.name.replace("-images", "-labels").replace("idx3", "idx1").removesuffix(".gz")
-        labels = [file for file in (images.with_name(stem), images.with_name(f"{stem}.gz")) if file.is_file()]
-        if not labels:
-            raise ConfigError(f"{images}: expected the labels beside it, in {stem}")
-        found.append((part, images, labels[0]))
-    return found
 
 
 def read_idx(file: Path, num_dimensions: int) -> NDArray[np.uint8]:
@@ -384,16 +332,6 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
         class_names=class_names,
         notes=tuple(notes),
     )
-
-
-def digest_of_folder(folder: Path) -> str:
-    """The SHA-256 of the images of a folder: their names and contents."""
-    made = hashlib.sha256()
-    idx = [file for part in find_idx_files(folder) for file in part[1:]]
-    for file in idx or find_images(folder)[0]:
-        content = hashlib.sha256(file.read_bytes()).digest()
-        made.update(file.relative_to(folder).as_posix().encode() + b"\0" + content)
-    return made.hexdigest()
 
 
 def _decoded(

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -275,11 +276,75 @@ def content_digest(source: str) -> str:
     try:
         if is_data_set(source):
             return digest(source)
-        if Path(source).is_dir():
-            from ecsuite.games.worlds.images import digest_of_folder  # imports torch
-
-            return digest_of_folder(Path(source))
+        if (folder := Path(source)).is_dir():
+            names_and_contents = hashlib.sha256()
+            idx = [file for part in find_idx_files(folder) for file in part[1:]]
+            for file in idx or find_images(folder)[0]:
+                content = hashlib.sha256(file.read_bytes()).digest()
+                names_and_contents.update(file.relative_to(folder).as_posix().encode() + b"\0" + content)
+            return names_and_contents.hexdigest()
         with open(source, "rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise ConfigError(f"{source}: can't be read: {error.strerror or error}") from None
+
+
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
+"""File name suffixes of images."""
+
+
+def find_images(folder: Path) -> tuple[list[Path], list[str]]:
+    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder of images")
+    loose = list(_images_in(folder))
+    deeper = next((file for path in sorted(folder.glob("*/*/")) for file in _images_in(path)), None)
+    inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
+    if loose and in_classes:
+        raise ConfigError(
+            f"{folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
+            "expected a subfolder per class, or no subfolders"
+        )
+    if deeper is not None:
+        raise ConfigError(
+            f"{folder}: {deeper.relative_to(folder)} lies two folders deep: give the folder of the classes, such as "
+            f"{deeper.parent.parent}"
+        )
+    if not loose and not in_classes:
+        raise ConfigError(
+            f"{folder}: no images found in it or its subfolders; expected file names that end in "
+            f"{', '.join(SUFFIXES)}"
+        )
+    return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
+
+
+def _images_in(folder: Path) -> Iterator[Path]:
+    """The images directly in a folder, sorted by name."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+            yield path
+
+
+_NAME = re.compile(r"(?P<part>.*)-images[-.]idx3-ubyte(\.gz)?")
+
+
+def find_idx_files(folder: Path) -> list[tuple[str, Path, Path]]:
+    """The parts of a data set in a folder, or in its folder `raw`: name, images and labels, sorted by name.
+
+    Of a part that is there packed and unpacked, the latter. Raises `ConfigError` if a part has no labels.
+    """
+    parts: dict[str, Path] = {}
+    for place in (folder, folder / "raw"):
+        if place.is_dir() and not parts:
+            for file in sorted(place.iterdir(), key=lambda file: file.suffix == ".gz"):
+                if match := _NAME.fullmatch(file.name):
+                    parts.setdefault(match["part"], file)
+    found = []
+    for part, images in sorted(parts.items()):
+        stem = images.name.replace("-images", "-labels").replace("idx3", "idx1").removesuffix(".gz")
+        labels = [file for file in (images.with_name(stem), images.with_name(f"{stem}.gz")) if file.is_file()]
+        if not labels:
+            raise ConfigError(f"{images}: expected the labels beside it, in {stem}")
+        found.append((part, images, labels[0]))
+    return found
