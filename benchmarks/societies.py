@@ -13,7 +13,7 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
@@ -48,7 +48,7 @@ def main() -> None:
     players = {}
     for name in ("side by side", "one after the other"):
         torch.manual_seed(1)
-        society = Players(experiment, world, PRECISIONS[precision]).to(device)
+        society = Population(experiment, world, PRECISIONS[precision]).to(device)
         if name != "side by side":
             society.side_by_side.are_able = False
         players[name] = society, Optimise(experiment.optimizer, society)

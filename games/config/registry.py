@@ -354,23 +354,23 @@ SCHEDULES = Registry(
 MEETINGS = Registry(
     word="meeting",
     parts={
-        "all": ("ecsuite.games.players.meetings:All", "every sender with every receiver"),
-        "ring": ("ecsuite.games.players.meetings:Ring", "neighbours in a ring"),
+        "all": ("ecsuite.games.players.schedule:All", "every sender with every receiver"),
+        "ring": ("ecsuite.games.players.schedule:Ring", "neighbours in a ring"),
         "random": (
-            "ecsuite.games.players.meetings:Random",
+            "ecsuite.games.players.schedule:Random",
             "each sender with some receivers, drawn once for the run",
         ),
         "groups": (
-            "ecsuite.games.players.meetings:Groups",
+            "ecsuite.games.players.schedule:Groups",
             "groups that meet among themselves, and seldom or never across",
         ),
-        "list": ("ecsuite.games.players.meetings:Listed", "the pairs of a list, with weights"),
+        "list": ("ecsuite.games.players.schedule:Listed", "the pairs of a list, with weights"),
         "file": (
-            "ecsuite.games.players.meetings:FromFile",
+            "ecsuite.games.players.schedule:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",
         ),
         "phases": (
-            "ecsuite.games.players.phases:Phases",
+            "ecsuite.games.players.schedule:Phases",
             "one kind of meetings after the other, by epochs: apart, over bridges, together",
         ),
     },

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.players.generations import bottleneck_note
-from ecsuite.games.players.players import make_players
+from ecsuite.games.engine.engine import differentiated
+from ecsuite.games.players.learning import bottleneck_note
+from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay
 from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
@@ -50,7 +51,7 @@ class Signalling(TrainedPlay):
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
-        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(
+        self.players = make_population(experiment, self.world, PRECISIONS[experiment.training.precision]).to(
             device
         )
         self.module: nn.Module = self.players
@@ -94,41 +95,43 @@ class Signalling(TrainedPlay):
             require_choices(self.players, self.experiment, "evaluation.keep")
 
     def update(self, step: int, optimise: Optimise) -> Measures:
-        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""
+        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught.
+
+        `Population.train_on` draws the rounds of a batch, and has the engine play them: messages, answers, losses and
+        their gradients.
+        """
+        population = self.players
         if step < self.steps_before:
             optimise.begin()
-            taught = self.players.taught_at(step, optimise.gradients)
+            taught = differentiated(population.teaching.learn(step), optimise.gradients)
             assert taught.gradients is not None
             optimise.add(taught.objective, taught.gradients)
-            self.players.scale_gradients(step)
+            population.scale_gradients(step)
             optimise.step()
-            self.players.teaching.end_step(step + 1, optimise.optimizer)
+            population.teaching.end_step(step + 1, optimise.optimizer)
             return taught.measures
+        epoch, within = divmod(step - self.steps_before, self.steps_per_epoch)
         step -= self.steps_before
-        epoch, within = divmod(step, self.steps_per_epoch)
         accumulate = self.experiment.training.accumulate
         first = within * accumulate
-        numbers = range(first, min(first + accumulate, self.batches_per_epoch))
-        self.players.begin_step(step, optimise.optimizer, None if within else epoch)
+        batches = range(first, min(first + accumulate, self.batches_per_epoch))
+        population.begin_step(step, optimise.optimizer, None if within else epoch)
         optimise.begin()
         measures: Mapping[str, Tensor] = {}
-        for number in numbers:
-            played = self.players.train_on(
-                epoch * self.batches_per_epoch + number, step, epoch, optimise.gradients
-            )
-            assert played.gradients is not None
-            if len(numbers) == 1 and self.players.each_learns_once(step):
-                optimise.end(played.objective, played.gradients)
-                return played.measures
-            optimise.add(played.objective, played.gradients, len(numbers))
-            measures = sums(measures, played.measures)
-        self.players.scale_gradients(step)
+        for batch in batches:
+            number = epoch * self.batches_per_epoch + batch
+            result = population.train_on(number, step, epoch, optimise.gradients)
+            assert result.gradients is not None
+            if len(batches) == 1 and population.each_learns_once(step):
+                optimise.end(result.objective, result.gradients)
+                return result.measures
+            optimise.add(result.objective, result.gradients, len(batches))
+            measures = sums(measures, result.measures)
+        population.scale_gradients(step)
         optimise.step()
-        return (
-            measures
-            if len(numbers) == 1
-            else {name: value / len(numbers) for name, value in measures.items()}
-        )
+        if len(batches) == 1:
+            return measures
+        return {name: value / len(batches) for name, value in measures.items()}
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """Means over the steps in which agents played, and over those in which they learnt messages."""
@@ -179,9 +182,9 @@ class Signalling(TrainedPlay):
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
-        reason = self.players.side_by_side.reason
+        reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":
-            why = "own code may look at values" if self.experiment.code else self.players.recorded.reason
+            why = "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines

@@ -24,8 +24,8 @@ from dataclasses import replace
 from itertools import cycle
 from ecsuite.files.tensor_files import digest_of
 from ecsuite.games.players.options import SocietyOptions
-from ecsuite.games.players.players import Players
-from ecsuite.games.players.side_by_side import SIDES
+from ecsuite.games.players.population import Population
+from ecsuite.games.players.pair import SIDES
 from ecsuite.games.config.sections import ROLES, Experiment, Role
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -371,7 +371,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
-def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:
+def set_agent_weights(players: Population, role: Role, agents: Agents, source: str) -> None:
     """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
 
     Args:

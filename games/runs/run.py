@@ -21,7 +21,7 @@ from ecsuite.games.runs.interventions import Interventions, chosen_interventions
 from ecsuite.games.training.loggers import flat_figures
 from ecsuite.games.worlds.world import evaluations_of
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.runs.identity import with_data
@@ -138,14 +138,14 @@ class Run:
             ) from None
 
     @cached_property
-    def players(self) -> Players:
+    def players(self) -> Population:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
             raise ConfigError(
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        players = make_players(self.experiment, make_world(with_data(self.experiment)))
+        players = make_population(self.experiment, make_world(with_data(self.experiment)))
         self._restore(players.load_state_dict)
         return players.eval()
 
@@ -275,7 +275,7 @@ class Run:
         device: str,
         *,
         notes: bool = True,
-    ) -> tuple[Experiment, World, Players]:
+    ) -> tuple[Experiment, World, Population]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
 
         `notes` asks for lines about what its rounds can't show.
@@ -284,7 +284,7 @@ class Run:
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
-        players = make_players(experiment, world)
+        players = make_population(experiment, world)
         try:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:

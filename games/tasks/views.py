@@ -192,15 +192,18 @@ def _view(
 
 
 class Perturbation:
-    """The perturbations of one agent, which are options of its perception.
+    """Perturbations of objects and dropout of vectors, options of an agent's perception.
 
     Raises:
         ConfigError: If objects are to be shifted that are no images.
     """
 
     def __init__(self, role: str, options: PerceptionOptions, object_shape: tuple[int, ...]) -> None:
+        self.is_active = True
+        """Whether its agent is in training mode, and not frozen; nothing is perturbed otherwise."""
+        self.dropout = options.dropout
         self.noise, self.shift, self.brightness = options.noise, options.shift, options.brightness
-        self.is_on = bool(self.noise or self.shift or self.brightness)
+        self.changes_objects = bool(self.noise or self.shift or self.brightness)
         if self.shift and len(object_shape) != 3:
             raise ConfigError(
                 f"{role}.perception.shift: only images can be shifted, expected 0 for vectors of {object_shape[0]} "
@@ -213,12 +216,14 @@ class Perturbation:
             )
 
     def __call__(self, objects: Tensor, generator: Noise | None) -> Tensor:
-        """Objects (num_objects, *object_shape) as they are seen in training, of the same shape.
+        """Perturb objects, (num_objects, *object_shape), in training.
 
         Args:
             objects: Features, or images from 0 to 1.
             generator: Source of the perturbations.
         """
+        if not (self.changes_objects and self.is_active):
+            return objects
         one_each = (len(objects), *(1 for _ in objects.shape[1:]))
         if self.shift:
             objects = shifted(objects, uniform((2, len(objects)), generator, objects.device), self.shift)
@@ -230,6 +235,14 @@ class Perturbation:
                 objects.dtype
             )
         return objects
+
+    def dropped_out(self, vectors: Tensor, generator: Noise | None) -> Tensor:
+        """Inverted dropout in training, drawn from the step's generator: a resumed run drops the same values."""
+        if self.dropout == 0 or not self.is_active:
+            return vectors
+        is_kept = uniform(vectors.shape, generator, vectors.device) >= self.dropout
+        scaled: Tensor = vectors * (is_kept / (1 - self.dropout)).to(vectors.dtype)
+        return scaled
 
 
 def shifted(images: Tensor, draws: Tensor, most: int) -> Tensor:

@@ -169,13 +169,13 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
 def test_dropout_leaves_values_out_in_training_alone_and_keeps_their_mean():
     game, _ = make("sender.perception.dropout=0.1")
     vectors = torch.ones(400, 50)
-    dropped = game.speaker.dropped_out(vectors, noise())
-    assert torch.equal(dropped, game.speaker.dropped_out(vectors, noise()))
+    dropped = game.speaker.perturbation.dropped_out(vectors, noise())
+    assert torch.equal(dropped, game.speaker.perturbation.dropped_out(vectors, noise()))
     assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9)]
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
-    assert game.listener.dropped_out(vectors, None) is vectors
+    assert game.listener.perturbation.dropped_out(vectors, None) is vectors
     game.eval()
-    assert game.speaker.dropped_out(vectors, noise()) is vectors
+    assert game.speaker.perturbation.dropped_out(vectors, noise()) is vectors
 
 
 @pytest.mark.parametrize("agent", ["sender", "receiver"])

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-import ecsuite.games.players.side_by_side as side_by_side
+import ecsuite.games.engine.engine as side_by_side
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import make_world
@@ -18,7 +18,7 @@ TWO = ("society.senders=2", "society.receivers=2")
 def society(experiment):
     """The society of an experiment."""
     torch.manual_seed(1)
-    return make_players(experiment, make_world(experiment))
+    return make_population(experiment, make_world(experiment))
 
 
 def step_of(players, step=0):
@@ -248,7 +248,7 @@ def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
     worlds = [make_world(experiment) for experiment in experiments]
 
     def made(place):
-        players = make_players(experiments[place], worlds[place])
+        players = make_population(experiments[place], worlds[place])
         return [each.detach().clone() for each in players.parameters()]
 
     alone = [made(place) for place in (0, 1)]

@@ -8,9 +8,9 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
-from ecsuite.games.players.meetings import Meeting
+from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.players.pair import StepResult, make_pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.optimizers import Optimise
@@ -24,7 +24,7 @@ TWO = ("society.senders=2", "society.receivers=2")
 def society(experiment):
     """The society of an experiment."""
     torch.manual_seed(1)
-    return Players(experiment, make_world(experiment))
+    return Population(experiment, make_world(experiment))
 
 
 def gradients(players, step=0):
@@ -374,10 +374,10 @@ def test_four_by_four_agents_understand_each_other(tmp_path, run):
 
 
 def test_one_by_one_is_a_pair(small):
-    players = make_players(small("society.senders=1"), make_world(small()))
-    assert players.state_dict().keys() == make_players(small(), make_world(small())).state_dict().keys()
+    players = make_population(small("society.senders=1"), make_world(small()))
+    assert players.state_dict().keys() == make_population(small(), make_world(small())).state_dict().keys()
     assert "society" not in small().to_tree()
-    assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)
+    assert isinstance(record_corpus(make_population(small(), make_world(small())), small()), Corpus)
 
 
 def test_speeds_and_what_is_shared_exclude_each_other_only_in_agents_that_hear_themselves() -> None:
@@ -396,7 +396,7 @@ def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
     experiment = load_experiment(
         "disc_tiny", ["society.agents=2", "society.shares=both", "society.self_play_every=2", *perceptions]
     )
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     assert [meeting.sender == meeting.receiver for meeting in players.schedule.of_step(1)] == [True, True]
     assert not any(meeting.sender == meeting.receiver for meeting in players.schedule.of_step(2))
     assert all(each.listener.network.embed is each.speaker.network.embed for each in players.agents)
