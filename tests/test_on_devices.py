@@ -140,8 +140,10 @@ def test_images_rendered_on_the_device_are_those_of_the_cpu(game):
     players = make_population(experiment, world).to("cuda")
     pairs = [pair for _, pair in players.pairs()]
     for number in (0, 3, 4):
-        for place, rounds in enumerate(players._rendered(players._rounds(pairs, number))):
-            expected = players.first_pair.rounds(players.batch(number, place))
+        for place, rounds in enumerate(players.engine.views(pairs, players.engine.rounds(pairs, number))):
+            epoch, within = divmod(number, size := players.engine.batches_per_epoch)
+            batch = world.batch("train", epoch * size + (within + place) % size)
+            expected = players.first_pair.rounds(batch)
             assert rounds.form == expected.form
             for name, tensor in expected.tensors().items():
                 difference = (rounds.tensors()[name].double() - tensor.double()).abs()

@@ -53,6 +53,7 @@ class Engine:
         """Whether parts can play side by side; None: not tried yet."""
         self.reason: str | None = None
         """Why all pairs of a step played sequentially; None: they did not."""
+        self.batches_per_epoch = -(-world.num_train // world.sizes.batch_size)
         self._source = world
         self._batches: Callable[[int, int], Sequence[Batch]] | None = None
 
@@ -70,7 +71,7 @@ class Engine:
 
     def _draw(self, number: int, num_pairs: int) -> Sequence[Batch]:
         """Batches of the pairs of a step: in an epoch, each index of a pair has every batch once."""
-        size = -(-self.world.num_train // self.world.sizes.batch_size)
+        size = self.batches_per_epoch
         epoch, within = divmod(number, size)
         numbers = [epoch * size + (within + index) % size for index in range(num_pairs)]
         if num_pairs > 1 and (joined := self._source.batches("train", numbers)) is not None:

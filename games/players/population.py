@@ -129,6 +129,26 @@ class Population(nn.Module):
         self.has_slow = bool(options.sender_speeds or options.receiver_speeds)
         self.train()
 
+    @classmethod
+    def from_experiment(
+        cls, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32
+    ) -> "Population":
+        """Make the agents of an experiment, with weights of torch's own generator; see `make_population`."""
+        training = experiment.training
+        return cls(
+            partial(make_pair, experiment, world, dtype),
+            world,
+            experiment.society,
+            experiment.generations,
+            seed=training.seed,
+            num_epochs=training.num_epochs,
+            accumulate=training.accumulate,
+            corpus_size=experiment.evaluation.corpus_size,
+            is_society=experiment.is_society,
+            frozen=[role for role in ROLES if training.is_frozen(role)],
+            has_own_code=bool(experiment.code),
+        )
+
     def sides(self, role: Role) -> Sequence[Speaker | Listener]:
         """The speakers, or the listeners."""
         return self.senders if role == "sender" else self.receivers
@@ -267,17 +287,15 @@ class Population(nn.Module):
             self.num_plays = {learning.role: dict.fromkeys(indices, 1)}
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
                 return self._listen(indices, number, step, epoch)
-            place = number % self._batches_per_epoch % self.accumulate  # of the batch among those of its step
+            place = (
+                number % self.engine.batches_per_epoch % self.accumulate
+            )  # of the batch among those of its step
             batch = learning.number * self.accumulate + place
             noises = self.noises(number, range(len(indices)))
             return is_learning(self.generations.learn(replace(learning, number=batch), noises))
         if self.imitation.is_due(step):
             return is_learning(self.imitation.learn(number, step))
         return None
-
-    @property
-    def _batches_per_epoch(self) -> int:
-        return -(-self.world.num_train // self.world.sizes.batch_size)
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn present messages of senders, whose weights do not change."""
@@ -496,18 +514,5 @@ def votes(task: Task, answers: Sequence[Tensor], truth: Truth) -> Tensor:
 
 def make_population(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Population:
     """Make the agents of an experiment, with the initial weights of its seed."""
-    training = experiment.training
-    with initial_weights(training.seed):
-        return Population(
-            partial(make_pair, experiment, world, dtype),
-            world,
-            experiment.society,
-            experiment.generations,
-            seed=training.seed,
-            num_epochs=training.num_epochs,
-            accumulate=training.accumulate,
-            corpus_size=experiment.evaluation.corpus_size,
-            is_society=experiment.is_society,
-            frozen=[role for role in ROLES if training.is_frozen(role)],
-            has_own_code=bool(experiment.code),
-        )
+    with initial_weights(experiment.training.seed):
+        return Population.from_experiment(experiment, world, dtype)

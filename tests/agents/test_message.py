@@ -31,7 +31,7 @@ def make(kind="gumbel", **settings):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    return experiment, Population(experiment, world), world
+    return experiment, Population.from_experiment(experiment, world), world
 
 
 def generate_message(mode, batch=16, **settings):

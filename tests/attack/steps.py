@@ -27,7 +27,7 @@ PLACES = ("begin_step", "train_on", "scale_gradients")
 
 
 def with_signal(sent, step, place):
-    """Population that send a signal to its process at a place of a step."""
+    """A population that sends a signal to its process at a place of a step."""
     plain = getattr(players.Population, place)
 
     def disturbed(self, *arguments):

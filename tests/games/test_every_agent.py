@@ -47,7 +47,7 @@ def play(small, sender, receiver, channel):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    players = Population(experiment, world)
+    players = Population.from_experiment(experiment, world)
     game = players.first_pair
     is_variable = "variable" in channel
     before = {name: parameter.detach().clone() for name, parameter in game.named_parameters()}

@@ -245,7 +245,7 @@ class Stages:
         self.experiment, self.found = experiment, {}
         self.world = make_world(experiment)
         torch.manual_seed(experiment.training.seed)
-        self.players = Population(experiment, self.world)
+        self.players = Population.from_experiment(experiment, self.world)
 
     def __getitem__(self, stage):
         if stage not in self.found:

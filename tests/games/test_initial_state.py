@@ -30,7 +30,7 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
-        players = Population(experiment, make_world(experiment))
+        players = Population.from_experiment(experiment, make_world(experiment))
         generator = hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()
     tensors = {
         key: [list(tensor.shape), round(tensor.double().sum().item(), 6)]

@@ -73,7 +73,7 @@ def test_both_agents_learn_through_drawn_words_and_the_corpus_has_levels(sender)
     experiment = load_experiment("disc_tiny", [*settings, "training.precision=fp32"])
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Population(experiment, world)
+    players = Population.from_experiment(experiment, world)
     game = players.first_pair
     game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0)).objective.backward()
     for network in (game.speaker.network, game.listener.network):

@@ -122,7 +122,7 @@ def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Population(experiment, world)
+    players = Population.from_experiment(experiment, world)
     first = evaluate(players, world, experiment)
     assert evaluate(players, world, experiment) == first
     sampled = small("evaluation.num_valid=100", "evaluation.mode=sample")

@@ -103,7 +103,7 @@ def test_evaluation_leaves_the_statistics_of_training_alone(small):
     experiment = small(*PICTURES)
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Population(experiment, world)
+    players = Population.from_experiment(experiment, world)
     players.first_pair.play(world.batch("train", 0), "train", torch.Generator())
     before = {name: tensor.clone() for name, tensor in players.state_dict().items()}
     first = evaluate(players, world, experiment)
@@ -131,7 +131,7 @@ def test_a_further_evaluation_is_that_of_its_split(small):
     experiment = small(*THINGS)
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Population(experiment, world)
+    players = Population.from_experiment(experiment, world)
     ((other, split),) = world.extra_evaluations().values()
     losses = []
     with torch.no_grad():

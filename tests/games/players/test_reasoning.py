@@ -17,7 +17,9 @@ def listener(lexicon, said, lengths=None, **options):
     order = [said, *(row for row in range(len(lexicon)) if row != said)]
     literal = torch.tensor(lexicon, dtype=torch.float)[order].log()[:, None]
     lengths = torch.tensor([lengths[row] if lengths else 1 for row in order])[:, None]
-    heard = MessageScores(literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool))
+    heard = MessageScores(
+        literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool)
+    )
     rsa = RationalSpeechActs(read_options(RationalSpeechActs.Options, options, "reasoning"))
     return rsa.scores(heard).softmax(-1)[0].tolist()
 

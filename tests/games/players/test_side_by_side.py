@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population, of_each
+from ecsuite.games.players.population import make_population
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import make_world
 
@@ -41,9 +41,10 @@ def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(tmp_path, monkeypa
     players = make_population(experiment, make_world(experiment))
     pairs = [players.pair(number, number) for number in range(3)]
     for number in (0, 63, 81):
-        drawn = of_each(players._rounds(pairs, number), pairs)
+        drawn = players.engine.views(pairs, players.engine.rounds(pairs, number))
+        epoch, within = divmod(number, size := players.engine.batches_per_epoch)
         for place, (pair, rounds) in enumerate(zip(pairs, drawn, strict=True)):
-            alone = pair.rounds(players.batch(number, place))
+            alone = pair.rounds(players.world.batch("train", epoch * size + (within + place) % size))
             assert rounds.form == alone.form
             assert all(map(torch.equal, rounds.tensors().values(), alone.tensors().values()))
 
