@@ -100,7 +100,7 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
 
 
 def _checked(receiver: Receiver, returned: Any) -> tuple[Tensor, Tensor]:
-    """What a receiver returned, which may be the outputs of a layer where `at_ends` was forgotten."""
+    """States and ends from the return value of a receiver, which may lack `at_ends`."""
     if isinstance(returned, tuple) and len(returned) == 2:
         states, ends = returned
         if isinstance(states, Tensor) and isinstance(ends, Tensor) and states.shape[:-1] == ends.shape:

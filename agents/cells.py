@@ -29,7 +29,7 @@ class RecurrentCell(nn.Module):
     num_gates: ClassVar[int]
     """Outputs of a map for each unit of the state."""
     gates: ClassVar[Gates]
-    """What becomes of the outputs of the two maps."""
+    """Gates that combine the outputs of the two maps."""
     has_bias = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:

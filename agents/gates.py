@@ -39,7 +39,7 @@ tanh: Callable[[Tensor], Tensor] = with_replicas(_Tanh, _Tanh.apply)
 
 
 def tanh_of(inputs: Tensor) -> Tensor:
-    """The same without gradients."""
+    """Hyperbolic tangent without gradients."""
     if inputs.device.type != "cpu":
         return inputs.tanh()
     # Doubling is exact in any precision, and allocates a new tensor for the in-place operations.
@@ -47,7 +47,7 @@ def tanh_of(inputs: Tensor) -> Tensor:
 
 
 class Gates(ABC):
-    """What becomes of the outputs of a cell's two maps; tensors may have replicas before (rows, width)."""
+    """Combine the outputs of a cell's two maps; tensors may have replicas before (rows, width)."""
 
     are_summed = True
     """Whether the outputs of the two maps are added, so that their gradients are the same."""

@@ -1,4 +1,4 @@
-"""What agents of a user's own return, checked once before they are trained."""
+"""Return values of a user's own agents, checked once before they are trained."""
 
 from typing import Any
 

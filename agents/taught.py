@@ -1,4 +1,4 @@
-"""What an agent is taught before it plays: a language, by supervision."""
+"""Languages that an agent is taught before it plays, by supervision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Language:
 
 
 class Languages(Registry):
-    """What can be taught: any name that is no kind is a language, so that `taught: concat` is short for its section."""
+    """Registry of taught languages: any name that is no kind is a language; `taught: concat` is short for its section."""
 
     def section(self, given: Any, path: str) -> dict[str, Any]:
         """See `Registry`."""
@@ -85,4 +85,4 @@ LANGUAGES = Languages(
     },
 )
 NOTHING = Part("nothing", Nothing.Options())
-"""What an agent is taught of which nothing is said."""
+"""The default: an agent is taught nothing."""

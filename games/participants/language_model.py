@@ -34,7 +34,7 @@ class LanguageModel(Participant):
         """Options of a language model."""
 
         backend: Annotated[Part, BACKENDS] = DRAWN
-        """What answers."""
+        """The language model that answers."""
         prompt: str = "plain"
         """The template: plain, ashery2025, kouwenhoven2025, or a file of one's own."""
         memory: Natural = 5
@@ -80,7 +80,7 @@ class LanguageModel(Participant):
         )
 
     def _values(self, ask: Ask, shown: Allowed) -> dict[str, Any]:
-        """What the template knows."""
+        """Variables of the template."""
         things, memory = (
             self.setting.things,
             ask.memory[-self.options.memory :] if self.options.memory else [],

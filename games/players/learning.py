@@ -208,8 +208,8 @@ class LearningStep:
     """The agents that learn."""
     generation: int
     number: int
-    """Of the step among those in which its role learns in this generation, from 0; of a step of several batches, of the
-    batch."""
+    """Index of the step, from 0, among those in which its role learns in this generation; if a step has several batches,
+    index of the batch."""
 
 
 class Generations:
@@ -255,7 +255,7 @@ class Generations:
         return bool((torch.cat(begun) == step).any())
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """Where a generation ends with this step: write messages down, and replace agents."""
+        """Write messages down and replace agents if a generation ends with this step."""
         if (generation := self._begins(step)) is None:
             return
         if self.options.transmit:
@@ -273,7 +273,7 @@ class Generations:
         return chosen[[not self.population.sides(role)[number].is_frozen for number in chosen.tolist()]]
 
     def _chosen(self, role: Role, generation: int) -> NDArray[np.int64]:
-        """The same with frozen ones."""
+        """Agents to be replaced, frozen ones included."""
         number = self.population.options.number(role)
         if self.options.roles not in ("both", f"{role}s"):
             return np.zeros(0, dtype=np.int64)
@@ -287,7 +287,7 @@ class Generations:
         return np.sort(rng.choice(number, self.options.number, replace=False))
 
     def learning_step(self, step: int) -> LearningStep | None:
-        """What is learnt in a step; None: agents play."""
+        """The learning of a step; None: agents play."""
         options = self.options
         if options.every is None or step < options.every or not options.transmit:
             return None
@@ -347,7 +347,7 @@ class Generations:
 
 
 def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
-    """What to say where more examples are written down than there are meanings, so that nothing is left out."""
+    """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
     if not options.transmit or world.num_values is None:
         return None
     num_meanings = prod(world.num_values)
@@ -454,5 +454,5 @@ class Contact:
 
 
 def _keys(meanings: Any) -> list[bytes]:
-    """What tells meanings apart."""
+    """Dictionary keys of meanings."""
     return [np.ascontiguousarray(meaning).tobytes() for meaning in meanings]

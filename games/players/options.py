@@ -14,12 +14,12 @@ from ecsuite.runtime.errors import ConfigError
 FRESH = "fresh"
 """The name of a member that begins with weights of its own."""
 WORDS = ("sender", "receiver", "frozen")
-"""What may follow a name after a colon."""
+"""Words that may follow a name after a colon."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Member:
-    """Where an agent comes from, and what it does."""
+    """The source of an agent, and its role."""
 
     source: str
     """A run folder, or `FRESH`."""
@@ -95,15 +95,15 @@ class SocietyOptions:
     """Number of agents that each send and receive, and do not play with themselves; null: senders and receivers are
     different agents."""
     shares: Literal["nothing", "perception", "symbols", "both"] = "nothing"
-    """What an agent that sends and receives uses for both: nothing, its perception, its embedding of symbols, or these
-    two."""
+    """Modules that an agent uses for both sending and receiving: nothing, its perception, its embedding of symbols, or
+    these two."""
     self_play_every: Count | None = None
     """Every so many steps each agent that sends and receives hears itself, in place of others (Lian et al. 2024,
     NeLLCom-X); null: never."""
     meets: Annotated[Part, MEETINGS] = EVERYONE
     """Which sender plays with which receiver; a list of these is of phases."""
     members: tuple[str, ...] = ()
-    """Where agents come from, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
+    """Sources of agents, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
     receiver with its weights, or the named one of them; its agents are taken in turn. []: all are fresh."""
     pairs_per_step: Count | None = None
     """Pairs that play in a step, each a batch of its own; null: as many as there are senders or receivers, whichever
@@ -112,7 +112,7 @@ class SocietyOptions:
     """Probability that a sender's weights change after it played (Rita et al. 2022): one for each sender, or one for
     all; []: 1."""
     receiver_speeds: tuple[Accuracy, ...] = ()
-    """The same of receivers."""
+    """Probability that a receiver's weights change after it played, as for senders."""
     imitate_every: Count | None = None
     """Every so many steps, senders learn the messages of the one that was understood best, instead of playing
     (Chaabouni et al. 2022)."""
@@ -200,7 +200,7 @@ class GenerationOptions:
     every: Count | None = None
     """Steps of a generation; null: nobody is replaced."""
     roles: Literal["both", "senders", "receivers"] = "both"
-    """Who is replaced."""
+    """Roles of the agents that are replaced."""
     which: Literal["all", "oldest", "random", "none"] = "all"
     """Which of them; none: they stay, and learn the corpus of their own language again."""
     number: Count = 1
@@ -219,8 +219,8 @@ class GenerationOptions:
     batch_size: Count | None = None
     """Messages that an agent learns in a step; null: as many as training.batch_size, or all that are written down."""
     receivers_learn: Literal["messages", "sender"] = "messages"
-    """What new receivers learn: the messages that were written down, or those that a sender says now, whose weights do
-    not change meanwhile (Ren et al. 2020)."""
+    """Messages that new receivers learn: those that were written down, or those that a sender sends now, whose weights
+    do not change meanwhile (Ren et al. 2020)."""
 
     def __post_init__(self) -> None:
         """Check that the phases fit into a generation; `ConfigError` if not."""

@@ -35,7 +35,7 @@ class Meeting:
 
 
 class Meetings(Protocol):
-    """What a kind of `society.meets` has."""
+    """Interface of a kind of `society.meets`."""
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """The pairs that may play; one may be there several times, for epochs that do not overlap.
@@ -309,7 +309,7 @@ def _pair(
 
 
 UNTIL = " until "
-"""What is before the epoch at which a phase ends."""
+"""Text before the epoch at which a phase ends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ecsuite.games.players.population import Population
 
 MOST_MEANINGS = 2**16
-"""Of a world with more, so many are looked at for one that a language lacks."""
+"""Most meanings of a world that are checked for one that a language lacks."""
 
 
 class TaughtLanguage:
@@ -98,7 +98,7 @@ class TaughtLanguage:
         return batch.take(rows), numbers[rows]
 
     def ids(self, meanings: NDArray[np.int64], epoch: int) -> Tensor:
-        """What is said of meanings, by their numbers, in an epoch: ids, (num_steps, batch)."""
+        """Messages about meanings, by their numbers, in an epoch: ids, (num_steps, batch)."""
         epoch = epoch if self.options.redraw else 0
         if self._drawn is None or self._drawn[0] != epoch:
             draws = np.random.default_rng([self.seed, epoch, *b"variants"]).random(len(self.numbers))
@@ -117,7 +117,7 @@ class TaughtLanguage:
         return torch.from_numpy((same & (weights > 0)).any(1))
 
     def described(self) -> Mapping[str, Any]:
-        """What it is, for the metadata of the run."""
+        """Numbers of meanings and digest, for the metadata of the run."""
         digest = hashlib.sha256(self.messages.tobytes() + self.cumulative.tobytes()).hexdigest()
         return {"meanings": int(self.is_taught.sum()), "of": len(self.is_taught), "sha256": digest}
 
@@ -287,14 +287,14 @@ def _numbered(corpus: Corpus, named: dict[str, int]) -> NDArray[np.int64]:
 
 
 STEPS, RIGHT, TOTAL, NEW_RIGHT, NEW_TOTAL = range(5)
-"""What is kept of the teaching of a role: the steps that it took (0: it is not over), and rounds of all agents that are
-right at its end, of those that were taught and of others."""
+"""Columns of the state of a role's teaching: the steps that it took (0: it is not over), and numbers of rounds of all
+agents that are right at its end, and of all rounds, about taught meanings and about others."""
 ALL_RIGHT = 1 - 1e-6
 """Accuracy of a round from which all of the answer is right."""
 
 
 class Teaching:
-    """What agents are taught, and how far they are.
+    """Languages that agents are taught, and their progress.
 
     Args:
         population: Has the agents, and a buffer of their results, `taught`.
@@ -423,7 +423,7 @@ class Teaching:
         return figures
 
     def described(self) -> dict[str, Any]:
-        """What was taught, and what came of it, for the metadata of the run."""
+        """Taught languages and their results, for the metadata of the run."""
         described: dict[str, Any] = {}
         for role, language in self.languages.items():
             steps, right, total, new_right, new_total = self.population.taught[ROLES.index(role)].tolist()

@@ -14,7 +14,7 @@ from ecsuite.games.engine.engine import differentiated
 from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
+from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
     PROBABILITIES,
@@ -56,7 +56,7 @@ class Signalling(TrainedPlay):
         )
         self.module: nn.Module = self.players
 
-    def take_agents(self, role: Role, agents: Agents, source: str) -> None:
+    def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run."""
         set_agent_weights(self.players, role, agents, source)
 

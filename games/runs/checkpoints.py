@@ -4,31 +4,32 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
-import torch
-from torch import Tensor
-from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
-from ecsuite.runtime.errors import DamagedError
 import json
-from collections.abc import Callable, Collection, Mapping
-from ecsuite.files.checksums import require_unchanged
-from ecsuite.files.tensor_files import read_tensors, write_tensors
-from ecsuite.games.tasks.directions import DIRECTIONS
-from ecsuite.games.config.sections import TrainingOptions
-from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
-from ecsuite.files.tensor_files import digest_of
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ecsuite.files.checksums import require_unchanged
+from ecsuite.files.tensor_files import (
+    digest_of,
+    optimizer_tensors,
+    read_tensors,
+    restore_optimizer,
+    write_tensors,
+)
+from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
 from ecsuite.games.players.options import SocietyOptions
-from ecsuite.games.players.population import Population
 from ecsuite.games.players.pair import SIDES
-from ecsuite.games.config.sections import ROLES, Experiment, Role
+from ecsuite.games.players.population import Population
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
-from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
 NUM_KEPT = 2
 """Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
@@ -263,7 +264,7 @@ def _file(folder: Path, step: int) -> Path:
     return folder / f"best-{step:09d}.safetensors"
 
 
-Agents = Sequence[Mapping[str, Tensor] | None]
+AgentWeights = Sequence[Mapping[str, Tensor] | None]
 """The weights of each agent of a role, by name; None: its own."""
 SIZES = ("num_attributes", "num_values")
 """What a world says of the sizes of its objects."""
@@ -271,7 +272,7 @@ SIZES = ("num_attributes", "num_values")
 
 def with_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[Experiment, dict[Role, Agents]]:
+) -> tuple[Experiment, dict[Role, AgentWeights]]:
     """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
 
     Args:
@@ -284,7 +285,7 @@ def with_initial_weights(
         ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
     """
     sums: dict[str, str] = {}
-    weights: dict[Role, Agents] = {}
+    weights: dict[Role, AgentWeights] = {}
     for role in ROLES:
         source, key = experiment.training.init_of(role), f"training.init_{role}"
         if experiment.society.members:
@@ -321,7 +322,7 @@ def with_initial_weights(
     return replace(experiment, weights=sums), weights
 
 
-def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:
+def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
     runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
     found: list[Mapping[str, Tensor] | None] = []
@@ -335,7 +336,7 @@ def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], No
     return found
 
 
-def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
+def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
 
     Raises:
@@ -371,7 +372,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
-def set_agent_weights(players: Population, role: Role, agents: Agents, source: str) -> None:
+def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
     """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
 
     Args:
@@ -407,7 +408,7 @@ def _is_kept(name: str, learnt: Collection[str]) -> bool:
     return module != "loss" and (module != "channel" or name in learnt)
 
 
-def _digest(agents: Agents) -> str:
+def _digest(agents: AgentWeights) -> str:
     """SHA-256 of the weights of agents."""
     named = {
         f"{number}.{name}": tensor

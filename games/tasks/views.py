@@ -49,17 +49,17 @@ class SeenRounds:
     """The rounds of a batch as the agents see them."""
 
     shown: View
-    """What the sender sees, targets first."""
+    """The sender's view, targets first."""
     candidates: View | None
-    """What the receiver sees; None if the task has no candidates."""
+    """The receiver's view; None if the task has no candidates."""
     truth: Truth
-    """What is right."""
+    """The right answers."""
     num_positive: int
     """Number of targets in `shown`."""
 
     @property
     def form(self) -> Hashable:
-        """What makes rounds alike: the sizes of their tensors, and what else there is but their values."""
+        """Key of rounds that compute alike: the shapes of their tensors, and all else but their values."""
         views = tuple(view and (view.num_seen, view.is_shared) for view in (self.shown, self.candidates))
         return self.num_positive, views, tuple((name, each.shape) for name, each in self.tensors().items())
 
@@ -80,7 +80,7 @@ class SeenRounds:
         ]
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> "SeenRounds":
-        """The same with other tensors."""
+        """Rounds with other tensors."""
 
         def of(part: str, value: Any) -> Any:
             changed = {name: tensors[f"{part}.{name}"] for name in TENSORS if f"{part}.{name}" in tensors}
@@ -124,14 +124,14 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
 
 
 def shown_objects(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """What a sender sees of a batch."""
+    """The sender's view of a batch."""
     if batch.candidates is None:
         return _view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None, world, dtype, device)
     return _distinct(batch.objects, batch.shown, world, dtype, device)
 
 
 def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """What a receiver sees of a batch."""
+    """The receiver's view of a batch."""
     if batch.candidates is None:
         view = _view(batch.objects, batch.labels.shape[1], None, world, dtype, device)
     elif batch.shares_candidates:
@@ -148,7 +148,7 @@ def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torc
 def round_parts(
     batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device
 ) -> tuple[View | None, Truth]:
-    """What a receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
+    """The receiver's view of the rounds of a batch (None: no candidates), and the right answers."""
     candidates = values = features = None
     if task.scores_candidates:
         candidates = seen_candidates(batch, world, dtype, device)

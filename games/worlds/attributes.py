@@ -72,7 +72,7 @@ class AttributeWorld(ValuesWorld):
         shared_values: Natural | None = None
         """Values that each distractor has in common with the target, and no more; null: any distractors."""
         candidates: CandidatePool = "all"
-        """What candidates of held-out rounds are drawn from. all: all objects. split: held-out objects alone, so that
+        """Source of the candidates of held-out rounds. all: all objects. split: held-out objects alone, so that
         what these have in common need not be said."""
 
         def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class AttributeWorld(ValuesWorld):
             self.corpus_split = "all"
 
     def distractors_in(self, pool: Members) -> Distractors | None:
-        """Those that share values with the target. See `ObjectWorld`."""
+        """Distractors that share values with the target. See `ObjectWorld`."""
         return super().distractors_in(pool) if self.sharing is None or self.similar else self._sharing
 
     @property
@@ -203,7 +203,7 @@ class UnequalAttributesWorld(ValuesWorld):
         """Hold out the objects with these values, attribute0=1,attribute2=3, or a list of such combinations, from
         training; evaluations are then about these."""
         candidates: CandidatePool = "all"
-        """What candidates of held-out rounds are drawn from: all objects, or split, held-out ones alone."""
+        """Source of the candidates of held-out rounds: all objects, or split, held-out ones alone."""
         shared_values: Natural | None = None
         """Values that each distractor has in common with the target, and no more, all such being equally likely
         whatever their frequencies; null: any distractors, by their frequencies."""
@@ -238,7 +238,7 @@ class UnequalAttributesWorld(ValuesWorld):
             self.take_similar(options.shared_values, source)
 
     def distractors_in(self, pool: Members) -> Distractors | None:
-        """Those that are left, by their frequencies. See `ObjectWorld`."""
+        """Distractors by their frequencies, without replacement. See `ObjectWorld`."""
         if self.similar is not None:
             return super().distractors_in(pool)
         if pool is None:
@@ -284,7 +284,7 @@ class LetterStringsWorld(UnequalAttributesWorld):
         """Hold out these strings, a=3,b=3, or a list of such combinations, from training; evaluations are then about
         them."""
         candidates: CandidatePool = "all"
-        """What candidates of held-out rounds are drawn from: all strings, or split, held-out ones alone."""
+        """Source of the candidates of held-out rounds: all strings, or split, held-out ones alone."""
         shared_values: Natural | None = None
         """Counts that each distractor has in common with the target, and no more; null: any distractors."""
 

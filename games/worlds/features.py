@@ -60,7 +60,7 @@ class FeatureWorld(RuleWorld):
         features: str | None = None
         """The npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
         candidates: CandidatePool = "all"
-        """What distractors of rounds about rows that are not trained on are drawn from. all: all rows. split: those of
+        """Source of the distractors of rounds about rows that are not trained on. all: all rows. split: those of
         their split (Mu & Goodman 2021; Yao et al. 2022)."""
 
         def __post_init__(self) -> None:

@@ -265,12 +265,12 @@ class ImageSet:
     class_names: tuple[str, ...]
     """Names of the sub-folders, or of the classes of the data set."""
     notes: tuple[str, ...]
-    """What was done with the files, in lines for people."""
+    """Notes about the treatment of the files, for people."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Found:
-    """What was found of an image file."""
+    """Findings about an image file."""
 
     is_animated: bool = False
     is_square: bool = True
@@ -496,7 +496,7 @@ class ImagesWorld(ObjectListWorld):
         return side
 
     def encoded(self, images: NDArray[np.uint8]) -> NDArray[Any]:
-        """What agents see of images, (num_images, ...)."""
+        """Images as agents see them, (num_images, ...)."""
         return images
 
 

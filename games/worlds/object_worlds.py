@@ -68,13 +68,13 @@ class ObjectWorld(World):
     shares_objects: ClassVar[bool] = False
     """Whether each object of a batch is there once; otherwise objects are laid out by place."""
     objects: Objects
-    """What rounds are about."""
+    """Objects of the rounds."""
     num_candidates: int
     """Candidates of a round."""
     subsets: Subsets = Subsets()
     """The objects of each split."""
     probabilities: Floats | None = None
-    """Of each object as the target, (num_objects,); None: all are equally likely."""
+    """Probability of each object as the target, (num_objects,); None: all are equally likely."""
 
     def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
@@ -350,7 +350,7 @@ class ObjectListOptions:
     """Values that each distractor has in common with the target, and no more, such as 0: of another class; null: any
     distractors."""
     candidates: CandidatePool = "all"
-    """What candidates of held-out rounds are drawn from. all: all objects. split: held-out objects alone, so that what
+    """Source of the candidates of held-out rounds. all: all objects. split: held-out objects alone, so that what
     these have in common need not be said."""
 
     def __post_init__(self) -> None:
@@ -366,7 +366,7 @@ class OwnListOptions(ObjectListOptions):
     """Options of a list of the user's objects."""
 
     objects: str | None = None
-    """Where the objects are."""
+    """Path of the objects."""
 
 
 class ObjectListWorld(ObjectWorld):
@@ -387,12 +387,12 @@ class ObjectListWorld(ObjectWorld):
 
     data_files: ClassVar[tuple[str, ...]] = ("objects",)
     expected_source: ClassVar[str]
-    """What the option `objects` names, for messages."""
+    """Description of the option `objects`, for messages."""
     rules_are_objects = True
     names_values: ClassVar[bool] = False
     """Whether objects have attribute values for every task, also where agents do not see these."""
     source: str | None = None
-    """Where the objects are; None: the option `objects` says."""
+    """Path of the objects; None: that of the option `objects`."""
     objects: ObjectList
     rules: Description
     options: Any
@@ -471,7 +471,7 @@ class ObjectListWorld(ObjectWorld):
         return objects.is_held_out
 
     def pools(self, split: str, number: int) -> tuple[Members, Members]:
-        """As many objects of the split as a batch has, half of which are targets where only these are held out."""
+        """A batch of objects of the split, half of which are targets if only these are held out."""
         (targets, pool), most, total = super().pools(split, number), self.most_per_batch, self.objects.number
         if most is None or (total if pool is None else len(pool)) <= most:
             return targets, pool

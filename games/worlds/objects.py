@@ -31,7 +31,7 @@ class Objects(ABC):
 
     @abstractmethod
     def seen(self, numbers: Integers) -> NDArray[Any]:
-        """What agents see of objects, (num_objects, ...): attribute values, features, or images of bytes."""
+        """Objects as agents see them, (num_objects, ...): attribute values, features, or images of bytes."""
 
     @abstractmethod
     def values(self, numbers: Integers) -> Integers:
@@ -133,9 +133,9 @@ class ObjectList(Objects):
     """Objects of a file, a folder or a data set, in its order."""
 
     source: str
-    """Where they are from, for messages."""
+    """Name of their source, for messages."""
     table: NDArray[Any]
-    """What agents see of each, (num_objects, ...)."""
+    """Each as agents see it, (num_objects, ...)."""
     names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts."""
     values_table: Integers
@@ -151,7 +151,7 @@ class ObjectList(Objects):
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Further columns of a corpus about them, (num_objects,)."""
     notes: tuple[str, ...] = ()
-    """What was done with the source, in lines for people."""
+    """Notes about the treatment of the source, for people."""
 
     @property
     def number(self) -> int:  # type: ignore[override]

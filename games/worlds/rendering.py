@@ -37,7 +37,7 @@ CHUNK_PIXELS = 131072
 
 
 class Scenes(NamedTuple):
-    """What images show, an object each; the arguments of `render`."""
+    """Contents of images, one object each; the arguments of `render`."""
 
     shape: Integers
     """Indices into `SHAPES`, (num_pictures,)."""
@@ -46,7 +46,7 @@ class Scenes(NamedTuple):
     x: Floats
     """Centre (of gravity) of the object in pixels from the left, (num_pictures,)."""
     y: Floats
-    """The same in pixels from the top, (num_pictures,)."""
+    """Centre in pixels from the top, (num_pictures,)."""
     width: Floats
     """Extent in pixels along the object's own first axis, at least 2, (num_pictures,): the diameter of a circle, the
     side of a square and of the (equilateral) triangle."""

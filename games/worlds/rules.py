@@ -197,7 +197,7 @@ class ThingWorld(ConjunctionWorld):
         self.fixed = Product((options.num_values,) * self.length)
         """The combinations of values of the attributes that a rule fixes."""
         self.free = Product((options.num_values,) * (options.num_attributes - self.length))
-        """Those of the other attributes."""
+        """Combinations of the other attributes."""
         self.object_shape = (options.num_attributes * options.num_values,)
 
     def draw(self, split: str, number: int, size: int) -> Batch:
@@ -272,7 +272,7 @@ def _place(objects: Integers, attributes: Integers, values: Integers) -> None:
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""
 ENDS = tuple(accumulate(NUM_VALUES))
-"""Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
+"""End of the concepts of each of these in `SHAPE_CONCEPTS`."""
 
 
 class ShapesWorld(RenderedWorld, ConjunctionWorld):
@@ -305,7 +305,7 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
         candidates: CandidatePool = "all"
-        """What distractors of rounds about held-out rules are drawn from. all: images of all rules. split: images that
+        """Source of the distractors of rounds about held-out rules. all: images of all rules. split: images that
         held-out rules are true of."""
 
     default_perceptions = ("conv_grid", "conv_grid")

@@ -15,7 +15,7 @@ from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 PREFIX = "hf:"
-"""What the name of a data set begins with."""
+"""Prefix of the name of a data set."""
 SAVED = ("dataset_dict.json", "state.json")
 """Files in a folder that `save_to_disk` wrote."""
 DEFAULT_SPLIT = "train"
@@ -203,7 +203,7 @@ def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
 
 
 def stay_offline_without_network() -> None:
-    """Where the hub has no address, only copies on this machine are used: else libraries try for half a minute."""
+    """Use only local copies if the hub has no address; otherwise, libraries try for half a minute."""
     from huggingface_hub import constants
 
     host = urlparse(constants.ENDPOINT).hostname

@@ -53,10 +53,10 @@ class TextTable:
     features: frozenset[str] = frozenset()
     """Attributes that are to be features."""
     notes: Sequence[str] = ()
-    """What was taken for what, where it is not plain."""
+    """Notes about interpretations that are not obvious."""
 
     def place(self, index: int, column: str) -> str:
-        """Where a value is, for messages."""
+        """Place of a value, for messages."""
         return f'{self.source}: row {self.rows[index]}, column "{column}"'
 
 
@@ -70,9 +70,9 @@ class Column:
     edges: tuple[float, ...] | None = None
     """The edges between bins; None where labels are values."""
     mean: float = 0.0
-    """Of a column of features: what is subtracted."""
+    """Number that is subtracted from a column of features."""
     scale: float = 1.0
-    """Of a column of features: what the rest is divided by."""
+    """Number by which a column of features is divided after that."""
 
     @property
     def concepts(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ object, repeated as all targets of both. (The setref, concept and ref games of M
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundSpec:
-    """What a task asks of a world's rounds."""
+    """Requirements of a task for a world's rounds."""
 
     num_targets: int = 1
     num_distractors: int | None = 0
@@ -53,7 +53,7 @@ class RoundSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSizes:
-    """What a run asks of its world."""
+    """Requirements of a run for its world."""
 
     seed: int
     num_train: int
@@ -165,7 +165,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """What the rounds of a batch are about, or the rules that rounds of a world may be about, one per row."""
+    """Meanings of the rounds of a batch, or the rules of a world's rounds, one per row."""
 
     meanings: NDArray[Any]
     """Each as a vector, (num_rows, width)."""
@@ -186,7 +186,7 @@ class Description:
 
 
 class World(ABC):
-    """Where objects come from, and the rounds about them.
+    """A source of objects and of rounds about them.
 
     A class in the registry of worlds is built from its `Options`, what the task asks (`rounds`) and what the run asks
     (`sizes`).
@@ -199,7 +199,7 @@ class World(ABC):
     value_names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts, such as `color=red`."""
     rules: Description | None = None
-    """What rounds may be about; None if not about rules."""
+    """Rules of rounds; None if rounds are not about rules."""
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
     rules_are_objects: ClassVar[bool] = False
@@ -215,7 +215,7 @@ class World(ABC):
     default_perceptions: ClassVar[tuple[str, str]] = ("linear", "linear")
     """Perceptions of sender and receiver where a config names none."""
     notes: Sequence[str] = ()
-    """What was done with the world's files, in lines for people."""
+    """Notes about the treatment of the world's files, for people."""
     data_files: ClassVar[tuple[str, ...]] = ()
     """Options that name a file whose content belongs to the experiment."""
 
