@@ -2,17 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.formats.blocks import chunks
-from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
-from ecsuite.formats.plain import parse_plain
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
-from ecsuite.formats.rows import ID_LIMIT, Rows
-from ecsuite.formats.stored_text import read_text
-from ecsuite.formats.strict_json import VALUES, decode, documents, is_text
+from ecsuite.formats.rows import Rows, parse_plain
+from ecsuite.formats.stored_text import chunks, read_text
+from ecsuite.formats.strict_json import (
+    ID_LIMIT,
+    VALUES,
+    ErrorList,
+    LineError,
+    decode,
+    documents,
+    show,
+    show_line,
+)
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import CorpusError
 
@@ -63,7 +69,7 @@ def _strings(values: list[Any]) -> Row:
 def _tokens(values: list[Any]) -> Row:
     """`["da", "bu"]`."""
     match values:
-        case [list(tokens)] if all(map(is_text, tokens)):
+        case [list(tokens)] if all(isinstance(each, str) for each in tokens):
             return {"message": tokens}
     raise LineError(show_line(values))
 
@@ -81,7 +87,7 @@ def _cbm(values: list[Any]) -> Row:
 def _csar(values: list[Any]) -> Row:
     """`[4, 7], ["red"]`, or both in one list; the message may be a text, as `["green hat", ["green"]]`."""
     match values:
-        case [[list() | str() as message, list(concepts)]] if all(map(is_text, concepts)):
+        case [[list() | str() as message, list(concepts)]] if all(isinstance(each, str) for each in concepts):
             pass
         case [list() | str() as message, list(concepts)] if all(
             type(each) in (int, str) for each in concepts
@@ -89,7 +95,7 @@ def _csar(values: list[Any]) -> Row:
             pass
         case _:
             raise LineError(show_line(values))
-    if isinstance(message, list) and not (message and all(map(is_text, message))):
+    if isinstance(message, list) and not (message and all(isinstance(each, str) for each in message)):
         message = _ids(message)
     return {"message": message, "concepts": [str(each) for each in concepts]}
 
@@ -143,7 +149,7 @@ def read_json_table(file: Path, name: str) -> Table:
     if not is_whole and not _starts_with_value(lines):
         return _of_documents(file, name)
     rest = chain([first], [] if following is None else [following], blocks)
-    return _of_lines(_form_of(lines), rest, name)
+    return _of_lines(lines, rest, name)
 
 
 def _starts_with_value(lines: Sequence[bytes]) -> bool:
@@ -166,7 +172,7 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
         is_list = len(values) == 1 and isinstance(values[0], list) and bool(values[0])
         if is_list and all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values):
             return _of_items(values[0], name)
-        if is_list and _is_document(name) and all(map(is_text, values[0])):
+        if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
     return None if _starts_with_value(lines) else _of_documents(file, name)
@@ -269,13 +275,20 @@ def _of_items(items: Sequence[Any], name: str) -> Table:
     return _table(name, about, "item", rows, len(items))
 
 
-def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
-    """A row a line, all of one form; lists of integers are not made into Python's."""
-    kind = FORMS[form]
+def _of_lines(first_lines: Sequence[bytes], blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
+    """A row a line, all of the form of most of the first ones; lists of integers are not made into Python's."""
+    sample = []
+    for line in first_lines[:SAMPLE]:
+        try:
+            sample.append(decode(line))
+        except LineError:
+            continue
+    kind = FORMS[_form_of_values(sample)]
     messages, errors = Rows(), ErrorList(name, kind.expected)
     rows: list[Row] = []
     number = 0
-    for first, lines in _without_end(blocks):
+    for (first, lines), following in pairwise(chain(blocks, [None])):
+        lines = lines.rstrip() + b"\n" if following is None else lines  # without empty lines at the end
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:
             messages.arrays.append(plain)
             number += len(plain[1])
@@ -296,15 +309,6 @@ def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Tabl
     return _table(name, kind.about, "line", rows, number)
 
 
-def _without_end(blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The blocks of lines without empty lines at the end of all."""
-    last = next(blocks)
-    for block in blocks:
-        yield last
-        last = block
-    yield last[0], last[1].rstrip() + b"\n"
-
-
 def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> Table:
     """The columns of rows; a key that a row lacks is a cell without a value."""
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -323,20 +327,14 @@ def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -
     )  # fmt: skip
 
 
-def _form_of(lines: Sequence[bytes]) -> str:
-    """The form of most of the first lines; `ints` if none has one."""
-    found = []
-    for line in lines[:SAMPLE]:
-        try:
-            found.append(decode(line))
-        except LineError:
-            continue
-    return _form_of_values(found)
-
-
 def _form_of_values(sample: Sequence[list[Any]]) -> str:
     """The form that most lines have; pairs of texts are CBM's only with dots in them."""
-    found = [name for values in sample if values != [[]] and (name := _first_form(values, sample))]
+    found = []
+    for values in (values for values in sample if values != [[]]):
+        for name, form in FORMS.items():  # the first that it fits
+            if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
+                found.append(name)
+                break
     if not found:
         return "ints"
     is_record = "records" in found and any(_has_message(values) for values in sample)
@@ -346,13 +344,6 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 def _has_message(values: list[Any]) -> bool:
     """Whether it is a record with a message."""
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
-
-
-def _first_form(values: list[Any], sample: Sequence[list[Any]]) -> str | None:
-    for name, form in FORMS.items():
-        if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
-            return name
-    return None
 
 
 def _are_pairs(sample: Sequence[list[Any]]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
-from ecsuite.formats.line_errors import LineError, place_of
+from ecsuite.formats.strict_json import LineError, place_of
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -45,15 +45,9 @@ class Table:
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
-        for name, value in (("source", printable(self.source)), ("roles", _printable(self.roles)),
-                            ("columns", _printable(self.columns))):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    @property
-    def symbol_ids(self) -> Ragged | None:
-        """The messages, where there is nothing else: symbol ids without a header; otherwise None."""
-        messages = self.columns.get("message") if len(self.columns) == 1 and not self.is_header else None
-        return messages if isinstance(messages, Ragged) else None
+        object.__setattr__(self, "source", printable(self.source))
+        for field_name, named in (("roles", self.roles), ("columns", self.columns)):
+            object.__setattr__(self, field_name, {printable(name): value for name, value in named.items()})
 
     def place(self, index: int, column: str | None = None) -> str:
         """Where a row or a cell is, for messages."""
@@ -114,7 +108,3 @@ class Table:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
-
-
-def _printable(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {printable(name): value for name, value in named.items()}
