@@ -86,7 +86,12 @@ class Corpus:
         for name, rows in (("meanings", self.meanings), ("lists of concepts", self.concepts)):
             if rows is not None and len(rows) != len(self.messages):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(rows)} {name}")
-        self._check_attribute_names()
+        if self.attribute_names:
+            width = 0 if self.meanings is None else self.meanings.shape[1]
+            names = names_of("attribute_names", self.attribute_names, width)
+            if self.meanings is not None and len(names) > width:
+                raise CorpusError(f"attribute_names: expected {width} names, got {len(names)}")
+            object.__setattr__(self, "attribute_names", names)
         columns = {}
         for name, given in self.columns.items():
             try:
@@ -119,15 +124,6 @@ class Corpus:
             if names := getattr(self, field_of_names):
                 found = names_of(field_of_names, names, int(ids.max(initial=-1)) + 1)
                 object.__setattr__(self, field_of_names, found)
-
-    def _check_attribute_names(self) -> None:
-        """Refuse names that are not as many as attributes."""
-        if self.attribute_names:
-            width = 0 if self.meanings is None else self.meanings.shape[1]
-            found = names_of("attribute_names", self.attribute_names, width)
-            if self.meanings is not None and len(found) > width:
-                raise CorpusError(f"attribute_names: expected {width} names, got {len(found)}")
-            object.__setattr__(self, "attribute_names", found)
 
     @classmethod
     def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:

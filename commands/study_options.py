@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ecsuite.commands.given_together import Command, given_together
 from ecsuite.commands.options import As, Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
 from ecsuite.commands.plans import print_plan
 from ecsuite.eval.views.figures.canvas import prepare_picture
@@ -141,25 +140,27 @@ class StudyOptions(RunOptions):
         """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
         print_plan(jobs, cache=self.cache, as_json=self.as_json, form=self.form)
 
-    def run(self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu") -> Finding:
-        """Run what is no benchmark; see `ecsuite.eval.experiments.benchmark.run`."""
+    def run(self, measure: "Callable[[Runner], Finding]", *, has_jobs: bool = True) -> Finding:
+        """Run what is no benchmark; see `ecsuite.eval.experiments.benchmark.run`.
+
+        Args:
+            measure: Computes it.
+            has_jobs: Whether jobs are computed; without any, only its progress and requests to stop are looked after.
+        """
+        if not has_jobs:
+            from ecsuite.eval.views.console import Reporter
+            from ecsuite.jobs.graph import Runner
+            from ecsuite.jobs.signals import stop_signals
+
+            with Reporter(cache_dir=self.cache, quiet=self.quiet) as reporter, stop_signals() as should_stop:
+                runner = Runner(progress=reporter.progress, note=reporter.note, should_stop=should_stop)
+                return measure(runner)
         from ecsuite.eval.experiments.benchmark import run
 
-        self.prepare_output()
         return run(
             measure,
             folder=self.cache,
             place=self.place(),
-            device=device,
             quiet=self.quiet,
             announces=not self.as_json,
         )
-
-
-def has_study_options(**defaults: Any) -> Callable[[Command], Command]:
-    """Give a command the options of `StudyOptions`, which it gets together as its argument `options`.
-
-    Args:
-        defaults: Of options that have another one in this command, by name; `cache` is needed.
-    """
-    return given_together(StudyOptions, "options", defaults, StudyOptions.planning)

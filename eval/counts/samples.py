@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,37 +231,6 @@ class Group:
     counts: csr_array
     """How often each concept is in the group of a label, shape (num_labels, num_concepts); most are not in it."""
 
-    @classmethod
-    def of_column(cls, column: Ints, num_concepts: int) -> Self:
-        """One concept of each phrase; `num_concepts` where there is none."""
-        return cls(
-            label=column, counts=eye_array(num_concepts + 1, num_concepts, dtype=np.int64, format="csr")
-        )
-
-    @property
-    def num_labels(self) -> int:
-        """Number of labels."""
-        return int(self.counts.shape[0])
-
-    def joined(self, other: "Group") -> "Group":
-        """Both as one label."""
-        size = other.num_labels
-        label, codes = renumbered(self.label * size + other.label, self.num_labels * size)
-        return Group(label=label, counts=self.counts[codes // size] + other.counts[codes % size])
-
-    def cooccurrences(self, words: Labels, phrases: Labels, num_words: int) -> Ints:
-        """Counts of words with the concepts of this group, shape (num_words, num_concepts).
-
-        Args:
-            words: Each word, from 0, shape (num_tokens,); faster if ascending.
-            phrases: The phrase that the message of each is paired with, shape (num_tokens,).
-            num_words: Number of different words.
-        """
-        codes = words * np.int64(self.num_labels)
-        codes += self.label[phrases]
-        table = np.bincount(codes, minlength=num_words * self.num_labels).reshape(num_words, self.num_labels)
-        return np.asarray((self.counts.T @ table.T).T)
-
 
 def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int) -> Counter:
     """A function that counts words with concepts, for many pairings of messages and phrases.
@@ -272,8 +241,9 @@ def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int)
         num_tokens: Number of words in all messages.
 
     Returns:
-        A function of words and of the phrase of each, as of `Group.cooccurrences`, whose table has shape (num_words,
-        num_concepts); a table of more than `MAX_TABLE` entries is sparse.
+        A function of words, from 0, which is faster if they ascend, and of the phrase that the message of each is
+        paired with, each (num_tokens,). Its table has shape (num_words, num_concepts); one of more than `MAX_TABLE`
+        entries is sparse.
     """
     if num_words * len(concepts.ids) > MAX_TABLE:
         of_phrases = concepts.matrix()
@@ -288,31 +258,35 @@ def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int)
     groups = groups_of(concepts, num_words, num_tokens)
 
     def total(words: Labels, phrases: Labels) -> Ints:
-        return functools.reduce(np.add, (group.cooccurrences(words, phrases, num_words) for group in groups))
+        tables = []
+        for group in groups:
+            size = group.counts.shape[0]
+            codes = words * np.int64(size)
+            codes += group.label[phrases]
+            table = np.bincount(codes, minlength=num_words * size).reshape(num_words, size)
+            tables.append(np.asarray((group.counts.T @ table.T).T))
+        return functools.reduce(np.add, tables)
 
     return total
 
 
 def groups_of(concepts: Occurrences, num_words: int, num_tokens: int) -> list[Group]:
     """The concepts of phrases in as few groups as have tables of words and labels that are worth it."""
-    columns = _columns(concepts)
-    groups = [Group.of_column(next(columns), len(concepts.ids))]
-    for column in columns:
-        single = Group.of_column(column, len(concepts.ids))
-        joined = groups[-1].joined(single)
-        if joined.num_labels * num_words <= min(_MAX_CODES_TABLE, num_tokens):
-            groups[-1] = joined
-        else:
-            groups.append(single)
-    return groups
-
-
-def _columns(concepts: Occurrences) -> Iterator[Ints]:
-    """The first, second, … concept of every phrase, each (num_phrases,), padded with the number of concepts."""
+    num_concepts, groups = len(concepts.ids), list[Group]()
     kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
     place = np.arange(len(kind)) - (np.cumsum(concepts.per_row) - concepts.per_row)[row]
     for position in range(int(concepts.per_row.max())):
-        column = np.full(len(concepts.per_row), len(concepts.ids))
+        column = np.full(
+            len(concepts.per_row), num_concepts
+        )  # the concept of each phrase here; the last: none
         is_here = place == position
         column[row[is_here]] = kind[is_here]
-        yield column
+        counts = eye_array(num_concepts + 1, num_concepts, dtype=np.int64, format="csr")
+        if groups:
+            last, size = groups[-1], num_concepts + 1
+            label, codes = renumbered(last.label * size + column, last.counts.shape[0] * size)
+            if len(codes) * num_words <= min(_MAX_CODES_TABLE, num_tokens):
+                groups[-1] = Group(label=label, counts=last.counts[codes // size] + counts[codes % size])
+                continue
+        groups.append(Group(label=column, counts=counts))
+    return groups

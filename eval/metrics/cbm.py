@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.cooccurrence import Count
@@ -175,8 +174,12 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     samples, weights, present = graph.samples, graph.weights, graph.present
     word, concept = graph.word, graph.concept
     different_in_row, with_word = samples.understood(word, concept)
-    total_edges, precision, recall = _of_samples(samples, different_in_row)
-    del different_in_row  # of a large corpus it takes much memory
+    per_row = samples.words_per_row(), samples.concepts_per_row()
+    total_edges = int(np.maximum(*per_row).sum())
+    precision, recall = (
+        float(np.mean(different_in_row / np.maximum(1, counts, out=counts))) for counts in per_row
+    )
+    del different_in_row, per_row  # of a large corpus they take much memory
     of_words, of_concepts = samples.word_totals, samples.concept_totals
     good, matched = int(present[word, concept].sum()), int(of_words[word].sum())
     total_concepts = int(of_concepts.sum())
@@ -227,16 +230,6 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     ]
     details["map_shares"] = graph.shares(with_word).tolist()
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
-
-
-def _of_samples(samples: Samples, understood: NDArray[np.integer[Any]]) -> tuple[int, float, float]:
-    """The edges of all samples together, and the mean shares of words and of concepts that are understood."""
-    words, concepts = samples.words_per_row(), samples.concepts_per_row()
-    edges = int(np.maximum(words, concepts).sum())
-    precision, recall = (
-        float(np.mean(understood / np.maximum(1, counts, out=counts))) for counts in (words, concepts)
-    )
-    return edges, precision, recall
 
 
 def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -> Statistic:

@@ -89,10 +89,12 @@ def compute_parallel(
             return by_speaker(metric, corpus, own, runner=runner)
 
     one_thread = _libraries(len(sys.modules))
-    groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
-    width = min(num_processes, MAX_PROCESSES, len(groups))
-    if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
-        width = min(width, 2 if _start_method() == "fork" else 1)
+    width, groups = 1, list[tuple[str, ...]]()
+    if load is not None and num_processes > 1:
+        groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
+        width = min(num_processes, MAX_PROCESSES, len(groups))
+        if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
+            width = min(width, 2 if _start_method() == "fork" else 1)
     with corpus_cache(corpus):
         if load is not None and width > 1:
             if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
