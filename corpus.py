@@ -13,7 +13,6 @@ from ecsuite.runtime.given_values import (
     as_array,
     column_of,
     fields_of,
-    is_of_values,
     names_of,
     rows_of,
 )
@@ -70,8 +69,10 @@ class Corpus:
         for name in ("columns", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise CorpusError(f"{name}: expected values by name, got {getattr(self, name)!r:.60}")
-        if self.meanings is not None and not is_of_values(self.meanings):
-            found = {"meanings": None, **fields_of(self.meanings)}
+        given = self.meanings
+        is_array = type(given) is np.ndarray and given.ndim == 2 and given.dtype.kind in "ifU"
+        if given is not None and not is_array:  # an array is one of numbers or texts, as a corpus has it
+            found = {"meanings": None, **fields_of(given)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
                 found.pop(name, None)
             if missing := found.pop("missing", None):

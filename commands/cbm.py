@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import Plot, Seeds, Set, read_seeds
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import Plot, Seeds, Set, StudyOptions, read_seeds
 
 
 def cbm(

@@ -47,7 +47,7 @@ def compare(
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
     from ecsuite.commands.scoring import has_scores, keep_scores, prepare_scores, scored_sources
-    from ecsuite.eval.metrics.parallel import num_threads
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.comparison import common_scores
     from ecsuite.eval.results.comparison import compare as compare_sources

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import Plot, Seeds, advanced, read_seeds, require_read
+from ecsuite.commands.options import Plot, Seeds, StudyOptions, advanced, read_seeds, require_read
 from ecsuite.commands.setting_options import Sets, flags_of, settings_of
-from ecsuite.commands.study_options import StudyOptions
 from ecsuite.parts.own_code import trust
 
 Names = list[str] | None

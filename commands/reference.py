@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.options import Seed, require_read
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import Seed, StudyOptions, require_read
 
 SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
 READS = {"human": ("text",), "paren_real": ("text",)}

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import Plot, given_options
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import Plot, StudyOptions, given_options
 from ecsuite.eval.views.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError

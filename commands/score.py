@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, TrustCode, require_read
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, require_read
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
@@ -95,14 +94,14 @@ def score(
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
-    from ecsuite.eval.metrics.parallel import num_threads
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views.scorecard import score_corpus
-    from ecsuite.parts.own_code import trust
+    from ecsuite.parts.own_code import foreign_kinds, trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
-    trust(names)
+    trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
     if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
         traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
@@ -264,7 +263,7 @@ def _score_parts(
     """Score parts of a corpus by the values of columns, and print one table."""
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
-    from ecsuite.eval.metrics.parallel import num_threads
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.options import MORE, OutFolder
-from ecsuite.commands.study_options import RunOptions
+from ecsuite.commands.options import MORE, OutFolder, RunOptions
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 

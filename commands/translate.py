@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import CorpusOptions, Seed
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import CorpusOptions, Seed, StudyOptions
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.runtime.errors import look_up
 

@@ -6,8 +6,16 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import CorpusOptions, Plot, Seeds, advanced, names_in, read_seeds, require_read
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import (
+    CorpusOptions,
+    Plot,
+    Seeds,
+    StudyOptions,
+    advanced,
+    names_in,
+    read_seeds,
+    require_read,
+)
 from ecsuite.eval.views.console import Reporter
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError

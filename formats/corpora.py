@@ -12,11 +12,10 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import is_id, is_missing, is_number
 from ecsuite.formats.meant import Numeric, flat, leaves, parts_of
 from ecsuite.formats.roles import described, finds_meaning, roles_of
-from ecsuite.formats.rows import Rows
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import Rows, Table
 from ecsuite.formats.table_notes import (
     nearly_all_differ,
     note_different,
@@ -25,7 +24,7 @@ from ecsuite.formats.table_notes import (
     note_unknown,
     note_words_for_none,
 )
-from ecsuite.runtime.errors import ConfigError, CorpusError, shown
+from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.given_values import column_of, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
@@ -325,19 +324,6 @@ def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
 
 
 # Messages
-
-
-def check_split(split: object) -> None:
-    """Refuse what is neither one of `SPLITS` nor a sign.
-
-    Raises:
-        ConfigError: With what was given.
-    """
-    is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
-    if split not in SPLITS and not is_sign:
-        raise ConfigError(
-            f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
-        )
 
 
 def messages_of(

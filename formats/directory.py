@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
-from ecsuite.formats.rows import Rows
 from ecsuite.formats.stored_text import chunks
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, decode, encode, show, show_line
+from ecsuite.formats.table import Rows
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.given_values import column_of, names_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
-from ecsuite.formats.corpora import Missing, Reading, check_split, corpus_of
+from ecsuite.formats.corpora import SPLITS, Missing, Reading, corpus_of
 from ecsuite.formats.directory import require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -130,7 +130,12 @@ def read_corpus(
 
 def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> Corpus:
     """`read_corpus` with all that says how in one argument."""
-    check_split(reading.split)
+    split = reading.split
+    is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
+    if split not in SPLITS and not is_sign:
+        raise ConfigError(
+            f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
+        )
     for name, choices in _CHOICES.items():
         look_up(name, getattr(reading, name), dict.fromkeys(choices))
     with allowing(max_memory), kept_memory():
@@ -320,7 +325,7 @@ def _with_meanings(table: Table, path: Path, reading: Reading) -> Table:
 def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
     """The corpus with its EOS, and where it is from."""
     origin = {} if path is None else {"source_path": path_text(path)}
-    how = {"reading": given} if (given := reading.to_json()) else {}
+    how = {} if reading == Reading() else {"reading": reading.to_json()}
     metadata = {"eos_source": "declared", **corpus.metadata, **origin, **how}
     asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
     if asked is None:

@@ -1,10 +1,12 @@
-"""A table: named columns of cells, however they were written, with the place of each row for messages."""
+"""A table: named columns of cells, however they were written, with the place of each row; rows of symbol ids."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.strict_json import LineError, place_of
@@ -14,6 +16,8 @@ from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
 """What `Table.eos` is where a file says that its messages have none; no symbol is called so."""
+Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
+"""Flat values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
 """Values of a column: texts, numbers, truth values, lists, mappings, None; or symbol ids of messages."""
 
@@ -108,3 +112,24 @@ class Table:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+
+
+class Rows:
+    """An append-only list of rows. Strings are mapped to ids in order of first appearance."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = {name: index for index, name in enumerate(names)}
+        self.arrays: list[Arrays] = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
+
+    def extend(self, rows: Sequence[Sequence[int | str]]) -> None:
+        """Add rows of ids or strings."""
+        names = self.names
+        flat = chain.from_iterable(rows)
+        ids = [names.setdefault(item, len(names)) if isinstance(item, str) else item for item in flat]
+        lengths = [len(row) for row in rows]
+        self.arrays.append((np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int32)))
+
+    def ragged(self) -> Ragged:
+        """All rows so far."""
+        values, lengths = zip(*self.arrays, strict=True)
+        return Ragged.from_lengths(np.concatenate(values, dtype=np.int32), np.concatenate(lengths))

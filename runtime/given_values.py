@@ -200,11 +200,6 @@ def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return {**found, "missing": f"message {place} lacks {name}{more}"}
 
 
-def is_of_values(meanings: Any) -> bool:
-    """Whether meanings are an array as a corpus has it: rows of numbers, or of texts."""
-    return type(meanings) is np.ndarray and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
-
-
 def fields_of(meanings: Any) -> dict[str, Any]:
     """Meanings that are no array of numbers or texts, or not of two dimensions, as fields of a corpus.
 

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import table_order, traits_of
-from ecsuite.eval.metrics.by_speaker import BY_SPEAKER, REMARKS
+from ecsuite.eval.metrics.computing import BY_SPEAKER, REMARKS
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of, are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question

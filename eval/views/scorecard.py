@@ -21,9 +21,8 @@ from ecsuite.eval.counts.counting import (
     row_labels,
 )
 from ecsuite.eval.metrics import METRIC_OF, find_metric, metric_names
-from ecsuite.eval.metrics.by_speaker import speakers_of
+from ecsuite.eval.metrics.computing import compute_parallel, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
-from ecsuite.eval.metrics.parallel import compute_parallel
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.contingency import num_codes, num_labels

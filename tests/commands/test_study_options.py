@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ecsuite.commands.command_help import expand_options
-from ecsuite.commands.study_options import StudyOptions
+from ecsuite.commands.options import StudyOptions
 
 Options = Annotated[StudyOptions, {"cache": Path("runs/mine"), "device": "cpu"}]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import read_corpus, rows, stored_text, strict_json, write_corpus
+from ecsuite.formats import json_tables, read_corpus, stored_text, strict_json, write_corpus
 from ecsuite.runtime.errors import CorpusError, DamagedError
 from ecsuite.runtime.ragged import Ragged
 
@@ -109,7 +109,7 @@ def test_a_line_of_another_format(tmp_path, first, line, message):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    for module in (stored_text, rows):
+    for module in (stored_text, json_tables):
         monkeypatch.setattr(module, "_BLOCK", 64)
 
 
