@@ -33,11 +33,11 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml
   ecsuite --help                          all commands
 """
-"""What `ecsuite` alone prints."""
+"""Output of `ecsuite` alone."""
 TRUST_CODE = "--trust-code"
 """The option by which a user trusts the foreign parts of a run."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
-"""What to do where memory does not suffice."""
+"""Advice where memory does not suffice."""
 
 
 class Commands(TyperGroup):

@@ -233,7 +233,7 @@ class Corpus:
         raise CorpusError(f"no column {name}: the corpus {has}{shown}")
 
     def _values_of_attribute(self, place: int) -> NDArray[Any]:
-        """What `concept_names` calls the values, None where a message says nothing of it; else the numbers."""
+        """Names of the values in `concept_names`, None where a message says nothing of it; else the numbers."""
         assert self.meanings is not None
         begin = f"{self.name_of_attribute(place)}="
         names = {
@@ -282,7 +282,7 @@ class Corpus:
         )
 
     def _repr_html_(self) -> str:
-        """The same in a notebook."""
+        """The three lines in a notebook."""
         return preformatted(repr(self))
 
     def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:

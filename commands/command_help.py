@@ -59,7 +59,7 @@ class Command(TyperCommand):
     """The commands under it by their last words, a line each."""
 
     def usage_pieces(self) -> list[str]:
-        """What follows after the name of the command: its arguments, and the options that must be given."""
+        """Words after the name of the command: its arguments, and the options that must be given."""
         parameters: list[Any] = self.params
         arguments = [p.metavar if p.required else f"[{p.metavar}]" for p in parameters if is_argument(p)]
         needed = [f"{p.opts[0]} {p.metavar}" for p in parameters if not is_argument(p) and p.required]
@@ -172,7 +172,7 @@ def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
 
 
 def make_heading(name: str, entry: Entry) -> Any:
-    """What stands for a name that is no command itself: it says which commands are under it."""
+    """A command for a name that is only a heading: it says which commands are under it."""
     under = commands_of(name)
 
     def heading(

@@ -369,7 +369,7 @@ def roles_in(given: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """Where the jobs of a study are computed, and what is shown; the values of the options, by their names."""
+    """Options on where the jobs of a study are computed, and on its output."""
 
     plan: Plan = False
     on: On = None
@@ -387,7 +387,7 @@ class RunOptions:
             require_device_name(self.device)
 
     def place(self) -> "Place":
-        """Where the jobs are computed; `ConfigError` if there is no such place."""
+        """The place where jobs are computed; `ConfigError` if there is no such place."""
         from ecsuite.jobs.engines import place_of
 
         return place_of(self.on or "local", self.slurm)
@@ -464,7 +464,7 @@ class StudyOptions(RunOptions):
     out: Out = None
 
     def place(self) -> "Place":
-        """Where the jobs are computed; `ConfigError` if there is no such place, or `--workers` is given as well."""
+        """The place where jobs are computed; `ConfigError` if there is none, or `--workers` is given as well."""
         from ecsuite.jobs.engines import Place
 
         if self.on is not None and self.workers is not None:

@@ -19,7 +19,7 @@ MOST_PARTS = 24
 
 
 def scores_file(path: Path) -> Path | None:
-    """Where the scores of a corpus are kept: in its run folder, given as such or by its `corpus.jsonl`."""
+    """The file of the stored scores of a corpus: in its run folder, given as such or by its `corpus.jsonl`."""
     folder = path if path.is_dir() else path.parent
     is_folder = (path.is_dir() or path.name == "corpus.jsonl") and (folder / "metadata.json").is_file()
     return folder / "scores.json" if is_folder else None

@@ -34,7 +34,7 @@ Missing = Literal["keep", "leave", "value"]
 SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
 MISSING_VALUE = "missing"
-"""What a cell without a value is called by `--missing value`."""
+"""Value of a cell without a value, with `--missing value`."""
 CANONICAL = {
     "speaker": "speaker",
     "listener": "listener",
@@ -63,7 +63,7 @@ class Reading:
     """A second file with what each message meant, row by row."""
 
     def to_json(self) -> dict[str, Any]:
-        """What is not as usual, JSON-ready."""
+        """The settings that are not the defaults, JSON-ready."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
@@ -437,7 +437,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
 
 
 def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
-    """What stands between the symbols of texts: a sign where all have it, else spaces; a note where it is unclear."""
+    """The separator of symbols in texts: a sign where all have it, else spaces; a note where it is unclear."""
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
     sign = sign_between(texts)
     if sign is None and not have_spaces(texts):
@@ -447,7 +447,7 @@ def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]
 
 
 def _of_whole_texts(texts: Sequence[str]) -> list[str]:
-    """What is said of messages of one symbol each."""
+    """Notes on messages of one symbol each."""
     most = max(SIGNS, key=lambda sign: sum(sign in text.strip(sign) for text in texts), default="")
     if any(most in text.strip(most) for text in texts):
         return [f"some messages have {most}; each is one symbol (--split {shlex.quote(most)} splits them)"]

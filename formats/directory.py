@@ -47,7 +47,7 @@ _OWN_KEYS = (
     "where",
 )  # of metadata, not copied
 BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
-"""By key of metadata, a file that a run has beside its corpus, and whose checksum stands there."""
+"""Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")

@@ -53,7 +53,7 @@ _CLASS, _FOLLOWERS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """What the values of a line, or an item of a list, may be."""
+    """A form of the values of a line, or of an item of a list."""
 
     parse: Callable[[list[Any]], Row]
     """Makes a row of them, or raises `LineError`."""

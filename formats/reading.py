@@ -59,7 +59,7 @@ OTHER: Mapping[bytes, str] = {
     b"\x80\x04": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
     b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
 }
-"""What files are that are not read, by their first bytes."""
+"""Kinds of files that are not read, by their first bytes."""
 OTHER_ENDINGS = {
     ".yaml": "YAML",
     ".yml": "YAML",
@@ -67,7 +67,7 @@ OTHER_ENDINGS = {
     ".ipynb": "a notebook",
     ".py": "a program of Python",
 }
-"""What texts are that are not read, by the endings of their files."""
+"""Kinds of texts that are not read, by the endings of their files."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How texts begin that are not UTF-8 and have zero bytes."""
 
@@ -231,7 +231,7 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
 
 
 def _kind(start: bytes, name: str) -> str:
-    """What a file is by its first bytes: arrays, arrow, or text.
+    """The kind of a file by its first bytes: arrays, arrow, or text.
 
     Raises:
         CorpusError: If it is something that is not read.

@@ -19,11 +19,11 @@ from ecsuite.runtime.memory import UNCHECKED, max_memory, require_memory
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""
 PACKED: dict[bytes, Callable[[Path], Any]] = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open}
-"""What opens a compressed file, by its first bytes."""
+"""Functions that open compressed files, by their first bytes."""
 TEXT = 3.0
 """Bytes of memory for each byte of a text: its bytes twice while they are joined, then once and as characters."""
 LINES = 5.0
-"""The same where lines are split."""
+"""Bytes of memory for each byte of a text that is split into lines."""
 _BLOCK = 1 << 18
 """Bytes of a corpus that are read at once; their parsed form fits the second-level cache."""
 _MAX_LINE_BYTES = 1 << 30

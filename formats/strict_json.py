@@ -39,7 +39,7 @@ class LineError(Exception):
 
 
 def place_of(name: str, unit: str, number: int) -> str:
-    """Where something is, for messages: `a.jsonl:3` of lines, `a.csv: row 3` of others."""
+    """The position of a line or row, for messages: `a.jsonl:3` of lines, `a.csv: row 3` of others."""
     return f"{name}:{number}" if unit == "line" else f"{name}: {unit} {number}"
 
 
@@ -131,7 +131,7 @@ _CHECKS: dict[str, Any] = {
 }
 _DECODER = json.JSONDecoder(**_CHECKS, parse_float=_parse_float)
 _OF_FILES = json.JSONDecoder(**_CHECKS)
-"""Of files whose readers say themselves which of their numbers is infinite."""
+"""Decoder of files whose readers say themselves which of their numbers is infinite."""
 _GAP = re.compile(r"(?:[ \t\r]+,?|,)[ \t\r]*(?=.)", re.DOTALL)  # between two JSON values of a line
 
 

@@ -15,7 +15,7 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
-"""What `Table.eos` is where a file says that its messages have none; no symbol is called so."""
+"""Value of `Table.eos` where a file says that its messages have none; no symbol is called so."""
 Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Flat values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
@@ -24,24 +24,24 @@ Cells = Sequence[Any] | Ragged
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """What a file, or a frame, holds."""
+    """The content of a file or a frame."""
 
     source: str
     """Its name, for messages."""
     about: str
-    """What it is, in words: `table with a header`."""
+    """Its form in words: `table with a header`."""
     columns: Mapping[str, Cells]
     """The cells by column; all columns have as many."""
     rows: Sequence[int]
     """The number of each row in the file: of lines from 1; a header is row 1, as a spreadsheet counts."""
     unit: str = "row"
-    """What a row is called: row, or line."""
+    """The word for a row: row, or line."""
     is_header: bool = True
     """Whether the names of the columns are of the file; else they are ours, such as `message`, or numbers."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Roles that the file itself says."""
     eos: str | None = None
-    """What the file itself says of EOS: a symbol, or `NO_EOS`; None: nothing."""
+    """EOS as the file itself says it: a symbol, or `NO_EOS`; None: it says nothing."""
     are_texts: bool = False
     """Whether cells are texts whose types are found, as in CSV."""
     has_decimal_comma: bool = False
@@ -54,7 +54,7 @@ class Table:
             object.__setattr__(self, field_name, {printable(name): value for name, value in named.items()})
 
     def place(self, index: int, column: str | None = None) -> str:
-        """Where a row or a cell is, for messages."""
+        """The position of a row or a cell, for messages."""
         where = place_of(self.source, self.unit, self.rows[index])
         return where if column is None or not self.is_header else f"{where}, column {column}"
 
@@ -72,7 +72,7 @@ class Table:
         return self._read(name, unfolded)
 
     def plain(self) -> "Table":
-        """The same of cells of NumPy, pandas or Arrow, as JSON has them.
+        """The table with cells of NumPy, pandas or Arrow as JSON has them.
 
         Raises:
             CorpusError: If an integer has more than 64 bits; the message names its place.

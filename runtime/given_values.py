@@ -86,7 +86,7 @@ def require_different(what: str, names: Sequence[str]) -> None:
 
 
 def _repeated(names: Sequence[str]) -> str | None:
-    """What is wrong with names of which two are the same; None if all differ."""
+    """The fault of names of which two are the same; None if all differ."""
     if len(set(names)) == len(names):
         return None
     name = Counter(names).most_common(1)[0][0]

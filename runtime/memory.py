@@ -25,7 +25,7 @@ SHARE = 0.75
 UNCHECKED = 1 << 26
 """Bytes that are allowed without a look at what is free, where nothing is set."""
 _GIVEN: ContextVar[int | None] = ContextVar("max_memory", default=None)
-"""What a caller in Python allows."""
+"""Bytes that a caller in Python allows."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -146,7 +146,7 @@ def _free_on_machine() -> float:
 
 
 def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
-    """What is left of the memory of the container or the job of a cluster, by its control group and those above."""
+    """Free memory of the container or the job of a cluster, by its control group and those above."""
     try:
         lines = [line.split(":", 2) for line in own.read_text("utf-8").splitlines()]
     except (OSError, ValueError):
@@ -178,7 +178,7 @@ def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/
 
 
 def _free_in_process() -> float:
-    """What is left of `ulimit -v`."""
+    """Free address space within `ulimit -v`."""
     try:
         import resource
 

@@ -144,7 +144,7 @@ class Ragged:
         return self.values[differs], lengths
 
     def narrowed(self) -> "Ragged":
-        """The same in the smallest type of integers that holds the values, so not to be calculated with."""
+        """The rows in the smallest type of integers that holds the values, so not to be calculated with."""
         if self.values.min(initial=0) < 0:
             return self
         return Ragged(self.values.astype(np.min_scalar_type(self.values.max(initial=0))), self.offsets)
