@@ -309,7 +309,9 @@ def _of_lines(first_lines: Sequence[bytes], blocks: Iterator[tuple[int, bytes]],
     messages, errors = Rows(), ErrorList(name, kind.expected)
     rows: list[Row] = []
     number = 0
-    for (first, lines), following in pairwise(chain(blocks, [None])):
+    for block, following in pairwise(chain(blocks, [None])):
+        assert block is not None
+        first, lines = block
         lines = lines.rstrip() + b"\n" if following is None else lines  # without empty lines at the end
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:
             messages.arrays.append(plain)
