@@ -92,12 +92,8 @@ def score(
     options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
-    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.run_metrics import load_run_if_needed
-    from ecsuite.eval.views.scorecard import score_corpus
     from ecsuite.parts.own_code import foreign_kinds, trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -139,9 +135,9 @@ def score(
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
 
-        messages = map(read, corpora)
+        read_corpora = map(read, corpora)
         options.print_plan(
-            [job for each in messages for own in transfers for job in jobs_of(each, of_metrics, own)]
+            [job for each in read_corpora for own in transfers for job in jobs_of(each, of_metrics, own)]
         )
         return
     if draws and len(corpora) > 1:
@@ -152,22 +148,9 @@ def score(
         check_output_file(plot / "accuracy.svg")
     elif plot is not None:
         prepare_picture(plot)
-    prepare_scores(corpora)
-    messages = [read(path) for path in corpora]
-    runs = [
-        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
-    ]
-
-    def score_each(runner: "Runner") -> "list[Scorecard]":
-        cards = []
-        for path, each, run in zip(corpora, messages, runs, strict=True):
-            card = score_corpus(each, names, of_metrics, run=run, runner=runner, num_processes=num_threads())
-            if where is None and read_with == CorpusOptions():  # a run keeps scores of its file as it is
-                keep_scores(path, card, runner.note)
-            cards.append(card)
-        return cards
-
-    scorecards = options.run(score_each, has_jobs=bool(transfers))
+    messages, scorecards = _score_each(
+        corpora, names, of_metrics, options, read_with, where, trust_code=trust_code, has_jobs=bool(transfers)
+    )
     if len(scorecards) > 1:
         _publish_several(corpora, messages, scorecards, options, plot=plot)
         return
@@ -175,6 +158,43 @@ def score(
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
     if line is not None:
         print(line, file=sys.stderr if options.as_json else sys.stdout)
+
+
+def _score_each(
+    corpora: list[Path],
+    names: list[str],
+    of_metrics: "Options",
+    options: StudyOptions,
+    read_with: CorpusOptions,
+    where: str | None,
+    *,
+    trust_code: bool,
+    has_jobs: bool,
+) -> "tuple[list[Corpus], list[Scorecard]]":
+    """Read and score corpora; a run stores the scores of its corpus as it is."""
+    from ecsuite.commands.scoring import keep_scores, prepare_scores
+    from ecsuite.eval.metrics.computing import num_threads
+    from ecsuite.eval.run_metrics import load_run_if_needed
+    from ecsuite.eval.views.scorecard import score_corpus
+
+    prepare_scores(corpora)
+    messages = [read_with.read(path, where) for path in corpora]
+    runs = [
+        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
+    ]
+
+    def score_all(runner: "Runner") -> "list[Scorecard]":
+        cards = []
+        for path, corpus, run in zip(corpora, messages, runs, strict=True):
+            card = score_corpus(
+                corpus, names, of_metrics, run=run, runner=runner, num_processes=num_threads()
+            )
+            if where is None and read_with == CorpusOptions():
+                keep_scores(path, card, runner.note)
+            cards.append(card)
+        return cards
+
+    return messages, options.run(score_all, has_jobs=has_jobs)
 
 
 def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
