@@ -63,7 +63,7 @@ class Language:
 
 
 class Languages(Registry):
-    """Registry of taught languages: any name that is no kind is a language; `taught: concat` is short for its section."""
+    """Registry of taught languages: any name that is no kind is one; `taught: concat` is short for its section."""
 
     def section(self, given: Any, path: str) -> dict[str, Any]:
         """See `Registry`."""

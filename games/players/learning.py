@@ -208,8 +208,8 @@ class LearningStep:
     """The agents that learn."""
     generation: int
     number: int
-    """Index of the step, from 0, among those in which its role learns in this generation; if a step has several batches,
-    index of the batch."""
+    """Index, from 0, of the step among those in which its role learns in this generation; or of the batch, if a step has
+    several."""
 
 
 class Generations:
