@@ -10,9 +10,17 @@ from typing import ClassVar, cast
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.gates import ElmanGates, Gates, GRUGates, LSTMGates, NodeGates, State, tanh
 from ecsuite.agents.linear import Linear, SymbolEmbedding
-from ecsuite.agents.recurrence import recurrence
+from ecsuite.agents.recurrence import (
+    ElmanGates,
+    Gates,
+    GRUGates,
+    LSTMGates,
+    NodeGates,
+    State,
+    recurrence,
+    tanh,
+)
 from ecsuite.agents.shared_states import Beginnings, select_states
 from ecsuite.runtime.errors import ConfigError
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.cells import RecurrentCell
-from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear
+from ecsuite.agents.recurrence import State
 from ecsuite.agents.registry import CELLS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.environment import AgentSpec, Environment

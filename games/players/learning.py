@@ -208,8 +208,8 @@ class LearningStep:
     """The agents that learn."""
     generation: int
     number: int
-    """Index, from 0, of the step among those in which its role learns in this generation; or of the batch, if a step has
-    several."""
+    """Index, from 0, of the step among those in which its role learns in this generation; of a step with several batches,
+    index of the batch."""
 
 
 class Generations:

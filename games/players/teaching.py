@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.agents.taught import NOTHING, Language
+from ecsuite.agents.options import NOTHING, Language
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.channels.channels import Channel
