@@ -208,7 +208,7 @@ class LearningStep:
     """The agents that learn."""
     generation: int
     number: int
-    """Index, from 0, of the step among those in which its role learns in this generation; of a step with several batches,
+    """Index of the step, from 0, among those in which its role learns in this generation; of a step of several batches,
     index of the batch."""
 
 
