@@ -1,9 +1,9 @@
 """Agents that learn messages which others said: imitation, generations with a bottleneck; languages in contact."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -14,24 +14,60 @@ from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.agents.shared_states import IdBuilder
-from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.message_builders import SymbolOptions, without_eos
 from ecsuite.games.channels.noise import Noise, noise_generator
 from ecsuite.games.config.sections import ROLES, Role
-from ecsuite.games.players.agent import Speaker
-from ecsuite.games.players.options import GenerationOptions
+from ecsuite.games.players.agent import Listener, Speaker
+from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, StepResult
-from ecsuite.games.players.schedule import Meeting
+from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.games.players.population import Population
 
 LEARNING = "learning"
 """Measure of training: the share of steps in which agents learnt what others said, and none played."""
 LEARNING_LOSS = "learning_loss"
 """Measure of training: the mean loss of agents that learn messages, in nats."""
+
+
+class Learners(Protocol):
+    """A `Population`, as far as learning, teaching and generations use it."""
+
+    options: SocietyOptions
+    world: World
+    schedule: Schedule
+    seed: int
+    frozen: Collection[Role]
+    senders: list[Speaker]
+    num_plays: Mapping[Role, Mapping[int, int]]
+    first_steps: Tensor
+    recent: Tensor
+    taught: Tensor
+    written: Tensor
+    before_contact: Tensor
+
+    @property
+    def device(self) -> torch.device: ...  # noqa: D102
+
+    @property
+    def channel(self) -> Channel: ...  # noqa: D102
+
+    def sides(self, role: Role) -> Sequence[Speaker | Listener]: ...  # noqa: D102
+
+    def pair(self, sender: int, receiver: int) -> Pair: ...  # noqa: D102
+
+    def noises(self, number: int, places: Sequence[int]) -> list[torch.Generator]: ...  # noqa: D102
+
+    def replace_agent(  # noqa: D102
+        self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer
+    ) -> None: ...
+
+    def register_buffer(self, name: str, tensor: Tensor | None) -> None: ...  # noqa: D102
+
+    def train(self, mode: bool = True) -> Any: ...  # noqa: D102
+
+    def eval(self) -> Any: ...  # noqa: D102
 
 
 class GivenMessages(IdBuilder):
@@ -157,7 +193,7 @@ class Imitation:
         ConfigError: If the channel has no symbols, or the senders are frozen.
     """
 
-    def __init__(self, population: "Population") -> None:
+    def __init__(self, population: Learners) -> None:
         self.population, self.seed = population, population.seed
         self.every, self.students = population.options.imitate_every, population.options.students
         if self.every is not None:
@@ -224,7 +260,7 @@ class Generations:
             or the channel has no symbols.
     """
 
-    def __init__(self, population: "Population", options: GenerationOptions) -> None:
+    def __init__(self, population: Learners, options: GenerationOptions) -> None:
         self.population, self.options, self.seed = population, options, population.seed
         # The last bottleneck that was drawn: every step of learning is about some of its rounds.
         self._drawn: tuple[int, Batch] | None = None
@@ -359,7 +395,7 @@ def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
     )
 
 
-def _check(options: GenerationOptions, population: "Population") -> None:
+def _check(options: GenerationOptions, population: Learners) -> None:
     """Raise `ConfigError` where a section asks for more than there is."""
     society, num_examples = population.options, population.world.sizes.num_train
     if options.every is None:
@@ -405,7 +441,7 @@ class Contact:
         corpus_size: Messages of each speaker in the corpus of the run.
     """
 
-    def __init__(self, population: "Population", corpus_size: int) -> None:
+    def __init__(self, population: Learners, corpus_size: int) -> None:
         self.population, self.epoch = population, population.schedule.contact
         self.keeps = self.epoch is not None and not population.channel.is_of_values
         self.batches: list[Batch] = []

@@ -215,7 +215,8 @@ class Population(nn.Module):
 
     def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Replace an agent by a new one, without optimizer state; the state of others stays."""
-        side, new = self.sides(role)[index], self._newborn(role, index, step)
+        side, pair = self.sides(role)[index], self._newborn(role, index, step)
+        new = pair.speaker if role == "sender" else pair.listener
         side.load_state_dict(new.state_dict())
         for parameter in side.parameters():
             optimizer.state.pop(parameter, None)
@@ -447,26 +448,25 @@ class Population(nn.Module):
     def _first_agents(self) -> tuple[list[Speaker], list[Listener]]:
         """The speakers and listeners that begin."""
         first = self.make_pair()
-        speakers, listeners = (
-            [self._newborn(role, index, 0) if index else side for index in range(self.options.number(role))]
-            for role, side in zip(ROLES, (first.speaker, first.listener), strict=True)
-        )
-        for role, sides in zip(ROLES, (speakers, listeners), strict=True):
-            for member, side in zip(self.options.members_of(role), sides, strict=False):
+        numbers = {role: range(1, self.options.number(role)) for role in ROLES}
+        speakers = [first.speaker, *(self._newborn("sender", i, 0).speaker for i in numbers["sender"])]
+        listeners = [first.listener, *(self._newborn("receiver", i, 0).listener for i in numbers["receiver"])]
+        sides: dict[Role, Sequence[Speaker | Listener]] = {"sender": speakers, "receiver": listeners}
+        for role in ROLES:
+            for member, side in zip(self.options.members_of(role), sides[role], strict=False):
                 side.is_frozen = side.is_frozen or member.is_frozen
                 side.freeze()
-        shares = [each for each in SHARED if self.options.shares in (each, "both")]
         if self.options.agents is not None:
+            shares = [each for each in SHARED if self.options.shares in (each, "both")]
             for speaker, listener in zip(speakers, listeners, strict=True):
-                _share(speaker, listener, shares)  # type: ignore[arg-type]
-        return speakers, listeners  # type: ignore[return-value]
+                _share(speaker, listener, shares)
+        return speakers, listeners
 
-    def _newborn(self, role: Role, index: int, step: int) -> Speaker | Listener:
-        """The new speaker or listener of an agent that begins at a step."""
+    def _newborn(self, role: Role, index: int, step: int) -> Pair:
+        """A pair with the new speaker or listener of an agent that begins at a step."""
         words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
         with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
-            pair = self.make_pair()
-        return pair.speaker if role == "sender" else pair.listener
+            return self.make_pair()
 
 
 def _share(speaker: Speaker, listener: Listener, shares: Sequence[str]) -> None:

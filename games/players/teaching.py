@@ -8,7 +8,7 @@ its checkpoints.
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from ecsuite.games.config.sections import ROLES, Role
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.learning import (
     LEARNING_LOSS,
+    Learners,
     as_message,
     is_learning,
     learn_meanings,
@@ -39,9 +40,6 @@ from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import ConfigError, CorpusError, shown
-
-if TYPE_CHECKING:
-    from ecsuite.games.players.population import Population
 
 MOST_MEANINGS = 2**16
 """Most meanings of a world that are checked for one that a language lacks."""
@@ -304,7 +302,7 @@ class Teaching:
             are frozen.
     """
 
-    def __init__(self, population: "Population") -> None:
+    def __init__(self, population: Learners) -> None:
         self.population, self.seed = population, population.seed
         self.num_rounds = min(population.world.num_valid, population.world.num_train)
         self.languages: dict[Role, TaughtLanguage] = {}
