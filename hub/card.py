@@ -117,10 +117,10 @@ def _of_one(source: Source) -> Table:
     )
     rows = [
         row_of(
-            record.name,
+            record.figure,
             interval(_value(record.value), record.ci95, DIGITS),
             number(
-                _value((record.chance or measured).get("level" if record.chance else record.name)), DIGITS
+                _value(measured.get(record.figure) if record.chance is None else record.chance.level), DIGITS
             ),
             text(record.signature or (f"undefined: {record.reason}" if record.reason else "")),
         )
@@ -136,10 +136,7 @@ def _value(value: object) -> float | None:
 def _signatures(sources: Sequence[Source]) -> Table:
     """The signatures of the scores of several sources."""
     found = dict.fromkeys(
-        (record.score, record.signature)
-        for source in sources
-        for record in source.records
-        if record.signature
+        (record.name, record.signature) for source in sources for record in source.records if record.signature
     )
     rows = [row_of(score, text(signature)) for score, signature in found]
     return Table(columns=(name_column("score"), Column("signature")), rows=rows)

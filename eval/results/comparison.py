@@ -554,4 +554,4 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
 
 def _reasons(source: Source) -> dict[str, str | None]:
     """Reason per undefined score of a source; None for a score with a value."""
-    return {record.score: record.reason for record in source.records if not record.is_measure}
+    return {record.name: record.reason for record in source.records if not record.is_measure}

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.files import (
     FILES,
     measure_records,
@@ -19,17 +20,7 @@ from ecsuite.eval.results.files import (
     run_seed_and_group,
     sources_of,
 )
-from ecsuite.eval.results.sources import (
-    CAPPED,
-    CONFIG,
-    CORPUS,
-    METADATA,
-    SWEEP,
-    UNENDED,
-    Record,
-    Source,
-    Status,
-)
+from ecsuite.eval.results.sources import CAPPED, CONFIG, CORPUS, METADATA, SWEEP, UNENDED, Source, Status
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.directory import require_no_answers
 from ecsuite.formats.strict_json import read_json
@@ -141,13 +132,13 @@ def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
         if place is None or place == len(kept):
             kept.append(source)
             continue
-        signatures = {record.score: record.signature for record in kept[place].records}
+        signatures = {record.name: record.signature for record in kept[place].records}
         if any(
-            signatures.get(record.score, record.signature) != record.signature for record in source.records
+            signatures.get(record.name, record.signature) != record.signature for record in source.records
         ):
             kept.append(source)
             continue
-        more = [record for record in source.records if record.score not in signatures]
+        more = [record for record in source.records if record.name not in signatures]
         kept[place] = replace(kept[place], records=(*kept[place].records, *more))
     return kept
 
@@ -285,7 +276,7 @@ def run_source(folder: Path, scores: Any = None) -> Source:
     )
 
 
-def _measures(folder: Path, training: Mapping[str, Any]) -> list[Record]:
+def _measures(folder: Path, training: Mapping[str, Any]) -> list[Score]:
     try:
         return measure_records(training)
     except (AttributeError, TypeError) as error:

@@ -12,10 +12,10 @@ import numpy as np
 
 from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
-from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
 from ecsuite.eval.results.reading import read_sources
-from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
+from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
@@ -384,11 +384,11 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
 def _single_samples(source: Source, metric: str) -> list[Sample]:
     """The samples of one source, of each signature one."""
     records = source.records_of(metric) or [
-        record for record in source.records if record.is_measure and record.name == metric
+        record for record in source.records if record.is_measure and record.figure == metric
     ]
     file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
     if not records:
-        raise _lacking(file, metric, [record.score for record in source.records if not record.is_measure])
+        raise _lacking(file, metric, [record.name for record in source.records if not record.is_measure])
     return [_sample(source, record, file) for record in records]
 
 
@@ -407,13 +407,13 @@ def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
     return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {others}" if others else ""))
 
 
-def _sample(source: Source, record: Record, file: Path) -> Sample:
+def _sample(source: Source, record: Score, file: Path) -> Sample:
     """The sample of one record: of XferBench, cross-entropies by seed and target language; else one number."""
-    metric = record.name if record.is_measure else record.score
+    metric = record.figure if record.is_measure else record.name
     if record.value is None and record.reason:
         what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
         raise ConfigError(f"{file}: the {what} is undefined: {record.reason}")
-    signature = Signature(record.signature or "")
+    signature = Signature(record.signature)
     options = signature.options
     seeds = [_seed(options[key]) for key in ("seed", "seeds") if key in options]
     name, identity, interval = source.name, source.digest, None
@@ -443,7 +443,7 @@ def _sample(source: Source, record: Record, file: Path) -> Sample:
         ci95=interval,
         sizes=(options.get("n"),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
-        passes=passes_of(str(record.signature)),
+        passes=passes_of(record.signature),
         is_run=is_of_run,
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
@@ -497,9 +497,7 @@ def _seed(number: str) -> int | None:
     return int(number) if number.isdecimal() and len(number) < 20 else None
 
 
-def _rows_of_xferbench(
-    file: Path, record: Record, seeds: Sequence[int | None]
-) -> dict[int, dict[str, float]]:
+def _rows_of_xferbench(file: Path, record: Score, seeds: Sequence[int | None]) -> dict[int, dict[str, float]]:
     """Cross-entropies by seed and target language."""
     by_seed = record.details.get("by_seed")
     if by_seed is not None:
@@ -634,10 +632,10 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         sources: Scored runs of one game.
     """
     names = dict.fromkeys(
-        record.score
+        record.name
         for source in sources
         for record in source.records
-        if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
+        if not record.is_measure and record.value is not None and traits_of(record.name).question != "sizes"
     )
     return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.directions import DIRECTIONS
@@ -43,55 +43,6 @@ UNENDED = "unended"
 """Value of `stopped` of a training that goes on, or was killed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """One value of a source: a score, or a measure of a training."""
-
-    score: str
-    """Name of the score, or of the measure of a training."""
-    value: float | int | bool | None
-    """The value; None where it is undefined."""
-    unit: Mapping[str, Any] = field(default_factory=dict)
-    """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
-    is_measure: bool = False
-    """Whether it is a measure of the training, such as accuracy."""
-    ci95: tuple[float, float] | None = None
-    """95 % interval over messages, speakers or agents, as the metric defines it: never over seeds of a training."""
-    chance: Mapping[str, Any] | None = None
-    """Chance level as in JSON, see `Chance.to_json`."""
-    reason: str | None = None
-    """Reason why it is undefined."""
-    about: str = ""
-    """Meaning of the score, in a line."""
-    signature: str | None = None
-    """Settings that can change the value; None of a measure, or of another program."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """Further figures and tables, as in JSON: of XferBench by seed and target, of a society by speaker."""
-    concluded: Mapping[str, Any] = field(default_factory=dict)
-    """Conclusion in the context of the other scores of its file, as in JSON: `conclusion`, `p_holm`, `adjusted`."""
-
-    @property
-    def name(self) -> str:
-        """Name of the score after its unit: `held out accuracy`."""
-        return " ".join([*map(str, self.unit.values()), self.score])
-
-    @property
-    def version(self) -> str | None:
-        """The version of the metric, from the signature."""
-        return Signature(self.signature or "").options.get("v")
-
-    def parts(self) -> Iterator[tuple[dict[str, Any], float]]:
-        """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
-        seeds = self.details.get("by_seed")
-        for row in seeds if isinstance(seeds, list) else ():
-            if isinstance(row, Mapping):
-                yield from _values({"seed": row.get("seed")}, "target", row.get("by_target"))
-        if not isinstance(seeds, list):
-            yield from _values({}, "target", self.details.get("by_target"))
-        for unit in ("speaker", "pair"):
-            yield from _values({}, unit, self.details.get(f"by_{unit}"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """A run, a corpus, or a file of scores."""
@@ -100,7 +51,7 @@ class Source:
     """Name in tables."""
     file: Path
     """File that describes it; errors name it."""
-    records: tuple[Record, ...] = ()
+    records: tuple[Score, ...] = ()
     """Scores, and measures of the training."""
     is_run: bool = False
     """Whether a game was trained."""
@@ -189,12 +140,12 @@ class Source:
     @property
     def measures(self) -> dict[str, float]:
         """Measures of the training by name: `accuracy`, `held out accuracy`, `length` and more."""
-        return {record.name: float(record.value) for record in self.records if record.is_measure}  # type: ignore[arg-type]
+        return {record.figure: float(record.value) for record in self.records if record.is_measure}  # type: ignore[arg-type]
 
     @property
     def scores(self) -> dict[str, float | None]:
         """Scores by name, for tables: all of them, or those that were asked for by name, and users' own."""
-        values = {record.score: record.value for record in self.records if not record.is_measure}
+        values = {record.name: record.value for record in self.records if not record.is_measure}
         # Options that belong to the name of a score are a part of it; those of others, as of XferBench, are not.
         asked = {each if each in values else each.partition(",")[0] for each in self.asked}
         wanted = {name: value for name, value in values.items() if name in asked or name not in METRIC_OF}
@@ -203,16 +154,16 @@ class Source:
     @cached_property
     def values(self) -> dict[str, float | None]:
         """Values of all records by name; None where one is undefined."""
-        return {record.name: record.value for record in self.records}
+        return {record.figure: record.value for record in self.records}
 
     @property
     def figures(self) -> dict[str, float | None]:
         """Measures and scores by name."""
         return {**self.measures, **self.scores}
 
-    def records_of(self, score: str) -> list[Record]:
+    def records_of(self, score: str) -> list[Score]:
         """The records of a score, of each signature one."""
-        return [record for record in self.records if record.score == score and not record.is_measure]
+        return [record for record in self.records if record.name == score and not record.is_measure]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row of the record table for each value, and for each value of a part."""
@@ -229,25 +180,37 @@ class Source:
         }
         for record in self.records:
             low, high = record.ci95 or (None, None)
-            chance = record.chance or {}
+            chance = record.chance
             about_score = {
-                "score": record.score,
+                "score": record.name,
                 "value": record.value,
                 "low": low,
                 "high": high,
-                "chance": chance.get("level"),
-                "chance_low": chance.get("low"),
-                "chance_high": chance.get("high"),
-                "reason": record.reason,
-                "signature": record.signature,
-                "version": record.version,
+                "chance": None if chance is None else chance.level,
+                "chance_low": None if chance is None else chance.low,
+                "chance_high": None if chance is None else chance.high,
+                "reason": record.reason or None,
+                "signature": record.signature or None,
+                "version": Signature(record.signature).options.get("v"),
                 "machine": self.machine,
             }
             yield {**about_source, "unit": unit_text(record.unit), **about_score}
             no_interval = dict.fromkeys(("low", "high", "chance", "chance_low", "chance_high", "reason"))
-            for unit, value in record.parts():
+            for unit, value in _parts(record):
                 of_part = {**about_source, "unit": unit_text({**record.unit, **unit})}
                 yield {**of_part, **about_score, **no_interval, "value": value}
+
+
+def _parts(score: Score) -> Iterator[tuple[dict[str, Any], float]]:
+    """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
+    seeds = score.details.get("by_seed")
+    for row in seeds if isinstance(seeds, list) else ():
+        if isinstance(row, Mapping):
+            yield from _values({"seed": row.get("seed")}, "target", row.get("by_target"))
+    if not isinstance(seeds, list):
+        yield from _values({}, "target", score.details.get("by_target"))
+    for unit in ("speaker", "pair"):
+        yield from _values({}, unit, score.details.get(f"by_{unit}"))
 
 
 def _values(unit: Mapping[str, Any], key: str, values: Any) -> Iterator[tuple[dict[str, Any], float]]:

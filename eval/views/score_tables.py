@@ -17,8 +17,7 @@ from ecsuite.eval.metrics.by_speaker import BY_SPEAKER, REMARKS
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of, are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
-from ecsuite.eval.results.sources import Record
-from ecsuite.eval.statistics.chance import Basis, Chance
+from ecsuite.eval.statistics.chance import Basis
 from ecsuite.eval.views.language import EMPTY, Example
 from ecsuite.games.directions import measure_title
 from ecsuite.runtime.printable import counted
@@ -111,7 +110,7 @@ INTERVAL_HEADING = "95 %"
 """Heading of the interval of a value in a column of its own."""
 
 
-def score_fields(score: Score | Record, conclusion: Conclusion | None = None) -> dict[str, Any]:
+def score_fields(score: Score, conclusion: Conclusion | None = None) -> dict[str, Any]:
     """The fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
 
     Args:
@@ -120,7 +119,7 @@ def score_fields(score: Score | Record, conclusion: Conclusion | None = None) ->
     """
     chance, (value_low, value_high) = score.chance, score.ci95 or (None, None)
     fields = {
-        "score": score.score if isinstance(score, Record) else score.name,
+        "score": score.name,
         "value": score.value,
         "value_low": value_low,
         "value_high": value_high,
@@ -130,9 +129,7 @@ def score_fields(score: Score | Record, conclusion: Conclusion | None = None) ->
         "about": score.about,
         "signature": score.signature,
     }
-    if isinstance(chance, Mapping) and score.value is not None:
-        fields |= {"chance": chance.get("level"), **{f"chance_{end}": chance.get(end) for end in INTERVAL}}
-    elif isinstance(chance, Chance) and score.value is not None:
+    if chance is not None and score.value is not None:
         fields |= {"chance": chance.level, "chance_low": chance.low, "chance_high": chance.high}
     if conclusion is not None:
         fields |= {"better": conclusion.direction, "p": conclusion.p_holm}

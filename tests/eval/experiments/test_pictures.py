@@ -10,8 +10,9 @@ from figure_texts import assert_readable
 
 from ecsuite.eval.experiments import pictures
 from ecsuite.eval.experiments.pictures import curve_of, layout_of
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.results.sources import Source
 
 pytest.importorskip("matplotlib")
 
@@ -105,7 +106,7 @@ def sources(values, seeds=(1, 2)):
             is_run=True,
             settings=settings,
             seed=seed,
-            records=(Record(score="accuracy", value=accuracy + seed / 10, is_measure=True),),
+            records=(Score(name="accuracy", value=accuracy + seed / 10, is_measure=True),),
         )
         for settings, accuracy in values
         for seed in seeds

@@ -10,10 +10,11 @@ from compared_sources import run as made_run
 from ecsuite.api import results
 from ecsuite.eval.experiments.correlations import read_table
 from ecsuite.eval.experiments.pictures import groups_of
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
-from ecsuite.eval.results.sources import Record, Source, unit_text
+from ecsuite.eval.results.sources import Source, unit_text
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.runs import failed_runs_json
 from ecsuite.files.checksums import CHECKSUM, sealed
@@ -85,7 +86,7 @@ def test_scores_that_a_runs_folder_got_later_are_among_its_records(tmp_path):
     scores = [score(value=0.9), score("ami", 0.2)]
     (later / "scores.json").write_text(json.dumps({"corpus": {}, "scores": scores}))
     [source] = read_sources([folder])
-    values = {record.score: record.value for record in source.records if not record.is_measure}
+    values = {record.name: record.value for record in source.records if not record.is_measure}
     assert values == {"topsim": 0.5, "ami": 0.2}  # of one signature, that of the sweep
     assert source.folder == later
 
@@ -118,8 +119,8 @@ def test_parts_of_a_score_are_rows_with_their_unit(tmp_path):
 
 
 def test_measures_of_other_rounds_have_them_as_unit():
-    record = Record(score="accuracy", value=0.3, unit={"rounds": "held out"}, is_measure=True)
-    assert record.name == "held out accuracy" and unit_text(record.unit) == "rounds=held out"
+    record = Score(name="accuracy", value=0.3, unit={"rounds": "held out"}, is_measure=True)
+    assert record.figure == "held out accuracy" and unit_text(record.unit) == "rounds=held out"
     source = made_run("a", {}, 1, {"accuracy": 0.5}, {})
     assert source.measures == {"accuracy": 0.5}
 
@@ -271,7 +272,7 @@ def test_a_score_that_was_asked_for_with_options_is_in_tables():
     source = Source(
         name="run",
         file=Path("scores.json"),
-        records=tuple(Record(score=name, value=1.0) for name in names),
+        records=tuple(Score(name=name, value=1.0) for name in names),
         asked=("topsim,correlation=pearson", "xferbench,preset=nano"),
     )
     assert list(source.scores) == ["topsim,correlation=pearson", "xferbench", "mine"]
