@@ -269,9 +269,9 @@ def _score_parts(
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
     from ecsuite.eval.metrics.parallel import num_threads
-    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
@@ -300,7 +300,7 @@ def _score_parts(
         for source in sources_of(file, card.to_json())
     ]
     sizes = EqualSizes(corpora=_read(sources, parts.values()))
-    found = comparison.report(compare(sources, sizes=sizes))
+    found = comparison.report(Results(sources).compare(sizes=sizes))
     data = {
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
@@ -329,8 +329,8 @@ def _publish_several(
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
-    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.views import comparison
 
@@ -341,7 +341,7 @@ def _publish_several(
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
         sizes = EqualSizes(corpora=_read(sources, messages))
-        found = comparison.report(compare(sources, sizes=sizes, distinct=True))
+        found = comparison.report(Results(sources).compare(sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(

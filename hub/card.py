@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
@@ -101,7 +101,7 @@ def _scores(sources: Sequence[Source]) -> list[str]:
     else:
         if any(source.is_run for source in scored):
             scored = [source for source in scored if source.is_run]
-        tables = [means_table(means_of(scored)), _signatures(scored)]
+        tables = [means_table(Results(scored).means()), _signatures(scored)]
         note = "Means over runs, with 95 % intervals over their seeds."
     return ["## Scores", *(table.markdown().strip() for table in tables), note]
 

@@ -510,7 +510,7 @@ def test_numbers_of_numpy_are_settings(tmp_path):
 
 
 def test_runs_stand_for_their_folders(run, tmp_path):
-    assert list(ec.results(run)["accuracy"]) == [run.measures["accuracy"]]
+    assert list(ec.results(run).to_frame()["accuracy"]) == [run.measures["accuracy"]]
     assert ec.report(run, out=tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     others = [run.evaluate(receiver_from=each) for each in (run, run.folder)]
     assert others[0] == others[1]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ecsuite.eval.metrics import table_order
 from ecsuite.eval.metrics.score import Signature, is_number
-from ecsuite.eval.results.reading import each_corpus_once, read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import OF_A_SOURCE
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats, Ints
@@ -107,14 +107,14 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """Read a collection.
 
     Args:
-        paths: See `ecsuite.eval.results.reading.read_sources`.
+        paths: See `ecsuite.eval.results.results.Results.read`.
 
     Raises:
         ConfigError: If a path cannot be read, has no scores, or there are fewer than `FEWEST_SOURCES` sources.
     """
     groups: dict[str, list[Source]] = {}
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
-    for place, source in enumerate(each_corpus_once(read_sources(paths))):
+    for place, source in enumerate(Results.read(paths).merged()):
         has_scores = not all(record.is_measure for record in source.records)
         if source.is_run and source.failure is not None and not has_scores:
             continue  # it has no corpus

@@ -14,7 +14,6 @@ from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
-from ecsuite.eval.results.reading import read_sources
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
@@ -24,7 +23,7 @@ from ecsuite.eval.statistics.estimates import (
     normal_quantile,
     student_quantile,
 )
-from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.tables.cells import value_text
 
 UNSIGNED = "unsigned (another program)"
@@ -37,10 +36,6 @@ EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
 """Advice on unequal passes."""
-MANY_SETTINGS = 4
-"""Number of settings up to which each is in a row of a table, even if some follow from others."""
-MISSING = "(none)"
-"""Value in the identifier of a row of a setting that a run does not have, other than null."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
 """Names of the baseline without a corpus: a model without pretraining."""
 
@@ -250,98 +245,6 @@ def as_matrix(results: Sequence[Sample], targets: Sequence[str]) -> Floats:
     return np.array([result.values(targets).mean(0) for result in results])
 
 
-def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Sample]:
-    """Read several files and folders; see `samples_of`.
-
-    Args:
-        paths: See `read_sources`.
-        metric: Name of the score.
-
-    Raises:
-        ConfigError: If a path cannot be read, a file has another format or no such score, or one seed of a source has
-            two different scores; the message names the file.
-    """
-    return samples_of(read_sources(paths), metric)
-
-
-def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[Source]:
-    """Runs with the row of a table that each is in, and the block of settings that is averaged over.
-
-    Args:
-        sources: Runs, and corpora that have settings.
-        by: Settings of a row; None: all that vary or, if these are many, those from which the others follow.
-
-    Raises:
-        ConfigError: If a setting is unknown, or named twice.
-    """
-    if by is None and sources and all(source.row for source in sources):
-        return list(sources)  # placed already, among more sources than these
-    known = list(dict.fromkeys(key for source in sources for key in source.settings))
-    keys = _telling(sources, known) if by is None else list(by)
-    for key in keys:
-        if key not in known:
-            raise (
-                unknown_name("setting", key, known)
-                if known
-                else ConfigError(f"--by {key}: no setting differs between these runs")
-            )
-        if keys.count(key) > 1:
-            raise ConfigError(f"--by: {key} is named twice")
-    rest = [key for key in known if key not in keys] if by is not None else []
-    placed = [
-        replace(
-            source,
-            settings={key: source.settings[key] for key in keys if key in source.settings},
-            group=repr([source.settings.get(key, MISSING) for key in keys]),
-            block=repr([source.settings.get(key, MISSING) for key in rest]) if rest else "",
-        )
-        for source in sources
-    ]
-    names = _row_names(placed)
-    return [replace(source, row=names[source.group]) for source in placed]
-
-
-def _row_names(placed: Sequence[Source]) -> dict[str, str]:
-    """Names of rows by group: few settings with short keys or the name of the game, if these tell rows apart."""
-    firsts: dict[str, Source] = {}
-    for source in placed:
-        firsts.setdefault(source.group, source)
-    short, long, games = (
-        {group: name(source) for group, source in firsts.items()}
-        for name in (
-            _settings_of,
-            lambda source: ", ".join(f"{key}={value_text(value)}" for key, value in source.settings.items()),
-            lambda source: str(source.game),
-        )
-    )
-    is_long = any(len(source.settings) > MOST_SETTINGS for source in firsts.values())
-    choices = [games, short, long] if is_long else [short, long]
-    names = next((each for each in choices if len(set(each.values())) == len(each)), None)
-    if names is None:
-        namesakes = {
-            name: [group for group, other in long.items() if other == name] for name in long.values()
-        }
-        names = {
-            group: name if len(namesakes[name]) == 1 else f"{name} ({namesakes[name].index(group) + 1})"
-            for group, name in long.items()
-        }
-    without = "all runs" if len(firsts) == 1 else "other runs"
-    return {group: name or without for group, name in names.items()}
-
-
-def _telling(sources: Sequence[Source], keys: Sequence[str]) -> list[str]:
-    """Settings of a row; of many, as in runs of several games, those from which the others do not follow."""
-    if len(keys) <= MANY_SETTINGS:
-        return list(keys)
-    telling: list[str] = []
-    num_groups = 1
-    for key in keys:
-        found = {repr([source.settings.get(each) for each in (*telling, key)]) for source in sources}
-        if len(found) > num_groups:
-            telling, num_groups = [*telling, key], len(found)
-    return telling
-
-
 def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
     """The samples of a score; values of one source with different seeds are one sample.
 
@@ -349,7 +252,7 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     with several signatures: if exactly one of these is that of a score of every source, the others are left out.
 
     Args:
-        sources: See `read_sources`; runs that failed are left out. Those of one row (`rows_of`) are one sample.
+        sources: See `Results.read`; runs that failed are left out. Those of one row (`Results.group`) are one sample.
         metric: Name of the score, or of a measure of the training.
         merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
 
@@ -377,7 +280,7 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
         _merge_runs([sample for sample, _ in found]) if found[0][0].blocks else _merge(found)
         for found in merged.values()
     ]
-    settings = {source.group: _settings_of(source) for source in sources if source.is_run and source.group}
+    settings = {source.group: short_settings(source) for source in sources if source.is_run and source.group}
     return _with_different_names(_of_common_signature(samples), settings)
 
 
@@ -454,7 +357,7 @@ def _name_of_run(source: Source) -> str:
     """Its row, its settings where these are few, else the name of its game."""
     if source.row:
         return source.row
-    return _settings_of(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
+    return short_settings(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
 
 
 def _joint_size(samples: Sequence[Sample]) -> str | None:
@@ -485,7 +388,7 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def _settings_of(source: Source) -> str:
+def short_settings(source: Source) -> str:
     """The settings of a run in a name."""
     return ", ".join(
         f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in source.settings.items()

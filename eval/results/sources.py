@@ -1,6 +1,6 @@
 """A source of scores, such as a run or a corpus, with its records: one for each value, interval and chance level."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
-from ecsuite.tables.table import as_frame
 
 Status = Literal["done", "failed", "capped", "diverged"]
 """How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
@@ -69,12 +68,14 @@ class Source:
     """Name of the game of a run."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings by `section.key`; of runs that were read together, those that differ between them."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings by `section.key` that all runs of its sweep have, of the key `set` of the study."""
     seed: int | None = None
     """Seed of the run."""
     group: str = ""
     """Identifier shared by runs that differ only in their seeds; empty where it is not known."""
     row: str = ""
-    """Name of the row of a table that it is in, see `ecsuite.eval.results.samples.rows_of`; empty: not in a table."""
+    """Name of the row of a table that it is in, see `Results.group`; empty: not in a table."""
     block: str = ""
     """Identifier of its settings that a row averages over; empty: none."""
     digest: str = ""
@@ -131,6 +132,14 @@ class Source:
     def is_whole(self) -> bool:
         """Whether its training ended as its settings say: not by the clock, a stop, or pruning; and it did end."""
         return self.stopped not in (*CAPPED, UNENDED)
+
+    def counts(self, *, with_incomplete: bool = False) -> bool:
+        """Whether it counts in means and comparisons: it did not diverge, and ended as its settings say."""
+        return self.status != "diverged" and (self.is_whole or with_incomplete)
+
+    def has(self, name: str) -> bool:
+        """Whether it has a value of a score or a measure."""
+        return name in self.measures or any(record.value is not None for record in self.records_of(name))
 
     @property
     def ending(self) -> str:
@@ -239,43 +248,6 @@ def read_config(file: Path) -> dict[str, Any]:
 def unit_text(unit: Mapping[str, Any]) -> str:
     """A unit in a cell: `seed=0, target=da`; `whole` of all."""
     return ", ".join(f"{key}={value}" for key, value in unit.items()) or "whole"
-
-
-def record_frame(sources: Sequence[Source]) -> Any:
-    """The record table, a row a value, as a `pandas.DataFrame`.
-
-    Raises:
-        ConfigError: If pandas is not installed.
-    """
-    return as_frame([row for source in sources for row in source.rows()])
-
-
-def run_frame(sources: Sequence[Source], fixed: Mapping[str, Any] | None = None) -> Any:
-    """A row a run, as a `pandas.DataFrame`: run, settings, seed, status, measures and scores.
-
-    Args:
-        sources: The runs.
-        fixed: Settings that all runs have, columns after the others; None: none.
-
-    Raises:
-        ConfigError: If pandas is not installed.
-    """
-    taken = {"run", "seed", "status"}.union(*(source.figures for source in sources))
-    return as_frame(
-        [
-            {
-                "run": str(source.folder or source.name),
-                **{
-                    setting_column(name, taken): value
-                    for name, value in {**source.settings, **(fixed or {}), **source.settings}.items()
-                },
-                "seed": source.seed,
-                "status": source.status,
-                **source.figures,
-            }
-            for source in sources
-        ]
-    )
 
 
 VALUE_COLUMNS = ("source", "status", "why", "num_messages", "num_symbols", "unit", "score", "value", "low", "high",

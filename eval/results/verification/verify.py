@@ -13,7 +13,8 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options, Score, is_number
 from ecsuite.eval.results.files import Messages, sizes_of
-from ecsuite.eval.results.reading import SEED, names_apart, run_source, sources_at
+from ecsuite.eval.results.reading import SEED, run_source, sources_at
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Source
 from ecsuite.eval.results.verification.files import (
     NO_CHECKSUM,
@@ -106,7 +107,7 @@ def _verify_several(path: Path, options: VerifyOptions) -> list[VerifiedSource]:
         if is_damaged(rows, SWEEP):
             return verified
     try:
-        sources = names_apart(sources_at(path))
+        sources = Results(sources_at(path)).with_distinct_names()
     except DamagedError as error:  # a file of one of them: each folder by itself
         row = CheckedClaim(kind="file", name="its figures", verdict="not verified", reason=str(error))
         verified = [replace(each, rows=(*each.rows, row)) for each in verified]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.results.comparison import compare
+from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.means import Means
-from ecsuite.eval.results.samples import Sample, rows_of
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.views.comparison import family_notes
@@ -100,8 +100,10 @@ def differences(
     compared = table.comparison
     if base is not None:
         chosen = [score.name for score in compared.scores]
-        compared = compare(
-            rows_of(sources, by), chosen, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs)
+        compared = (
+            Results(sources)
+            .group(by)
+            .compare(chosen, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs))
         )
     elif all(each.p_value is None for each in compared.differences) and not any(
         score.reason for score in compared.scores

@@ -11,8 +11,8 @@ import numpy as np
 from ecsuite.eval.experiments import pictures
 from ecsuite.eval.metrics import table_order
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.logs import read_evaluations
-from ecsuite.eval.results.means import Means
 from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.views.figures.canvas import as_svg

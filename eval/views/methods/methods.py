@@ -12,7 +12,8 @@ from typing import Any
 from ecsuite.eval.icy.study import READS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
 from ecsuite.eval.metrics.score import Score, Signature
-from ecsuite.eval.results.reading import read_sources, sources_at
+from ecsuite.eval.results.reading import sources_at
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Source, read_config, speaker_of
 from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference
 from ecsuite.eval.views.methods.settings import (
@@ -159,7 +160,7 @@ def methods(
     places = [Path(path) for path in paths]
     studies = {place: found for place in places if (found := _study_paragraphs(place)) is not None}
     others = [place for place in places if place not in studies]
-    sources = read_sources(others) if others else []
+    sources = Results.read(others) if others else []
     configs = [(source, _config(source)) for source in sources if source.is_run]
     paragraphs = [paragraph for found in studies.values() for paragraph in found]
     for is_played in (False, True):
