@@ -255,7 +255,8 @@ def compare(
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
-        found = _scored(source, names, f"source {number}", own_name, options)
+        # Runs that settings tell apart have the names of these.
+        found = _scored(source, names, f"source {number}", own_name if by is None else None, options)
         if isinstance(source, Corpus):  # which may be part of a file, or in none
             found = [replace(each, corpus=Path(f"source {number}")) for each in found]
             corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}

@@ -95,12 +95,17 @@ def score(
     options: StudyOptions,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import Scored, prepare_scores, score_and_keep
+    from ecsuite.commands.scoring import Scored, prepare_scores, score_and_keep, scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.parts.own_code import trust
 
+    first_of: dict[Path, Path] = {}
+    for path in corpora:
+        place = (scores_file(path) or path).resolve()
+        if first_of.setdefault(place, path) != path or corpora.count(path) > 1:
+            note(f"{path}: a corpus counts once")
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
     traits = {name: find_metric(name).shared for name in names}
@@ -295,7 +300,7 @@ def _score_parts(
     # A part is in no file of its own, and what strangers wrote into a column names none.
     files = [path / f"part {number}" for number in range(len(parts))]
     sources = [
-        replace(source, name=label, corpus=file)
+        replace(source, name=label, corpus=file, is_of_run=False)  # no part can be trained with other seeds
         for label, file, card in zip(parts, files, cards, strict=True)
         for source in sources_of(file, card.to_json())
     ]

@@ -107,6 +107,9 @@ class Traits:
     None: it estimates the same value from any number."""
     most_messages: int | None = None
     """Messages that are drawn of a larger corpus; None: all are read."""
+    has_reliable_interval: bool = True
+    """Whether its 95 % interval over messages covers as often as it says; else nothing is concluded on two corpora.
+    See docs/evidence/how_many_messages.md."""
     trains: bool = False
     """Whether it trains models."""
     asks_agents: bool = False

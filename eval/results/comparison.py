@@ -48,11 +48,6 @@ from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
 from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
-UNRELIABLE_INTERVALS = ("has", "ncnpmi")
-"""Scores whose 95 % intervals cover more often than they say: nothing is concluded from them.
-
-See docs/evidence/how_many_messages.md.
-"""
 HELD_OUT = "world.held_out"
 """The share of objects that is held out at random, by the seed of the run."""
 _WORDS = {"v": "version"}
@@ -78,7 +73,7 @@ class ComparedScore:
     size: int | None = None
     """Messages that were drawn from each larger corpus; None: the corpora are of one size, or it does not matter."""
     reason: str | None = None
-    """Why the sources are not comparable in it."""
+    """Why sources are not comparable in it: all, or those of another signature than most have."""
 
     @property
     def ranked(self) -> list[Sample]:
@@ -201,35 +196,54 @@ def _compared(
     """One score of the sources that have it, before the correction."""
     if not samples:
         raise ConfigError(f"no {metric} score: expected at least one")
-    choose_baseline(samples, baseline)  # an unknown name is refused
     direction = traits_of(metric).direction or DIRECTIONS.get(metric)
-    at_size, reasons, is_drawn = list(samples), dict[str, str](), False
-    try:
-        require_comparable(samples)
-        within, reasons = _within_common_blocks(samples)
-        at_size, undrawn = sizes.at_one_size(within, metric)
-        reasons |= undrawn
-        is_drawn, reason = at_size != list(within), None
-    except ConfigError as error:
-        reason = str(error)
-    ordered = sorted(at_size, key=lambda sample: (-sample.score, sample.name))
+    ordered = sorted(samples, key=lambda sample: (-sample.score, sample.name))
     chosen = choose_baseline(ordered, baseline)
-    differences = []
-    if reason is None:
-        for first, second in pairs(ordered) if pairs is not None else pairs_of(ordered, chosen):
-            differences.append(difference(first, second, reasons))
-        if differences and reasons and all(each.ci95 is None for each in differences):
-            differences, reason = [], next(iter(reasons.values()))
+    groups: dict[tuple[str, frozenset[str]], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.signature, frozenset(sample.targets)), []).append(sample)
+    largest = max(groups.values(), key=len)
+    at_size = {sample.name: sample for sample in samples}
+    differences, reasons, sizes_drawn = list[Difference](), list[str](), list[int]()
+    for group in groups.values():
+        if group is not largest:
+            try:
+                require_comparable([largest[0], group[0]])
+            except ConfigError as error:
+                reasons.append(str(error))
+        if len(group) == 1 < len(groups):
+            continue
+        try:
+            require_comparable(group)
+            within, left = _within_common_blocks(group)
+            drawn, undrawn = sizes.at_one_size(within, metric)
+        except ConfigError as error:
+            reasons.append(str(error))
+            continue
+        left = left | undrawn
+        if drawn != within:
+            sizes_drawn += [int(size) for each in drawn for size in each.sizes if size and size.isdecimal()]
+        at_size |= {sample.name: sample for sample in drawn}
+        found = sorted(drawn, key=lambda sample: (-sample.score, sample.name))
+        if pairs is not None:
+            asked = pairs(found)
+        elif chosen is not None and chosen.name not in {each.name for each in found}:
+            asked = []
+        else:
+            asked = pairs_of(found, None if chosen is None else at_size[chosen.name])
+        measured = [difference(first, second, left) for first, second in asked]
+        if measured and left and all(each.ci95 is None for each in measured):
+            reasons.append(next(iter(left.values())))
+            continue
+        differences += measured
     return ComparedScore(
         name=metric,
         direction=direction,
-        samples={sample.name: sample for sample in at_size},
-        baseline=chosen,
+        samples=at_size,
+        baseline=None if chosen is None else at_size[chosen.name],
         differences=tuple(differences),
-        size=min(int(size) for each in at_size for size in each.sizes if size and size.isdecimal())
-        if is_drawn
-        else None,
-        reason=reason,
+        size=min(sizes_drawn, default=None),
+        reason="; ".join(reasons) or None,
     )
 
 
@@ -299,7 +313,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             unpaired_difference(one, other),
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
-    elif Signature(first.signature).name in UNRELIABLE_INTERVALS:
+    elif not traits_of(Signature(first.signature).name).has_reliable_interval:
         basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)

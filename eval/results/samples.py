@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from textwrap import shorten
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics import METRIC_OF, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
@@ -291,12 +292,13 @@ def _single_samples(source: Source, metric: str) -> list[Sample]:
     ]
     file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
     if not records:
-        raise _lacking(file, metric, [record.name for record in source.records if not record.is_measure])
+        raise _lacking(source, file, metric)
     return [_sample(source, record, file) for record in records]
 
 
-def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
-    """The error for a source without a score."""
+def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
+    """The error for a source without a score, with the most similar name if no metric is called so."""
+    scores = [record.name for record in source.records if not record.is_measure]
     others = shorten(", ".join(dict.fromkeys(scores)), 80, placeholder=" …")
     if metric == XFERBENCH and not scores:
         return ConfigError(
@@ -307,7 +309,10 @@ def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
         return ConfigError(
             f"{file}: no XferBench score in it; compute it with {command}, or choose one with --metric: {others}"
         )
-    return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {others}" if others else ""))
+    is_known = metric.partition(",")[0] in METRIC_OF
+    similar = [] if is_known else get_close_matches(metric, [*scores, *source.measures], n=1)
+    hint = "".join(f"; did you mean {name!r}?" for name in similar)
+    return ConfigError(f"{file}: no score {metric} in it{hint}" + (f"; it has {others}" if others else ""))
 
 
 def _sample(source: Source, record: Score, file: Path) -> Sample:

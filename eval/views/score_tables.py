@@ -6,6 +6,7 @@ better, interval, chance level, and a conclusion in plain words.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -51,6 +52,8 @@ SHOWN: Mapping[Question, int] = {
 """Scores that are shown of each question before others have their turn."""
 WIDTH = 80
 """Columns that the table takes at most."""
+LEAST_WORDS = 16
+"""Fewest characters of a line of a conclusion, whatever the width."""
 ARROWS = {"higher": "↑", "lower": "↓", None: " "}
 """Which way is better."""
 BASES: Mapping[Basis, str] = {
@@ -421,8 +424,13 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     fields = score_fields(score, conclusion)
     bounds = "" if score.ci95 is None else " … ".join(map(short, score.ci95))
     style = "dim" if conclusion.relation == "equal" else ""
-    cells = (bounds, "" if fields["chance"] is None else short(fields["chance"]), conclusion.word)
-    return [_row(f"  {name}", short(score.value), arrow, *cells, style), *below]
+    cells = (bounds, "" if fields["chance"] is None else short(fields["chance"]))
+    line = _row(f"  {name}", short(score.value), arrow, *cells, "", style)
+    indent = cell_len(line.plain)
+    first, *more = wrap(conclusion.word, max(WIDTH - indent, LEAST_WORDS)) or [""]
+    colour = _COLOURS.get(conclusion.word, "")
+    line.append(first, colour)
+    return [line, *(Text(" " * indent + each, colour) for each in more), *below]
 
 
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:

@@ -146,8 +146,16 @@ def _base(
     if "=" not in base:
         return _base_of_run(base, keys, sources)
     changed = {}
-    for part in base.split(","):
-        key, equals, text = part.strip().partition("=")
+    values_of = {key: {shown(row[key]): row[key] for row in rows} for key in keys}
+    parts: list[str] = []
+    for piece in base.split(","):
+        before, key = parts[-1].partition("=")[0] if parts else "", piece.strip().partition("=")[0]
+        if key not in keys and any("," in value for value in values_of.get(before, ())):
+            parts[-1] += f",{piece}"  # of a value with commas
+        else:
+            parts.append(piece.strip())
+    for part in parts:
+        key, equals, text = part.partition("=")
         if not equals:
             raise ConfigError(
                 f"--base {base}: expected settings such as channel.kind=gumbel, or the path of a run"
@@ -156,7 +164,7 @@ def _base(
             if not keys:
                 raise ConfigError(f"--base {base}: no setting differs between these runs")
             raise unknown_name("--base: setting", key, list(keys))
-        values = {shown(row[key]): row[key] for row in rows}
+        values = values_of[key]
         wanted = shown(parse_yaml(f"value: {text}", "--base")["value"]) if text else text
         if wanted not in values:
             raise unknown_name(f"--base: value of {key}", text, list(values))
