@@ -256,23 +256,20 @@ def compare(
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
         # Runs that settings tell apart have the names of these.
-        found = _scored(source, names, f"source {number}", own_name if by is None else None, options)
+        of_one = _scored(source, names, f"source {number}", own_name if by is None else None, options)
         if isinstance(source, Corpus):  # which may be part of a file, or in none
-            found = [replace(each, corpus=Path(f"source {number}")) for each in found]
-            corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}
-        scored += found
-    sizes = EqualSizes(corpora=corpora)
-    compared = (
-        Results(scored)
-        .without_copies(note)
-        .varied()
-        .compare(
-            names,
-            baseline,
-            by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
-            with_incomplete=incomplete,
-            sizes=sizes,
-        )
+            of_one = [replace(each, corpus=Path(f"source {number}")) for each in of_one]
+            corpora |= {Messages(Path(f"source {number}"), each.how): source for each in of_one}
+        scored += of_one
+    found = Results(scored).without_copies(note)
+    if all(own_name is None for own_name, _ in named):
+        found = found.merged()
+    compared = found.varied().compare(
+        names,
+        baseline,
+        by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
+        with_incomplete=incomplete,
+        sizes=EqualSizes(corpora=corpora),
     )
     return Findings(
         report=report_one(compared) if names is not None and len(names) == 1 else report(compared)

@@ -77,7 +77,7 @@ def compare(
             note(f"{path} has no scores yet: scoring it")
             card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
             found += scored_sources(path, card)
-    sources = Results(found).without_copies(note).varied()
+    sources = Results(found).without_copies(note).merged().varied()
     names = None if metric is None else split_names(metric)
     if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison import compare as compare_xferbench

@@ -104,8 +104,10 @@ def score(
     first_of: dict[Path, Path] = {}
     for path in corpora:
         place = (scores_file(path) or path).resolve()
-        if first_of.setdefault(place, path) != path or corpora.count(path) > 1:
+        if place in first_of:
             note(f"{path}: a corpus counts once")
+        first_of.setdefault(place, path)
+    corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
     traits = {name: find_metric(name).shared for name in names}

@@ -397,6 +397,10 @@ def test_compared_sources_may_have_names(run, folder):
         found.to_frame()
     )
     assert (difference["source"], difference["baseline"]) == ("second", "first")
+    trained(folder / "longer", **{"channel.max_len": 5})
+    by = ec.compare({"first": run, "second": folder / "longer"}, metric="topsim", by="channel.max_len")
+    names = {source["name"] for source in by["sources"]}
+    assert "max_len=5" in names and len(names) == 2 and all(name.startswith("max_len=") for name in names)
     seeds = ec.compare(run, folder / "other", metric="topsim")  # two seeds of one game, for there is no other
     assert [source["seeds"] for source in seeds["sources"]] == [[1], [2]]
 

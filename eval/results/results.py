@@ -13,7 +13,7 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.files import name_by_folders
 from ecsuite.eval.results.reading import SEED, sources_at, sweep_file
 from ecsuite.eval.results.samples import Sample, samples_of, short_settings
-from ecsuite.eval.results.sources import MOST_SETTINGS, SWEEP, Source, setting_column
+from ecsuite.eval.results.sources import CORPUS, MOST_SETTINGS, SWEEP, Source, setting_column
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import as_frame
@@ -151,26 +151,32 @@ class Results(tuple[Source, ...]):
         return Results(kept.values())
 
     def merged(self) -> "Results":
-        """Sources of the same corpus whose scores stand in several files as one; runs stay.
+        """Sources of the same corpus whose scores stand in several files as one, a run if one of them is.
 
         Sources with different signatures of the same score stay apart.
         """
         kept: list[Source] = []
         places: dict[object, int] = {}
         for source in self:
-            key = (source.corpus, source.how, source.name, source.system, source.digest)
-            place = None if source.is_run or source.corpus is None else places.setdefault(key, len(kept))
-            if place is None or place == len(kept):
+            path = source.corpus
+            if path is not None:
+                path = (path / CORPUS if path.is_dir() else path).resolve()
+            key = (path, source.how, source.name, source.system)
+            place = len(kept) if path is None else places.setdefault(key, len(kept))
+            if place == len(kept):
                 kept.append(source)
                 continue
-            signatures = {record.name: record.signature for record in kept[place].records}
-            if any(
-                signatures.get(record.name, record.signature) != record.signature for record in source.records
+            first, other = (source, kept[place]) if source.is_run else (kept[place], source)
+            signatures = {record.name: record.signature for record in first.records}
+            if (
+                (first.is_run and other.is_run)
+                or (first.digest and other.digest and first.digest != other.digest)
+                or any(signatures.get(each.name, each.signature) != each.signature for each in other.records)
             ):
                 kept.append(source)
                 continue
-            more = [record for record in source.records if record.name not in signatures]
-            kept[place] = replace(kept[place], records=(*kept[place].records, *more))
+            more = [record for record in other.records if record.name not in signatures]
+            kept[place] = replace(first, records=(*first.records, *more))
         return Results(kept)
 
     def with_distinct_names(self) -> "Results":

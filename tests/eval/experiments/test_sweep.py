@@ -16,7 +16,7 @@ from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import STORE
-from ecsuite.files.checksums import sealed_text
+from ecsuite.files.checksums import CHECKSUM, sealed_text
 from ecsuite.formats import reading
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
@@ -147,10 +147,24 @@ def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, 
         assert list(dict.fromkeys(frame["setting.loss"])) == ["task", "reward"]
     for frame in frames[:2]:
         assert frame["loss"].tolist() == [run.training["measures"]["loss"] for run in sweep]
-    # Settings of all runs are constant columns.
-    frame = frames[0]
-    assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
-    assert len(frame.columns) == len(set(frame.columns))
+    # Settings of all runs are constant columns; a file that does not have them is read, too.
+    for frame in frames[:2]:
+        assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
+        assert len(frame.columns) == len(set(frame.columns))
+    assert len(ec.results(tmp_path / "loss").filter({"training.num_examples": 64, "loss": "task"})) == 1
+    saved = tmp_path / "loss" / "sweep.json"
+    saved.write_text(
+        json.dumps(
+            {
+                key: value
+                for key, value in json.loads(saved.read_text()).items()
+                if key not in ("set", CHECKSUM)
+            }
+        )
+    )
+    assert set(frames[1].columns) - set(ec.results(tmp_path / "loss").to_frame().columns) >= {
+        "training.precision"
+    }
     code, out, err = ecsuite("compare", "table", tmp_path / "loss", "--metrics", "loss,topsim", "--as", "csv")
     assert code == 0, err
     header, *rows = csv.reader(out.splitlines())

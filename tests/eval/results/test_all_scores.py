@@ -214,3 +214,81 @@ def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_
 def test_a_correction_is_told_where_there_is_one(names, told):
     found = report(compared([FIRST, SECOND], metrics=names))
     assert any(told in note for note in found.notes)
+
+
+def with_signature(made, name, signature):
+    """A file of scores in which one has another signature."""
+    file, data = made
+    scores = [
+        {**each, **({"signature": signature} if each["name"] == name else {})} for each in data["scores"]
+    ]
+    return file, {**data, "scores": scores}
+
+
+def test_another_signature_leaves_out_only_the_pairs_in_which_it_stands():
+    values = {"a": (0.5, 0.4, 0.6), "b": (0.8, 0.7, 0.9), "c": (0.1, 0.0, 0.2), "d": (0.3, 0.2, 0.4)}
+    made = [document(name, topsim=value) for name, value in values.items()]
+    made[2] = with_signature(made[2], "topsim", "topsim|v:2")
+    [score] = compared(made).scores
+    assert {(each.source, each.baseline) for each in score.differences} == {
+        ("b", "a"),
+        ("b", "d"),
+        ("a", "d"),
+    }
+    assert score.reason == "c cannot be compared with a: version 2, not 1" and list(score.samples) == [
+        *"abcd"
+    ]
+    [score] = compared(made, baseline="c").scores
+    assert not score.differences and score.baseline.name == "c"
+    [alone] = compared(made, baseline="a").scores
+    assert [(each.source, each.baseline) for each in alone.differences] == [("b", "a"), ("d", "a")]
+    assert "c cannot be compared with a" in str(report(compared(made)).notes)
+
+
+def test_unreliable_intervals_are_a_trait_of_the_score():
+    made = [document("a", has=(0.5, 0.4, 0.6)), document("b", has=(0.8, 0.79, 0.81))]
+    [score] = compared(made).scores
+    assert [each.basis for each in score.differences] == ["its intervals are too wide"]
+
+
+def test_a_corpus_and_its_file_of_scores_are_one_source(ecsuite, tmp_path):
+    write_corpus(
+        Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one"
+    )
+    assert ecsuite("score", "one", "--metrics", "topsim", "--out", "file.json")[0] == 0
+    for paths in (("one", "file.json"), ("file.json", "one"), ("one/scores.json", "one", "file.json")):
+        code, out, _ = ecsuite("compare", *paths, "--metric", "topsim")
+        assert code == 0 and "One source only: no comparison." in out
+
+
+def test_a_repeated_option_is_refused(ecsuite):
+    lines = (
+        "compare a b --metric topsim --metric cbm",
+        "compare table a --by x --by y",
+        "score a --where a --where b",
+    )
+    for line in lines:
+        code, out, err = ecsuite(*line.split())
+        assert (code, out) == (2, "") and err.endswith(
+            "is given 2 times: expected once, a list with commas\n"
+        )
+
+
+def test_a_mistyped_measure_has_the_nearest_name(ecsuite, tmp_path):
+    for name in "ab":
+        _, data = document(name, topsim=(0.5, 0.4, 0.6))
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "topsym")
+    assert code == 2 and err == "a.json: no score topsym in it; did you mean 'topsim'?; it has topsim\n"
+    code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "cbm")
+    assert code == 2 and err == "a.json: no score cbm in it; it has topsim\n"
+
+
+def test_a_corpus_that_is_named_twice_is_scored_once(ecsuite, tmp_path):
+    write_corpus(
+        Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one"
+    )
+    for again in ("one", "one/corpus.jsonl"):
+        code, out, err = ecsuite("score", "one", again, "--metrics", "topsim", "--json")
+        assert code == 0 and json.loads(out)["corpus"]["num_messages"] == 4
+        assert err == f"{again}: a corpus counts once\n"

@@ -113,6 +113,18 @@ def test_what_is_as_by_chance_is_grey(cards):
     assert row.startswith("\x1b[2m") and "as by chance" in row
 
 
+def test_a_conclusion_that_is_wide_is_wrapped_and_not_cut(cards):
+    found = Score(
+        name="zla_messages", value=-0.267, ci95=(-0.432, 0.103), about="x", signature="zla_messages|v:1",
+        chance=Chance(kind="shuffle", level=0.01, draws=(-0.1, 0.12) * 50, seed=0, num_meanings=9999),
+    )  # fmt: skip
+    [conclusion] = replace(cards["grammar"], scores=(found,)).conclusions
+    lines = lines_of(replace(cards["grammar"], scores=(found,)))
+    place = next(number for number, line in enumerate(lines) if "zla_messages" in line)
+    assert conclusion.word == "can't tell: wide interval" and all(len(line) <= 80 for line in lines)
+    assert " ".join([*lines[place].split()[-3:], *lines[place + 1].split()]).endswith(conclusion.word)
+
+
 def test_xferbench_is_shown_between_its_references(cards):
     lines = lines_of(replace(cards["grammar"], scores=(XFERBENCH,)))
     place = next(number for number, line in enumerate(lines) if "human languages" in line)

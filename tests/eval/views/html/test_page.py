@@ -138,6 +138,35 @@ def test_several_runs_of_a_seed_in_a_row_are_one_value_and_none_is_lost():
     assert difference.mean == pytest.approx(np.mean(other - one)) and difference.ci95 is not None
 
 
+def test_a_base_may_have_commas_in_its_value():
+    kinds = ("reinforce,baseline=mean", "reinforce", "gumbel,temperature=2")
+    runs = [
+        run(
+            f"{kind}-{size}-{seed}",
+            {"kind": kind, "size": size},
+            seed,
+            {},
+            {"topsim": seed / 10 + size / 100},
+        )
+        for kind in kinds
+        for size in (1, 2)
+        for seed in (1, 2)
+    ]
+    table = Results(runs).means(by=["kind", "size"])
+    for base in (
+        "kind=reinforce,baseline=mean",
+        "kind=reinforce,baseline=mean,size=2",
+        "size=2,kind=reinforce",
+    ):
+        found = differences(table, runs, base)
+        assert found.rows and found.base == ", ".join(re.split(",(?=size|kind)", base))
+    assert differences(table, runs, "kind=reinforce").base == "kind=reinforce"
+    with pytest.raises(ConfigError, match="--base: value of kind 'reinforce,baseline=median'"):
+        differences(table, runs, "kind=reinforce,baseline=median")
+    with pytest.raises(ConfigError, match="--base: setting 'sise'"):
+        differences(table, runs, "size=2,sise=1")
+
+
 def test_the_correlation_of_a_picture_is_of_the_runs_that_are_drawn():
     runs = [
         run(f"{seed}", {"a": seed}, seed, {"accuracy": seed / 10}, {"topsim": seed / 10}) for seed in range(4)
