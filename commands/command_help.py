@@ -61,7 +61,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command line; an option with one value is refused where it is repeated."""
-        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        given: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
         for option in dict.fromkeys(each for each in given if each.param_type_name == "option"):
             if given.count(option) > 1 and not (option.multiple or option.is_flag or option.count):
                 raise ConfigError(

@@ -65,13 +65,14 @@ def compare(
     if out is not None:
         check_output_file(out)
     found, scored = [], Scored(options=read_with)
-    prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
     if all(is_scored):
         read_with.require_unset("results with scores")
-    for path, has in zip(results, is_scored, strict=True):
-        if has:
-            found += sources_at(path)
+    read = {path: sources_at(path) for path, has in zip(results, is_scored, strict=True) if has}
+    prepare_scores([path for path in results if path not in read])
+    for path in results:
+        if path in read:
+            found += read[path]
         else:
             corpus = scored.read(path)
             note(f"{path} has no scores yet: scoring it")

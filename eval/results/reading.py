@@ -9,13 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.files import (
     FILES,
     measure_records,
     read_scores,
     records_of,
-    run_seed_and_group,
     sources_of,
 )
 from ecsuite.eval.results.sources import CAPPED, CONFIG, CORPUS, METADATA, SWEEP, UNENDED, Source, Status
@@ -130,33 +128,26 @@ def run_source(folder: Path, scores: Any = None) -> Source:
     training = source.metadata.get("training")
     training = training if isinstance(training, Mapping) else {}
     measures = {"measures": training, "extra_evaluations": source.metadata.get("extra_evaluations", {})}
-    known = run_seed_and_group(folder)
-    game, seed, group = (
-        known if known is not None else (source.config.get("name"), source.config.get(SEED), "")
-    )
+    try:
+        measured = measure_records(measures)
+    except (AttributeError, TypeError) as error:
+        raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
     stopped, step = (
         training.get("stopped", None if (folder / METADATA).is_file() else UNENDED),
         training.get("step"),
     )
     return replace(
         source,
-        records=(*_measures(folder, measures), *source.records),
+        records=(*measured, *source.records),
         corpus=folder if (folder / CORPUS).is_file() else None,
         settings=source.config,
-        game=game,
-        seed=seed,
-        group=group,
+        game=scored.game if scored.is_run else source.config.get("name"),
+        seed=scored.seed if scored.is_run else source.config.get(SEED),
+        group=scored.group,
         status="diverged" if stopped == "diverged" else "capped" if stopped in (*CAPPED, UNENDED) else "done",
         stopped=stopped,
         failure=f"step {step}: the training diverged" if stopped == "diverged" else None,
     )
-
-
-def _measures(folder: Path, training: Mapping[str, Any]) -> list[Score]:
-    try:
-        return measure_records(training)
-    except (AttributeError, TypeError) as error:
-        raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
 
 
 def _of_sweep(file: Path) -> list[Source]:

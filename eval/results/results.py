@@ -236,7 +236,13 @@ class Results(tuple[Source, ...]):
         if by is None and self and all(source.row for source in self):
             return self  # placed already, among more sources than these
         known = list(dict.fromkeys(key for source in self for key in source.settings))
-        keys = self._telling(known) if by is None else list(by)
+        keys = known if by is None else list(by)
+        if by is None and len(known) > MANY_SETTINGS:  # those from which the others do not follow
+            keys, num_groups = [], 1
+            for key in known:
+                found = {repr([source.settings.get(each) for each in (*keys, key)]) for source in self}
+                if len(found) > num_groups:
+                    keys, num_groups = [*keys, key], len(found)
         for key in keys:
             if key not in known:
                 raise (
@@ -258,18 +264,6 @@ class Results(tuple[Source, ...]):
         ]
         names = _row_names(placed)
         return Results(replace(source, row=names[source.group]) for source in placed)
-
-    def _telling(self, keys: Sequence[str]) -> list[str]:
-        """Settings of a row; of many, as in runs of several games, those from which the others do not follow."""
-        if len(keys) <= MANY_SETTINGS:
-            return list(keys)
-        telling: list[str] = []
-        num_groups = 1
-        for key in keys:
-            found = {repr([source.settings.get(each) for each in (*telling, key)]) for source in self}
-            if len(found) > num_groups:
-                telling, num_groups = [*telling, key], len(found)
-        return telling
 
     def common_scores(self) -> tuple[list[str], dict[str, str]]:
         """Names of the scores that at least two sources have (or the only one) in the order of tables, without sizes.

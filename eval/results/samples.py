@@ -331,7 +331,9 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
         if record.value is None:
             raise ConfigError(f"{file}: {metric}: expected a number, got None")
         if source.row or (source.game is not None and source.seed is not None and source.group):
-            name, identity = _name_of_run(source), source.group
+            is_short = 0 < len(source.settings) <= MOST_SETTINGS
+            name = source.row or (short_settings(source) if is_short else str(source.game))
+            identity = source.group
             seed = (
                 -1 if source.seed is None else source.seed
             )  # the values of a row without seeds are all its own
@@ -356,13 +358,6 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
     )
-
-
-def _name_of_run(source: Source) -> str:
-    """Its row, its settings where these are few, else the name of its game."""
-    if source.row:
-        return source.row
-    return short_settings(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
 
 
 def _joint_size(samples: Sequence[Sample]) -> str | None:
