@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from ecsuite.eval.results.means import means_of
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
@@ -101,7 +101,7 @@ def _scores(sources: Sequence[Source]) -> list[str]:
     else:
         if any(source.is_run for source in scored):
             scored = [source for source in scored if source.is_run]
-        tables = [means_table(means_of(scored)), _signatures(scored)]
+        tables = [means_table(Results(scored).means()), _signatures(scored)]
         note = "Means over runs, with 95 % intervals over their seeds."
     return ["## Scores", *(table.markdown().strip() for table in tables), note]
 
@@ -117,10 +117,10 @@ def _of_one(source: Source) -> Table:
     )
     rows = [
         row_of(
-            record.name,
+            record.figure,
             interval(_value(record.value), record.ci95, DIGITS),
             number(
-                _value((record.chance or measured).get("level" if record.chance else record.name)), DIGITS
+                _value(measured.get(record.figure) if record.chance is None else record.chance.level), DIGITS
             ),
             text(record.signature or (f"undefined: {record.reason}" if record.reason else "")),
         )
@@ -136,10 +136,7 @@ def _value(value: object) -> float | None:
 def _signatures(sources: Sequence[Source]) -> Table:
     """The signatures of the scores of several sources."""
     found = dict.fromkeys(
-        (record.score, record.signature)
-        for source in sources
-        for record in source.records
-        if record.signature
+        (record.name, record.signature) for source in sources for record in source.records if record.signature
     )
     rows = [row_of(score, text(signature)) for score, signature in found]
     return Table(columns=(name_column("score"), Column("signature")), rows=rows)

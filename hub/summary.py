@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import METADATA, Source, kind_of
 from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
@@ -66,7 +66,7 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         CorpusError: If a corpus can't be read.
         DamagedError: If a file was changed.
     """
-    sources = () if place.is_file() and place.suffix != ".json" else tuple(read_sources([place]))
+    sources = () if place.is_file() and place.suffix != ".json" else tuple(Results.read([place]))
     if place.is_file() and not any(source.records for source in sources):
         corpus = read_corpus(place)
         what = (
