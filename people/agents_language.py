@@ -1,11 +1,12 @@
-"""What the agents of a run say about some objects, and whom their receiver takes them to mean.
+"""The language of the agents of a run over some objects: messages of the sender, and scores of the receiver.
 
-A study stores it beside the answers, so that these can be counted and exported without the run.
+A study stores it with the answers, so that these can be counted and exported without the run.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.grammars.words import stream
-from ecsuite.people.attribute_pictures import can_be_drawn, name_of
+from ecsuite.people.pictures import as_png, can_be_drawn, draw, name_of
+from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ class AgentsLanguage:
     values: tuple[tuple[int, ...], ...] | None
     """Attribute values of each object; None where they have none."""
     symbols: tuple[tuple[int, ...], ...]
-    """What the sender says of each object, without EOS."""
+    """Message of the sender about each object, without EOS."""
     scores: tuple[tuple[float, ...], ...]
-    """By object that a message is about, how well the receiver finds that each object fits."""
+    """Scores of the receiver for each object, by the object that the message is about."""
     vocab_size: int
     """Number of symbols."""
     min_len: int
@@ -58,7 +60,7 @@ class AgentsLanguage:
     num_candidates: int
     """Objects that there are to choose from."""
     drawn_by: str
-    """What pictures show: `values` (attributes as colour, shape, number and bar), `images`, or `` (there are none)."""
+    """Content of pictures: `values` (attributes as colour, shape, number and bar), `images`, or `` (there are none)."""
 
     @property
     def width(self) -> int:
@@ -128,7 +130,7 @@ class Objects:
 
 
 def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
-    """What the agents of a run say about some of its objects.
+    """Read the language of the agents of a run over some of its objects.
 
     Args:
         run: A run of a game in which the sender sees one object.
@@ -233,3 +235,43 @@ def _names(objects: Objects, value_names: Sequence[Sequence[str]], drawn_by: str
         ", ".join(of[value].replace("=", " ") for of, value in zip(value_names, row, strict=True))
         for row in objects.values
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun:
+    """The trained agents of a study."""
+
+    run: "Run"
+    language: AgentsLanguage
+    objects: Objects
+    """The objects that the language is about."""
+
+    def hears(self, symbols: Sequence[int]) -> NDArray[Any]:
+        """Scores of the receiver for each object, given a message."""
+        (scores,) = self.run.scores([list(symbols)], self.objects.choices)
+        return np.asarray(scores)
+
+    def pictures(self) -> Callable[[int], bytes] | None:
+        """The picture of each object as PNG, by its number; None if there are none."""
+        if self.language.drawn_by == "images" and self.objects.images is not None:
+            return [as_png(np.asarray(pixels)) for pixels in self.objects.images].__getitem__
+        if self.language.drawn_by == "values" and self.language.values is not None:
+            return [draw(values) for values in self.language.values].__getitem__
+        return None
+
+
+def load_run_of_study(study: Study) -> TrainedRun:
+    """Load the agents of a study, and read their language.
+
+    Raises:
+        ConfigError: If there is no such run, or people can't play its game.
+    """
+    from ecsuite.games.runs import load_run
+    from ecsuite.people.rounds import is_of_rounds
+
+    run = load_run(Path(study.run))
+    if is_of_rounds(run.experiment):
+        game = Path(study.run) / "config.yaml"
+        raise ConfigError(f"{study.run}: agents who play rounds are met in their game: expected {game}")
+    language, objects = read_language(run, study.seed)
+    return TrainedRun(run=run, language=language, objects=objects)

@@ -4,7 +4,7 @@ import pytest
 from browser_participant import CHROMIUM, Player, Server, accessible, rows
 
 import ecsuite as ec
-from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.codes import CodesGame
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -3,8 +3,8 @@
 import pytest
 
 from ecsuite.grammars.icy import canonical
-from ecsuite.people.findings import find
-from ecsuite.people.records import RULES, Record
+from ecsuite.people.codes_report import RULES, find
+from ecsuite.people.kinds import Record
 from ecsuite.people.study import Study
 
 STUDY = Study(name="made", min_score=50, min_accuracy=0.5)

@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people.responses import HEADERS
-from ecsuite.people.server import MAX_BODY, People
+from ecsuite.people.server import HEADERS, MAX_BODY, People
 from ecsuite.people.simulated import Memorizer, play
 
 
@@ -45,7 +44,7 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
     visit.act("begin", worker="")
     play(visit.study, visit.token, Memorizer(), steps=9)
     row = visit.study.required(visit.token)
-    game = visit.study.game_of(row)
+    game = visit.study.kind.game(row)
     locked = {game.codes.texts[thing] for thing in game.schedule.order[row["num_available"] :]}
     sent = visit.get("/api/state").text + visit.act("answer", step=row["step"], typed="zzzz").text
     assert not [code for code in locked if code in sent]
@@ -190,7 +189,7 @@ def test_a_token_that_a_visitor_chose_is_none(visit, chosen):
     client = TestClient(People(visit.study).app())
     chosen = {"Cookie": f"{cookie}={chosen}".encode()}
     assert client.get("/api/state", headers=chosen).status_code == 409
-    told = {"X-CSRF-Token": visit.study.csrf("A" * 64), **chosen}
+    told = {"X-CSRF-Token": visit.study.code("A" * 64), **chosen}
     assert client.post("/api/begin", json={}, headers=told).status_code == 403
     assert cookie in client.get("/", headers=chosen).headers["set-cookie"]
     other = visit.token[:-1] + ("0" if visit.token[-1] != "0" else "1")
