@@ -105,7 +105,7 @@ class AgentsGame(Game):
     @cached_property
     def order(self) -> list[int]:
         """The objects in the order in which they are unlocked; objects that are never unlocked come last."""
-        return [int(thing) for thing in stream(self.seed, "order").permutation(len(self.language.names))]
+        return [int(meaning) for meaning in stream(self.seed, "order").permutation(len(self.language.names))]
 
     @cached_property
     def max_available(self) -> int:
@@ -128,9 +128,9 @@ class AgentsGame(Game):
         ]
         if step in held_out:
             never = self.order[self.max_available :]
-            return Shown(kind=HELD_OUT, thing=never[held_out.index(step) % len(never)])
+            return Shown(kind=HELD_OUT, meaning=never[held_out.index(step) % len(never)])
         position = int(stream(self.seed, f"example{step}").integers(num_available))
-        return Shown(kind=TRAINING, thing=self.order[position])
+        return Shown(kind=TRAINING, meaning=self.order[position])
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
         """Unlocked objects after a step."""
@@ -139,9 +139,9 @@ class AgentsGame(Game):
     def candidates(self, step: int, shown: Shown) -> list[int]:
         """The objects that there are to choose from, the right one among them."""
         rng = stream(self.seed, f"candidates{step}")
-        others = [thing for thing in range(len(self.language.names)) if thing != shown.thing]
+        others = [meaning for meaning in range(len(self.language.names)) if meaning != shown.meaning]
         chosen = rng.choice(others, self.language.num_candidates - 1, replace=False)
-        return [int(thing) for thing in rng.permutation([shown.thing, *chosen])]
+        return [int(meaning) for meaning in rng.permutation([shown.meaning, *chosen])]
 
     def chosen(self, step: int, shown: Shown, typed: str) -> int | None:
         """The object that is chosen: by the participant as receiver, by the agent if the participant is the sender.
@@ -161,37 +161,37 @@ class AgentsGame(Game):
     def agents_chosen(self, step: int, shown: Shown) -> int:
         """The object that the agents' receiver chooses when their sender speaks, in the same round."""
         candidates = self.candidates(step, shown)
-        return candidates[int(np.argmax(np.array(self.language.scores[shown.thing])[candidates]))]
+        return candidates[int(np.argmax(np.array(self.language.scores[shown.meaning])[candidates]))]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether the object was understood."""
-        return self.chosen(step, shown, typed) == shown.thing
+        return self.chosen(step, shown, typed) == shown.meaning
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
-        return self.language.names[thing]
+        return self.language.names[meaning]
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """The agents' answer: the number of the object, or their sender's message."""
         if self.role == "receiver":
-            return str(self.candidates(step, shown).index(shown.thing) + 1)
-        return self.language.text(self.language.symbols[shown.thing])
+            return str(self.candidates(step, shown).index(shown.meaning) + 1)
+        return self.language.text(self.language.symbols[shown.meaning])
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
         """Feedback to a wrong answer, to learn from it."""
         chosen, names = self.chosen(step, shown, typed), self.language.names
-        if chosen == shown.thing:
+        if chosen == shown.meaning:
             return ""
         if self.role == "receiver":
-            return f"It was number {self.right_answer(step, shown)}: {names[shown.thing]}."
+            return f"It was number {self.right_answer(step, shown)}: {names[shown.meaning]}."
         understood = "nothing" if chosen is None else names[chosen]
-        return f"The receiver understood: {understood}. It was: {names[shown.thing]}."
+        return f"The receiver understood: {understood}. It was: {names[shown.meaning]}."
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
         """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
         if self.role == "receiver":
-            message = self.language.text(self.language.symbols[shown.thing])
-            choices = [self._name(thing, names_objects) for thing in self.candidates(step, shown)]
+            message = self.language.text(self.language.symbols[shown.meaning])
+            choices = [self._name(meaning, names_objects) for meaning in self.candidates(step, shown)]
             return {"kind": "choice", "message": message, "choices": choices}
         language = self.language
         kind = "letters" if language.width == 1 else "syllables"
@@ -200,28 +200,28 @@ class AgentsGame(Game):
         letters = f"{language.letter(1)} to {language.letter(language.vocab_size)}"
         return {
             "kind": "message",
-            "name": self._name(shown.thing, names_objects),
+            "name": self._name(shown.meaning, names_objects),
             "max_length": language.max_len * language.width,
             "rule": f"{count} of the {kind} {letters}{nothing}",
         }
 
-    def _name(self, thing: int, names_objects: bool) -> str | None:
+    def _name(self, meaning: int, names_objects: bool) -> str | None:
         """Name of an object, where there is no picture of it or it is wanted."""
-        return self.language.names[thing] if names_objects or not self.language.drawn_by else None
+        return self.language.names[meaning] if names_objects or not self.language.drawn_by else None
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
         """The unlocked objects with the agents' messages."""
         return [
             {
-                "code": self.language.text(self.language.symbols[thing]),
-                "name": self._name(thing, names_objects),
+                "code": self.language.text(self.language.symbols[meaning]),
+                "name": self._name(meaning, names_objects),
             }
-            for thing in self.order[:num_available]
+            for meaning in self.order[:num_available]
         ]
 
     def step_picture(self, step: int, shown: Shown) -> bytes | None:
         """Picture of the object of a sender as PNG."""
-        return self._picture(shown.thing) if self.role == "sender" else None
+        return self._picture(shown.meaning) if self.role == "sender" else None
 
     def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
         """Picture of a candidate of a receiver as PNG, by its position, if there is one."""
@@ -232,8 +232,8 @@ class AgentsGame(Game):
         """Picture of an unlocked object as PNG, by its position in the order."""
         return self._picture(self.order[position])
 
-    def _picture(self, thing: int) -> bytes | None:
-        return None if self.pictures is None else self.pictures(thing)
+    def _picture(self, meaning: int) -> bytes | None:
+        return None if self.pictures is None else self.pictures(meaning)
 
     def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
         """The columns of a response; of a receiver, the objects in place of their numbers."""
@@ -241,9 +241,9 @@ class AgentsGame(Game):
             return super().response(step, shown, typed, message)
         chosen = self.chosen(step, shown, typed)
         return {
-            "message": self.language.text(self.language.symbols[shown.thing]),
+            "message": self.language.text(self.language.symbols[shown.meaning]),
             "response": typed if chosen is None else self.name_of(chosen),
-            "target": self.name_of(shown.thing),
+            "target": self.name_of(shown.meaning),
         }
 
 
@@ -309,7 +309,7 @@ def _of_block(answers: Sequence[Row], block: int) -> list[Row]:
 def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float]:
     """Shares of right answers of a participant and of the agents."""
     agents = [
-        game.agents_chosen(answer["step"], Shown(kind=answer["kind"], thing=answer["thing"]))
+        game.agents_chosen(answer["step"], Shown(kind=answer["kind"], meaning=answer["thing"]))
         == answer["thing"]
         for answer in answers
     ]
@@ -391,15 +391,15 @@ class AgentsStudy(StudyKind):
         game, rows = self.game(record.row), []
         start, names = record.row["started_at"], game.language.names
         for answer in record.answers:
-            shown = Shown(kind=answer["kind"], thing=answer["thing"])
+            shown = Shown(kind=answer["kind"], meaning=answer["thing"])
             entry = {
                 **answer,
                 "participant": record.name,
-                "object": names[shown.thing],
-                "candidates": "; ".join(names[thing] for thing in game.candidates(answer["step"], shown)),
+                "object": names[shown.meaning],
+                "candidates": "; ".join(names[meaning] for meaning in game.candidates(answer["step"], shown)),
                 "agents_answer": game.right_answer(answer["step"], shown),
                 "is_right": bool(answer["is_right"]),
-                "agents_right": game.agents_chosen(answer["step"], shown) == shown.thing,
+                "agents_right": game.agents_chosen(answer["step"], shown) == shown.meaning,
                 "shown_after": round(answer["shown_at"] - start, 3),
                 "answered_after": round(answer["answered_at"] - start, 3),
             }

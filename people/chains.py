@@ -101,8 +101,8 @@ class ChainGame(Game):
     def order(self) -> tuple[int, ...]:
         """The objects that are taught, in the order of the training panel."""
         order, chosen = stream(self.seed, "seen").permutation(self.objects.num_objects), dict[str, int]()
-        for thing in map(int, order):
-            chosen.setdefault(self.language[thing] if self.drops_homonyms else str(thing), thing)
+        for meaning in map(int, order):
+            chosen.setdefault(self.language[meaning] if self.drops_homonyms else str(meaning), meaning)
         return tuple(chosen.values())[: self.num_seen]
 
     @cached_property
@@ -111,11 +111,11 @@ class ChainGame(Game):
         passes = [
             stream(self.seed, f"pass{number}").permutation(self.order) for number in range(self.num_passes)
         ]
-        taught = [Shown(kind=TRAINING, thing=int(thing)) for order in passes for thing in order]
+        taught = [Shown(kind=TRAINING, meaning=int(meaning)) for order in passes for meaning in order]
         all_objects = stream(self.seed, "test").permutation(self.objects.num_objects)
-        tested = [Shown(kind=TEST, thing=int(thing)) for thing in all_objects]
+        tested = [Shown(kind=TEST, meaning=int(meaning)) for meaning in all_objects]
         for part in (taught, tested):
-            part.insert(len(part) // 2, Shown(kind=ATTENTION, thing=-1))
+            part.insert(len(part) // 2, Shown(kind=ATTENTION, meaning=-1))
         return (*taught, *tested)
 
     @property
@@ -156,15 +156,15 @@ class ChainGame(Game):
         """All taught objects in the first pass, none after it."""
         return len(self.order) if self.example_of(step + 1) < len(self.order) else 0
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
-        return self.objects.description(thing)
+        return self.objects.description(meaning)
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """The right code; in the test, the code that the one before typed."""
         if shown.kind == ATTENTION:
             return ATTENTION_WORDS[(self.seed + step) % len(ATTENTION_WORDS)]
-        return self.language[shown.thing]
+        return self.language[shown.meaning]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether an answer is right; neither case nor what is no letter counts."""
@@ -180,19 +180,19 @@ class ChainGame(Game):
         if shown.kind == ATTENTION:
             return {"kind": "attention", "word": self.right_answer(step, shown)}
         kind = "test" if shown.kind == TEST else "code"
-        name = self.name_of(shown.thing) if names_objects else None
+        name = self.name_of(shown.meaning) if names_objects else None
         return {"kind": kind, "name": name, "max_length": MAX_CODE}
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
         """The taught objects with their codes, in the first pass."""
         return [
-            {"code": self.language[thing], "name": self.name_of(thing) if names_objects else None}
-            for thing in self.order[:num_available]
+            {"code": self.language[meaning], "name": self.name_of(meaning) if names_objects else None}
+            for meaning in self.order[:num_available]
         ]
 
     def step_picture(self, step: int, shown: Shown) -> bytes:
         """Picture of a step as PNG."""
-        return example_picture(self.objects, shown.thing, self.seed, step)
+        return example_picture(self.objects, shown.meaning, self.seed, step)
 
     def panel_picture(self, position: int) -> bytes:
         """Picture of a taught object as PNG, by its position in the panel."""
@@ -268,7 +268,7 @@ def _last(finished: Sequence[Row]) -> Row | None:
 def typed_codes(answers: Sequence[Row]) -> tuple[str, ...]:
     """Codes that a participant typed in the test, in the order of objects."""
     codes = {answer["thing"]: letters_of(answer["typed"]) for answer in answers if answer["kind"] == TEST}
-    return tuple(codes[thing] for thing in sorted(codes))
+    return tuple(codes[meaning] for meaning in sorted(codes))
 
 
 def first_codes(study: Study, chain: Chain) -> Codes:
@@ -299,7 +299,7 @@ class Generation:
         objects = DATASETS[self.chain.dataset]
         return Corpus(
             Ragged.from_rows([letter_ids(code) for code in self.codes]),
-            meanings=np.array([objects.values(thing) for thing in range(objects.num_objects)]),
+            meanings=np.array([objects.values(meaning) for meaning in range(objects.num_objects)]),
             attribute_names=("colour", "shape"),
             symbol_names=LETTERS,
             **object_concepts(self.chain.dataset, range(objects.num_objects)),

@@ -113,7 +113,9 @@ def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
     colours, shapes = (rng.permutation(num_values)[:NUM_HELD_OUT] for _ in range(2))
     first = [int(colours[k] * num_values + shapes[k]) for k in range(NUM_HELD_OUT)]
     last = [int(colours[k] * num_values + shapes[(k + 1) % NUM_HELD_OUT]) for k in range(NUM_HELD_OUT)]
-    others = [int(thing) for thing in rng.permutation(chosen.num_objects) if thing not in {*first, *last}]
+    others = [
+        int(meaning) for meaning in rng.permutation(chosen.num_objects) if meaning not in {*first, *last}
+    ]
     examples = [int(rng.integers(start, start + 10)) for start in (20, 30, 40)]
     positions = chosen.num_objects - NUM_HELD_OUT + rng.permutation(NUM_HELD_OUT)
     return Schedule(
@@ -133,6 +135,7 @@ class CodesGame(Game):
     seed: int
     first_available = FIRST_AVAILABLE
     num_examples = NUM_EXAMPLES
+    has_pictures = True
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -178,12 +181,12 @@ class CodesGame(Game):
         """Content of a step for a participant with this number of unlocked objects."""
         schedule, example = self.schedule, self.example_of(step)
         if step == schedule.attention:
-            return Shown(kind=ATTENTION, thing=-1)
+            return Shown(kind=ATTENTION, meaning=-1)
         if example in schedule.held_out:
             position = schedule.held_out[example] + (num_available if self.protocol == PUBLISHED else 0)
-            return Shown(kind=HELD_OUT, thing=self.order[position])
+            return Shown(kind=HELD_OUT, meaning=self.order[position])
         position = int(stream(self.seed, f"example{example}").integers(num_available))
-        return Shown(kind=TRAINING, thing=self.order[position])
+        return Shown(kind=TRAINING, meaning=self.order[position])
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
         """Unlocked objects after a step.
@@ -194,15 +197,15 @@ class CodesGame(Game):
         more = shown.kind != ATTENTION and num_begun % EXAMPLES_AN_OBJECT == 0
         return min(num_available + more, self.max_available)
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
-        return self.objects.description(thing)
+        return self.objects.description(meaning)
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """The right code, or the word of the attention check."""
         if shown.kind == ATTENTION:
             return ATTENTION_WORDS[self.seed % len(ATTENTION_WORDS)]
-        return self.codes.texts[shown.thing]
+        return self.codes.texts[shown.meaning]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether an answer is right; neither case nor spaces count."""
@@ -222,18 +225,18 @@ class CodesGame(Game):
         """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
         if shown.kind == ATTENTION:
             return {"kind": "attention", "word": self.right_answer(step, shown)}
-        return {"kind": "code", "name": self.name_of(shown.thing) if names_objects else None}
+        return {"kind": "code", "name": self.name_of(shown.meaning) if names_objects else None}
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
         """The unlocked objects with their codes."""
         return [
-            {"code": self.codes.texts[thing], "name": self.name_of(thing) if names_objects else None}
-            for thing in self.order[:num_available]
+            {"code": self.codes.texts[meaning], "name": self.name_of(meaning) if names_objects else None}
+            for meaning in self.order[:num_available]
         ]
 
     def step_picture(self, step: int, shown: Shown) -> bytes:
         """Picture of a step as PNG."""
-        return example_picture(self.objects, shown.thing, self.seed, step)
+        return example_picture(self.objects, shown.meaning, self.seed, step)
 
     def panel_picture(self, position: int) -> bytes:
         """Picture of an unlocked object as PNG, by its position in the order."""
@@ -250,7 +253,7 @@ class CodesStudy(StudyKind):
     trial_words = TRIAL_WORDS
 
     @property
-    def quiz(self) -> Mapping[str, Question]:  # type: ignore[override]
+    def quiz(self) -> Mapping[str, Question]:
         """The quiz before the game; the paper's program has none."""
         return QUIZ if self.study.protocol == BALANCED else {}
 

@@ -141,7 +141,7 @@ def find(study: Study, records: Sequence[Record], rule: str) -> Findings:
 def _condition(
     dataset: str, grammar: str, records: Sequence[Record], left_out: Mapping[str, int]
 ) -> Condition:
-    values = {
+    values: dict[str, list[float | None]] = {
         "minutes": [record.minutes for record in records],
         "score": [float(record.row["score"]) for record in records],
         "held_out_accuracy": [record.accuracy(HELD_OUT) for record in records],

@@ -143,14 +143,14 @@ def response_rows(
             "pair": record.pair,
         }
         for answer in record.answers:
-            step, shown = answer["step"], Shown(kind=answer["kind"], thing=answer["thing"])
+            step, shown = answer["step"], Shown(kind=answer["kind"], meaning=answer["thing"])
             key = (record.pair or record.name, step)
             rows.append(
                 {
                     **shared,
                     "trial": step + 1,
                     "phase": shown.kind,
-                    "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
+                    "item": game.name_of(shown.meaning) if shown.meaning >= 0 else None,
                     **game.response(step, shown, answer["typed"], messages.get(key)),
                     "correct": None if key in unjudged else answer["is_right"],
                     "rt": answer["response_ms"],

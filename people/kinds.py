@@ -73,7 +73,7 @@ class Shown:
 
     kind: str
     """Kind of the step, such as `TRAINING`."""
-    thing: int
+    meaning: int
     """The object; -1 in the attention check."""
 
 
@@ -101,16 +101,30 @@ class Game:
     Objects are numbered from 0. The defaults are those of a game that teaches nothing and shows no pictures.
     """
 
-    num_steps: int
-    """Examples and attention checks."""
-    num_examples: int
-    """Examples, without attention checks."""
-    first_available: int = 0
-    """Objects that are unlocked at the start."""
-    max_available: int = 0
-    """Objects that can be unlocked."""
-    has_pictures: bool = True
-    """Whether objects are shown by pictures; otherwise by their names alone."""
+    @property
+    def num_steps(self) -> int:
+        """Examples and attention checks."""
+        raise NotImplementedError
+
+    @property
+    def num_examples(self) -> int:
+        """Examples, without attention checks."""
+        raise NotImplementedError
+
+    @property
+    def first_available(self) -> int:
+        """Objects that are unlocked at the start."""
+        return 0
+
+    @property
+    def max_available(self) -> int:
+        """Objects that can be unlocked."""
+        return 0
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether objects are shown by pictures; otherwise by their names alone."""
+        return True
 
     def example_of(self, step: int) -> int:
         """Example of a step, from 0; for an attention check, the one that follows it."""
@@ -124,7 +138,7 @@ class Game:
         """Unlocked objects after a step."""
         return 0
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
         raise NotImplementedError
 
@@ -289,8 +303,6 @@ class StudyKind:
         clock: Seconds since 1970.
     """
 
-    quiz: Mapping[str, Question] = {}
-    """The quiz before the game; without one, there are no questions after it."""
     waits_for_partner: bool = False
     """Whether the game begins when two participants have met."""
     absent_columns: tuple[str, ...] = ()
@@ -302,6 +314,11 @@ class StudyKind:
         self, study: Study, database: Database, agents: Any = None, clock: Callable[[], float] = time.time
     ) -> None:
         self.study, self.database, self.clock = study, database, clock
+
+    @property
+    def quiz(self) -> Mapping[str, Question]:
+        """The quiz before the game; without one, there are no questions after it."""
+        return {}
 
     @staticmethod
     def load(study: Study) -> Any:
@@ -525,9 +542,9 @@ def letter_ids(letters: str) -> list[int]:
     return [ord(letter) - ord("a") + 1 for letter in letters]
 
 
-def object_concepts(dataset: str, things: Any) -> dict[str, Any]:
+def object_concepts(dataset: str, meanings: Any) -> dict[str, Any]:
     """The concepts of objects, such as `colour=red`, as fields of a corpus."""
-    values = [DATASETS[dataset].values(thing) for thing in things]
+    values = [DATASETS[dataset].values(meaning) for meaning in meanings]
     names = [f"colour={colour}" for colour in COLOURS] + [f"shape={shape}" for shape in SHAPES]
     rows = [[colour, len(COLOURS) + shape] for colour, shape in values]
     return {"concepts": Ragged.from_rows(rows), "concept_names": tuple(names)}

@@ -36,13 +36,13 @@ class Dataset:
         """Number of combinations of a colour and a shape."""
         return self.geometry.num_meanings
 
-    def values(self, thing: int) -> tuple[int, int]:
+    def values(self, meaning: int) -> tuple[int, int]:
         """Colour and shape of an object, from 0."""
-        return divmod(thing, self.geometry.num_values)
+        return divmod(meaning, self.geometry.num_values)
 
-    def description(self, thing: int) -> str:
+    def description(self, meaning: int) -> str:
         """An object in words: `red circle`."""
-        colour, shape = self.values(thing)
+        colour, shape = self.values(meaning)
         return f"{tuple(COLOURS)[colour]} {SHAPES[shape]}"
 
 
@@ -58,11 +58,11 @@ DATASETS = {
         words=ABBREVIATIONS,
     ),
 }
-"""By name: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
+"""Datasets: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
 
 
 def letters_of(typed: str) -> str:
-    """The letters of what was typed, in lower case; what is no letter from a to z is left out."""
+    """The letters from a to z of a typed text, in lower case; other characters are left out."""
     return "".join(letter for letter in typed.lower() if "a" <= letter <= "z")
 
 
@@ -71,7 +71,7 @@ class Codes:
     """The codes of all objects of a dataset in one language."""
 
     texts: tuple[str, ...]
-    """By object, lower-case letters."""
+    """Codes by object, in lower-case letters."""
     signature: str
     """Everything that determines them."""
 

@@ -118,20 +118,20 @@ class PairGame(Game):
 
     def shown(self, step: int, num_available: int) -> Shown:
         """Content of a step."""
-        return Shown(kind=SPEAKING if step % 2 == self.seat else LISTENING, thing=self.target(step))
+        return Shown(kind=SPEAKING if step % 2 == self.seat else LISTENING, meaning=self.target(step))
 
     def candidates(self, step: int) -> list[int]:
         """The objects that the listener chooses among, the right one among them."""
         rng, target = stream(self.seed, f"candidates{step}"), self.target(step)
-        others = [thing for thing in range(self.objects.num_objects) if thing != target]
+        others = [meaning for meaning in range(self.objects.num_objects) if meaning != target]
         return [
-            int(thing)
-            for thing in rng.permutation([target, *rng.choice(others, self.num_choices - 1, replace=False)])
+            int(meaning)
+            for meaning in rng.permutation([target, *rng.choice(others, self.num_choices - 1, replace=False)])
         ]
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
-        return self.objects.description(thing)
+        return self.objects.description(meaning)
 
     def chosen(self, step: int, typed: str) -> int | None:
         """Object of a listener's answer, a number of a candidate; None if it is no such number."""
@@ -140,16 +140,16 @@ class PairGame(Game):
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """Number of the right object; empty for a message."""
-        return str(self.candidates(step).index(shown.thing) + 1) if shown.kind == LISTENING else ""
+        return str(self.candidates(step).index(shown.meaning) + 1) if shown.kind == LISTENING else ""
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether a listener chose the object; messages are judged later."""
-        return shown.kind == LISTENING and self.chosen(step, typed) == shown.thing
+        return shown.kind == LISTENING and self.chosen(step, typed) == shown.meaning
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
         """Feedback to a listener's choice `typed`: to the listener, or to the speaker of the message."""
-        chosen, right = self.chosen(step, typed), self.name_of(shown.thing)
-        if chosen == shown.thing:
+        chosen, right = self.chosen(step, typed), self.name_of(shown.meaning)
+        if chosen == shown.meaning:
             return f"Right: it was the {right}." if shown.kind == LISTENING else f"Understood: the {right}."
         name = "nothing" if chosen is None else f"the {self.name_of(chosen)}"
         return (
@@ -161,14 +161,14 @@ class PairGame(Game):
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
         """Content of a step for the page, without the message: nothing that gives the object away to a listener."""
         if shown.kind == SPEAKING:
-            name = self.name_of(shown.thing) if names_objects else None
+            name = self.name_of(shown.meaning) if names_objects else None
             return {"kind": "speak", "name": name, "max_length": MAX_MESSAGE}
-        names = [self.name_of(thing) if names_objects else None for thing in self.candidates(step)]
+        names = [self.name_of(meaning) if names_objects else None for meaning in self.candidates(step)]
         return {"kind": "choice", "choices": names}
 
     def step_picture(self, step: int, shown: Shown) -> bytes | None:
         """Picture of the speaker's object as PNG."""
-        return panel_picture(self.objects, shown.thing) if shown.kind == SPEAKING else None
+        return panel_picture(self.objects, shown.meaning) if shown.kind == SPEAKING else None
 
     def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
         """Picture of a candidate as PNG, by its position."""
@@ -181,7 +181,7 @@ class PairGame(Game):
             return super().response(step, shown, typed, message)
         chosen = self.chosen(step, typed)
         response = typed if chosen is None else self.name_of(chosen)
-        return {"message": message, "response": response, "target": self.name_of(shown.thing)}
+        return {"message": message, "response": response, "target": self.name_of(shown.meaning)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -314,7 +314,7 @@ class PairsStudy(LiveKind):
 
     def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
         """The object, or the message and the candidates, or that the partner types."""
-        shown = self.game(row).view(row["step"], Shown(kind=row["kind"], thing=row["thing"]), names_objects)
+        shown = self.game(row).view(row["step"], Shown(kind=row["kind"], meaning=row["thing"]), names_objects)
         if row["kind"] != LISTENING:
             return shown
         message = self.message(row)
@@ -394,11 +394,11 @@ class PairsStudy(LiveKind):
 
         pairs = self.successes(records)
         chance = 1 / self.study.choices
-        means = {
+        means: dict[str, list[Mean]] = {
             dataset: _means([pair.curve for pair in pairs if pair.dataset == dataset and pair.has_finished])
             for dataset in self.study.datasets
         }
-        numbers = {
+        numbers: dict[str, int] = {
             dataset: sum(pair.dataset == dataset and pair.has_finished for pair in pairs)
             for dataset in self.study.datasets
         }
@@ -451,7 +451,7 @@ class PairsStudy(LiveKind):
         self, name: str, members: Sequence[Record], messages: Sequence[tuple[Row, Record]], unknown: set[int]
     ) -> Corpus:
         answers, speakers = [answer for answer, _ in messages], [record.name for _, record in messages]
-        dataset, things = members[0].row["dataset"], [answer["thing"] for answer in answers]
+        dataset, meanings = members[0].row["dataset"], [answer["thing"] for answer in answers]
         partners = {
             record.name: next((other.name for other in members if other is not record), "")
             for record in members
@@ -459,10 +459,10 @@ class PairsStudy(LiveKind):
         successes = [None if answer["step"] in unknown else answer["is_right"] for answer in answers]
         return Corpus(
             Ragged.from_rows([letter_ids(letters_of(answer["typed"])) for answer in answers]),
-            meanings=np.array([DATASETS[dataset].values(thing) for thing in things]),
+            meanings=np.array([DATASETS[dataset].values(meaning) for meaning in meanings]),
             attribute_names=("colour", "shape"),
             symbol_names=LETTERS,
-            **object_concepts(dataset, things),
+            **object_concepts(dataset, meanings),
             columns={
                 SPEAKER: np.array(speakers),
                 "listener": np.array([partners[speaker] for speaker in speakers]),

@@ -45,23 +45,23 @@ BAR = 0.05
 
 
 @lru_cache(maxsize=256)
-def panel_picture(dataset: Dataset, thing: int) -> bytes:
+def panel_picture(dataset: Dataset, meaning: int) -> bytes:
     """An object upright in the middle, as the training panel shows it."""
     centre = (SIZE - 1) / 2
-    return _png(dataset, thing, centre, centre, 0.62 * SIZE, 0.0)
+    return _png(dataset, meaning, centre, centre, 0.62 * SIZE, 0.0)
 
 
-def example_picture(dataset: Dataset, thing: int, seed: int, step: int) -> bytes:
+def example_picture(dataset: Dataset, meaning: int, seed: int, step: int) -> bytes:
     """An object at a random position, in a random size and turn, all of which follow from the seed and the step."""
     rng = stream(seed, f"picture{step}")
     width = float(rng.uniform(0.35, 0.6)) * SIZE
     reach = 0.6 * width  # of a triangle, the widest from its centre
     x, y = rng.uniform(reach, SIZE - 1 - reach, size=2)
-    return _png(dataset, thing, float(x), float(y), width, float(rng.uniform(0, 2 * np.pi)))
+    return _png(dataset, meaning, float(x), float(y), width, float(rng.uniform(0, 2 * np.pi)))
 
 
-def _png(dataset: Dataset, thing: int, x: float, y: float, width: float, rotation: float) -> bytes:
-    colour, shape = dataset.values(thing)
+def _png(dataset: Dataset, meaning: int, x: float, y: float, width: float, rotation: float) -> bytes:
+    colour, shape = dataset.values(meaning)
     share = covered_by(SHAPES[shape], x, y, width, rotation)
     return as_png(share[:, :, None] * np.array(tuple(COLOURS.values())[colour], dtype=np.float32))
 

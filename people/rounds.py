@@ -73,7 +73,7 @@ class RoundsGame(Game):
     """Number of the round, and its content, by step."""
     candidates: tuple[tuple[int, ...], ...]
     """Candidates of the listener by step; none where all objects can be answered, or names."""
-    things: tuple[str, ...]
+    meanings: tuple[str, ...]
     """Objects of the rounds in words."""
     are_named: bool
     """Whether listeners answer by a name, and not by an object."""
@@ -95,21 +95,21 @@ class RoundsGame(Game):
 
     def shown(self, step: int, num_available: int) -> Shown:
         """Content of a step."""
-        return self.rounds[step][1] if step < len(self.rounds) else Shown(kind=OVER, thing=-1)
+        return self.rounds[step][1] if step < len(self.rounds) else Shown(kind=OVER, meaning=-1)
 
-    def name_of(self, thing: int) -> str:
+    def name_of(self, meaning: int) -> str:
         """An object in words."""
-        return self.things[thing]
+        return self.meanings[meaning]
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """Object of a listener; empty for messages, and for names, which are judged later."""
-        return self.things[shown.thing] if shown.kind == LISTENS and not self.are_named else ""
+        return self.meanings[shown.meaning] if shown.kind == LISTENS and not self.are_named else ""
 
     def chosen(self, step: int, typed: str) -> str:
         """Content of an answer: for a label, the object in words."""
         labels = [label(n) for n in range(len(self.candidates[step]))]
         is_label = self.rounds[step][1].kind == LISTENS and typed in labels
-        return self.things[self.candidates[step][labels.index(typed)]] if is_label else typed
+        return self.meanings[self.candidates[step][labels.index(typed)]] if is_label else typed
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """False: rounds are judged when they are over."""
@@ -120,7 +120,7 @@ class RoundsGame(Game):
         speaks = self.rounds[step][1].kind == SPEAKS
         if played.candidates or played.phase:
             if not speaks:
-                return "Right." if played.success else f"Wrong: it was {self.things[played.thing]}."
+                return "Right." if played.success else f"Wrong: it was {self.meanings[played.thing]}."
             return "Understood." if played.success else f"Your partner took it for {played.answer}."
         if played.success:
             return "The same name." if played.answer else "Your partner knows this name."
@@ -150,11 +150,11 @@ def make_game(name: str, seed: int) -> RoundsGame:
     rounds = []
     for plan in plans:
         kind = NAMES if plan.listener < 0 else SPEAKS if plan.speaker == agent else LISTENS
-        rounds.append((plan.number, Shown(kind=kind, thing=plan.thing)))
+        rounds.append((plan.number, Shown(kind=kind, meaning=plan.thing)))
     return RoundsGame(
         rounds=tuple(rounds),
         candidates=tuple(plan.candidates for plan in plans),
-        things=play.things,
+        meanings=play.things,
         are_named=play.task == "naming",
     )
 

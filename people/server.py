@@ -260,7 +260,7 @@ class People:
             milliseconds = None
         response_ms = None if milliseconds is None else float(milliseconds)
         row, entry = self.sessions.answer(token, _number(sent, "step"), typed, response_ms)
-        shown, game = Shown(kind=entry["kind"], thing=entry["thing"]), self.sessions.kind.game(row)
+        shown, game = Shown(kind=entry["kind"], meaning=entry["thing"]), self.sessions.kind.game(row)
         return row, {
             "is_right": None if shown.kind in JUDGED_LATER else bool(entry["is_right"]),
             "points": entry["points"],
@@ -284,7 +284,7 @@ class People:
         game, step = self.sessions.kind.game(row), row["step"]
         if row["stage"] != GAME:
             return None
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         if place == "panel" and number < row["num_available"]:
             return game.panel_picture(number)
         if shown.kind == ATTENTION:
@@ -335,10 +335,12 @@ def view(sessions: Sessions, token: str, row: Row | None, is_trial: bool) -> dic
         row: The participant of the token, if there is one.
         is_trial: Whether somebody tries the game alone, who can play again.
     """
-    study, seconds = sessions.study, sessions.queue.seconds(token)
+    study, queue = sessions.study, sessions.queue
     state: dict[str, Any] = {"csrf": sessions.code(token), "is_trial": is_trial, "platform": study.platform}
-    if seconds is not None or (row is not None and row["stage"] == WAITING):
-        if seconds is not None and not sessions.queue.is_waiting(token):
+    is_waiting = row["stage"] == WAITING if row is not None else queue.seconds(token) is not None
+    if is_waiting:
+        seconds = queue.seconds(token)
+        if seconds is not None and not queue.is_waiting(token):
             return {
                 **state,
                 "stage": WAITED,
@@ -390,7 +392,7 @@ def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
     """The step of a participant, and the panel of unlocked objects."""
     game, names_objects = sessions.kind.game(row), bool(row["names_objects"])
     if sessions.live is None:
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         step: dict[str, Any] = {"view": game.view(row["step"], shown, names_objects)}
     else:
         feedback, colour = sessions.live.last_feedback(row)

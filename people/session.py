@@ -188,11 +188,12 @@ class Sessions:
             RefusedError: If nothing can be answered, or the step is a later one.
         """
         with self.database.transaction(token) as row:
-            is_present = row["stage"] == GAME and step == row["step"]
-            if not is_present and (entry := self.database.answer(row["id"], step)) is None:
-                raise RefusedError("This example can't be answered now.")
-            if is_present:
+            if row["stage"] == GAME and step == row["step"]:
                 entry = self._judge(row, typed, response_ms)
+            elif (earlier := self.database.answer(row["id"], step)) is not None:
+                entry = earlier
+            else:
+                raise RefusedError("This example can't be answered now.")
         if self.live is not None:
             self.live.stored(row, entry)
         return row, entry
@@ -200,7 +201,7 @@ class Sessions:
     def _judge(self, row: Row, typed: str, response_ms: float | None) -> Row:
         """Store the answer to the present step, and go to the next; returns the row of the answer."""
         step, game, now = row["step"], self.kind.game(row), self.clock()
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         if self.live is not None:
             typed = self.live.read(row, typed)
         elif shown.kind == TEST and not letters_of(typed):
@@ -212,7 +213,7 @@ class Sessions:
             "step": step,
             "example": game.example_of(step),
             "kind": shown.kind,
-            "thing": shown.thing,
+            "thing": shown.meaning,
             "num_available": row["shown_available"],
             "num_looks": row["num_looks"],
             "typed": typed,
@@ -286,7 +287,7 @@ class Sessions:
 def show_step(kind: StudyKind, row: Row, step: int, num_available: int, now: float) -> None:
     """Go to a step of the game, and fix its content in the participant's row."""
     shown = kind.game(row).shown(step, num_available)
-    row |= {"stage": GAME, "step": step, "kind": shown.kind, "thing": shown.thing, "num_looks": 0}
+    row |= {"stage": GAME, "step": step, "kind": shown.kind, "thing": shown.meaning, "num_looks": 0}
     row |= {"shown_at": now, "shown_available": num_available, "num_available": num_available}
 
 

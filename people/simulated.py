@@ -41,10 +41,14 @@ class Composer(Memorizer):
             return seen[row["thing"]]
         colour, shape = game.objects.values(row["thing"])
         first = [
-            code[: len(code) // 2] for thing, code in seen.items() if game.objects.values(thing)[0] == colour
+            code[: len(code) // 2]
+            for meaning, code in seen.items()
+            if game.objects.values(meaning)[0] == colour
         ]
         last = [
-            code[len(code) // 2 :] for thing, code in seen.items() if game.objects.values(thing)[1] == shape
+            code[len(code) // 2 :]
+            for meaning, code in seen.items()
+            if game.objects.values(meaning)[1] == shape
         ]
         return first[0] + last[0] if first and last else super().answer(game, row, seen)
 
@@ -66,16 +70,16 @@ class Namer:
         self.rng = np.random.default_rng(seed)
         self.words: dict[int, str] = {}
 
-    def say(self, thing: int) -> str:
+    def say(self, meaning: int) -> str:
         """The message that it types for an object."""
         word = "".join(chr(ord("a") + int(number)) for number in self.rng.integers(26, size=4))
-        return self.words.setdefault(thing, word)
+        return self.words.setdefault(meaning, word)
 
     def choose(self, game: PairGame, step: int, message: str) -> str:
         """The number of the object that it takes a message for; then it is told which one was meant."""
         candidates = game.candidates(step)
-        same = [thing for thing in candidates if self.words.get(thing) == message]
-        unnamed = [thing for thing in candidates if thing not in self.words]
+        same = [meaning for meaning in candidates if self.words.get(meaning) == message]
+        unnamed = [meaning for meaning in candidates if meaning not in self.words]
         chosen = self.rng.choice(same or unnamed or candidates)
         self.words[game.target(step)] = message
         return str(candidates.index(chosen) + 1)
@@ -163,7 +167,7 @@ def play(
     while row["stage"] == GAME and done != steps:
         codes = (card["code"] for card in game.panel(row["num_available"], False))
         seen |= zip(game.order[: row["num_available"]], codes, strict=True)
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         is_check = shown.kind == ATTENTION
         typed = game.right_answer(row["step"], shown) if is_check else participant.answer(game, row, seen)
         sessions.answer(token, row["step"], typed, 1000.0)

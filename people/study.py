@@ -81,7 +81,7 @@ READS = {
     WITH_PAIRS: ("datasets", "rounds", "choices", "turn_seconds", "partner_seconds", "wait_minutes", "waited",
                  "waited_code", "left", "left_code"),
 }  # fmt: skip
-"""By kind of study, the settings that it reads beside those of all."""
+"""Settings that each kind of study reads in addition to those of all kinds."""
 EXAMPLES: dict[str, dict[str, Any]] = {
     "codes": {},
     "agents": {"run": "runs/disc_small"},
@@ -89,7 +89,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "pairs": {"pairs": 20, "datasets": ("synth",), "begin_minutes": 5},
     "rounds": {"play": "naming"},
 }
-"""By kind of study, the settings that differ from the defaults."""
+"""Settings of the templates that differ from the defaults."""
 TO_FILL_IN = """
 **Who is responsible:** [names, institution, and how to reach them before and after taking part]
 
@@ -99,7 +99,7 @@ TO_FILL_IN = """
 
 **Approved by:** [board and number of its decision]
 """
-"""What the shipped texts of consent can't know."""
+"""Parts of a text of consent to be filled in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,7 +157,7 @@ class Study:
     left: str = ""
     """Markdown file of the page of those whose partner has left; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
-    """Where participants come from: it decides under which name links carry their ID."""
+    """Platform of the participants: it decides under which name links carry their ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
     """How IDs of the platform are stored."""
     completion_code: str = ""
@@ -167,7 +167,7 @@ class Study:
     left_code: str = ""
     """Code of those whose partner has left."""
     return_url: str = ""
-    """Where the last page leads, such as Prolific's address; in it, `{code}` is the code of that page."""
+    """Address to which the last page leads, such as Prolific's; in it, `{code}` is the code of that page."""
     min_score: float = 50.0
     """The paper's rule: participants with a lower score are left out."""
     min_accuracy: Rate = 0.5
@@ -229,7 +229,7 @@ class Study:
 
     @property
     def speakers(self) -> tuple[str, str]:
-        """What corpora call one of the participants, and several."""
+        """Speakers of a corpus of one of the participants, and of several."""
         return PROGRAMS if self.simulated else PEOPLE
 
     @property

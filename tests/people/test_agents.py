@@ -74,7 +74,7 @@ def play(sessions, token, answer):
     sessions.begin(token)
     sessions.go_on(token, "instructions", {"has_sound": False, "names_objects": False})
     while (row := sessions.required(token))["stage"] != FINISHED:
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         sessions.answer(token, row["step"], answer(sessions.kind.game(row), row["step"], shown), 500.0)
     return row
 
@@ -97,7 +97,7 @@ def test_a_receiver_who_knows_is_always_right_and_one_who_guesses_at_chance():
 
 def test_a_sender_is_judged_by_the_receiver_not_by_the_senders_words():
     game = AgentsGame(language=LANGUAGE, role="sender", seed=1, hears=hears)
-    shown = Shown(kind=TRAINING, thing=2)
+    shown = Shown(kind=TRAINING, meaning=2)
     assert game.right_answer(0, shown) == "ca"
     assert game.is_right(0, shown, "ca") and game.is_right(0, shown, " C B ") and game.is_right(0, shown, "c")
     assert not game.is_right(0, shown, "da") and not game.is_right(0, shown, "caa")
@@ -113,9 +113,9 @@ def test_four_in_ten_examples_are_of_objects_that_never_are_unlocked():
         shown = game.shown(step, available)
         kinds.append(shown.kind)
         if shown.kind == HELD_OUT:
-            held_out.add(shown.thing)
+            held_out.add(shown.meaning)
         else:
-            assert shown.thing in game.order[:available]
+            assert shown.meaning in game.order[:available]
         available = game.available_after(step, shown, available)
     assert available == game.max_available == 4
     assert held_out == set(game.order[4:])
@@ -153,7 +153,7 @@ def test_letters_are_read_back(vocab_size):
 )
 def test_what_a_message_may_be_is_told(settings, rule):
     game = AgentsGame(language=replace(LANGUAGE, vocab_size=7, **settings), role="speaker", seed=0)
-    assert game.view(0, Shown(kind=TRAINING, thing=0), False)["rule"] == rule
+    assert game.view(0, Shown(kind=TRAINING, meaning=0), False)["rule"] == rule
 
 
 def test_the_picture_of_an_object_is_in_the_middle():

@@ -82,7 +82,7 @@ def test_each_learns_what_the_one_before_typed_and_all_objects_are_tested(chains
         each["thing"]: each["typed"] for each in study.database.answers(first["id"]) if each["kind"] == "test"
     }
     assert sorted(typed) == list(range(9))
-    assert json.loads(second["taught"]) == [typed[thing] for thing in range(9)]
+    assert json.loads(second["taught"]) == [typed[meaning] for meaning in range(9)]
     kinds = [each["kind"] for each in study.database.answers(second["id"])]
     assert [kinds.count(kind) for kind in ("training", "attention", "test")] == [8, 2, 9]
     game = study.kind.game(second)
@@ -105,7 +105,7 @@ def test_of_objects_with_the_same_code_one_is_taught(chains):
     game = chains().kind.game({"dataset": "synth", "taught": json.dumps(["a", "b", "a"] * 3), "seed": 1})
     assert len(game.order) == 5
     distinct = replace(game, drops_homonyms=True)
-    assert sorted(distinct.language[thing] for thing in distinct.order) == ["a", "b"]
+    assert sorted(distinct.language[meaning] for meaning in distinct.order) == ["a", "b"]
 
 
 def test_a_mean_over_some_of_the_chains_says_of_how_many():

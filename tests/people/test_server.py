@@ -45,7 +45,7 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
     play(visit.study, visit.token, Memorizer(), steps=9)
     row = visit.study.required(visit.token)
     game = visit.study.kind.game(row)
-    locked = {game.codes.texts[thing] for thing in game.schedule.order[row["num_available"] :]}
+    locked = {game.codes.texts[meaning] for meaning in game.schedule.order[row["num_available"] :]}
     sent = visit.get("/api/state").text + visit.act("answer", step=row["step"], typed="zzzz").text
     assert not [code for code in locked if code in sent]
     assert "held_out" not in sent
