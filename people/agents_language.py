@@ -19,7 +19,7 @@ from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 MAX_OBJECTS = 64
 """Objects that a study is about; of a world with more, so many are drawn by its seed."""
@@ -173,7 +173,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
 
 def _objects(run: "Run", seed: int) -> Objects:
     """Different objects of the run's corpus, at most `MAX_OBJECTS`."""
-    from ecsuite.games.tasks import Reconstruction
+    from ecsuite.games.tasks.tasks import Reconstruction
 
     world, pair = run.pair.world, run.pair
     targets, values = [], []
@@ -266,7 +266,7 @@ def load_run_of_study(study: Study) -> TrainedRun:
     Raises:
         ConfigError: If there is no such run, or people can't play its game.
     """
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
     from ecsuite.people.rounds import is_of_rounds
 
     run = load_run(Path(study.run))

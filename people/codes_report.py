@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -26,6 +26,7 @@ from ecsuite.people.kinds import (
     TRAINING,
     Mean,
     Record,
+    StudyKind,
     block_names,
     mean_cell,
     mean_of,
@@ -33,9 +34,6 @@ from ecsuite.people.kinds import (
 from ecsuite.people.study import Study
 from ecsuite.tables.cells import INTERVAL, estimate, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
-
-if TYPE_CHECKING:
-    from ecsuite.people.codes import CodesStudy
 
 NUM_PERMUTATIONS = 9999
 FEWEST = 2
@@ -201,7 +199,7 @@ def permutation_p(first: Any, second: Any) -> float:
     return float(tested.pvalue)
 
 
-def codes_report(kind: "CodesStudy", records: Sequence[Record]) -> Report:
+def codes_report(kind: StudyKind, records: Sequence[Record]) -> Report:
     """The report of a study of codes."""
     findings = [find(kind.study, records, rule) for rule in RULES]
     content = {"source_of_published": SOURCE, "rules": [found.as_json() for found in findings]}

@@ -23,16 +23,16 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import ignore, load_experiment
+from ecsuite.games.config.experiment import ignore, load_experiment
+from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.registry import PLAYS
-from ecsuite.games.run_log import ROUNDS
-from ecsuite.games.sections import Experiment
-from ecsuite.games.training import train
+from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.training.train import train
 from ecsuite.language_models.backend import PERSON, Page, Person, Request
 from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.parts.registry import Part
