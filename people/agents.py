@@ -409,8 +409,8 @@ class AgentsStudy(StudyKind):
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
         """The messages of each sender, by participant."""
         language = self.language
-        found = {record.name: self.corpus(record, language) for record in records}
-        return {name: corpus for name, corpus in found.items() if corpus is not None}
+        corpora = {record.name: self.corpus(record, language) for record in records}
+        return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
     def corpus(self, record: Record, language: AgentsLanguage) -> Corpus | None:
         """The messages of a participant as a sender, in the agents' symbols; answers that are no messages are left out.
@@ -462,30 +462,30 @@ class AgentsStudy(StudyKind):
         )
 
 
-def _table(found: RoleResult, about: str, simulated_note: Sequence[str]) -> Table:
-    num_blocks = len(found.accuracy["training"]) if found.participants else 0
+def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Table:
+    num_blocks = len(result.accuracy["training"]) if result.participants else 0
     columns = [name_column("examples", merges=True), name_column("who")]
     columns += [number_column(name, parts=INTERVAL) for name in block_names(num_blocks, BLOCK)]
     rows = []
     for kind, name in EXAMPLE_KINDS.items() if num_blocks else ():
-        rows.append(row_of(name, "participants", *(mean_cell(mean, 2) for mean in found.accuracy[kind])))
-        rows.append(row_of(name, "the agents", *(number(share, 2) for share in found.agents[kind])))
-    left_out = f"; left out: {found.not_finished} not finished" if found.not_finished else ""
-    notes = [f"N = {found.participants} finished{left_out}"]
+        rows.append(row_of(name, "participants", *(mean_cell(mean, 2) for mean in result.accuracy[kind])))
+        rows.append(row_of(name, "the agents", *(number(share, 2) for share in result.agents[kind])))
+    left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
+    notes = [f"N = {result.participants} finished{left_out}"]
     if num_blocks:
         notes.append(
-            f"mean ± half of its 95 % interval (Student's t); who guesses is right in {found.chance:.2f}"
+            f"mean ± half of its 95 % interval (Student's t); who guesses is right in {result.chance:.2f}"
         )
-    if found.as_agents is not None:
-        notes.append(f"messages that are exactly the agents' own: {found.as_agents:.0%}")
-    title = f"{about}; participants as {found.role}: {ROLES[found.role]}"
+    if result.as_agents is not None:
+        notes.append(f"messages that are exactly the agents' own: {result.as_agents:.0%}")
+    title = f"{about}; participants as {result.role}: {ROLES[result.role]}"
     return Table(columns=columns, rows=rows, title=title, notes=[*notes, *simulated_note])
 
 
-def _draw(study: Study, found: Sequence[RoleResult], file: Path) -> None:
+def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
     """Draw the share of right answers by block, a panel a role; dashed lines are the agents'."""
     lines = []
-    for each in found:
+    for each in results:
         panel = f"as {each.role} (N={each.participants}{', simulated' if study.simulated else ''})"
         blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
         for kind, name in EXAMPLE_KINDS.items():

@@ -90,11 +90,13 @@ class AgentsLanguage:
         letters, width = "".join(typed.lower().split()), self.width
         if letters == NOTHING:
             return None if self.min_len else []
-        known = {self.letter(symbol): symbol for symbol in range(1, self.vocab_size + 1)}
+        symbols = {self.letter(symbol): symbol for symbol in range(1, self.vocab_size + 1)}
         parts = [letters[start : start + width] for start in range(0, len(letters), width)]
-        if not max(1, self.min_len) <= len(parts) <= self.max_len or not all(part in known for part in parts):
+        if not max(1, self.min_len) <= len(parts) <= self.max_len or not all(
+            part in symbols for part in parts
+        ):
             return None
-        return [known[part] for part in parts]
+        return [symbols[part] for part in parts]
 
     @property
     def signature(self) -> str:
@@ -108,11 +110,11 @@ class AgentsLanguage:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "AgentsLanguage":
+    def from_json(cls, content: Mapping[str, Any]) -> "AgentsLanguage":
         """The language of what `as_json` made."""
-        tuples = {key: tuple(map(tuple, found[key])) for key in ("symbols", "scores")}
-        values = None if found["values"] is None else tuple(map(tuple, found["values"]))
-        return cls(**{**found, **tuples, "names": tuple(found["names"]), "values": values})
+        tuples = {key: tuple(map(tuple, content[key])) for key in ("symbols", "scores")}
+        values = None if content["values"] is None else tuple(map(tuple, content["values"]))
+        return cls(**{**content, **tuples, "names": tuple(content["names"]), "values": values})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,8 +183,8 @@ def _objects(run: "Run", seed: int) -> Objects:
         targets.append(batch.objects[batch.shown[:, 0]])
         if batch.values is not None:
             values.append(batch.values[batch.shown[:, 0]])
-    found, found_values = np.concatenate(targets), np.concatenate(values) if values else None
-    key = found.reshape(len(found), -1) if found_values is None else found_values
+    objects, target_values = np.concatenate(targets), np.concatenate(values) if values else None
+    key = objects.reshape(len(objects), -1) if target_values is None else target_values
     first = np.sort(np.unique(key, axis=0, return_index=True)[1])
     if len(first) < MIN_OBJECTS:
         raise ConfigError(
@@ -191,19 +193,19 @@ def _objects(run: "Run", seed: int) -> Objects:
     if len(first) > MAX_OBJECTS:
         first = np.sort(stream(seed, "objects").choice(first, MAX_OBJECTS, replace=False))
     is_image = len(world.object_shape) == 3
-    if found_values is None and not is_image:
+    if target_values is None and not is_image:
         raise ConfigError(
             f"{run.folder}: nobody can see its objects, which are features: expected a world of attribute values or "
             "of images"
         )
-    chosen_values = None if found_values is None else found_values[first]
-    given = chosen_values if chosen_values is not None and world.shows_values else found[first]
+    chosen_values = None if target_values is None else target_values[first]
+    given = chosen_values if chosen_values is not None and world.shows_values else objects[first]
     is_named = isinstance(pair.task, Reconstruction)
     return Objects(
         given=given,
         values=chosen_values,
         choices=chosen_values if is_named and chosen_values is not None else given,
-        images=_pixels(found[first]) if is_image else None,
+        images=_pixels(objects[first]) if is_image else None,
     )
 
 

@@ -248,16 +248,16 @@ def read_chains(study: Study, database: Database, now: float) -> list[Chain]:
 
 def _lineage(finished: Sequence[Row]) -> dict[int, Row]:
     """Ancestors of the last generation by generation: the first who finished there, the teacher and so on."""
-    found: dict[int, Row] = {}
+    lineage: dict[int, Row] = {}
     row = _last(finished)
     while row is not None:
         generation, teacher = row["generation"], row["teacher"]
-        found[generation] = row
+        lineage[generation] = row
         earlier = (other for other in finished if other["generation"] < generation)
         row = next((other for other in earlier if other["id"] == teacher), None)
         if row is None:  # the teacher has withdrawn
             row = _last([other for other in finished if other["generation"] < generation - 1])
-    return found
+    return lineage
 
 
 def _last(finished: Sequence[Row]) -> Row | None:

@@ -290,8 +290,8 @@ class CodesStudy(StudyKind):
 
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
         """The codes that each participant typed, by participant."""
-        found = {record.name: self.corpus(record) for record in records}
-        return {name: corpus for name, corpus in found.items() if corpus is not None}
+        corpora = {record.name: self.corpus(record) for record in records}
+        return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
     def corpus(self, record: Record) -> Corpus | None:
         """The codes that a participant typed: a message per example, letters as ids from 1 (`a`).

@@ -77,7 +77,7 @@ RULES: dict[str, tuple[str, Callable[[Record, Study], str | None]]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
+class ConditionResult:
     """Results of a language in a dataset, by one rule of who counts."""
 
     dataset: str
@@ -93,11 +93,11 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Findings:
+class RuleResult:
     """Results by one rule of who counts."""
 
     rule: str
-    conditions: Sequence[Condition]
+    conditions: Sequence[ConditionResult]
     differences: Sequence[Difference]
     """Differences between two languages of a dataset in the share of held-out codes that participants know."""
 
@@ -110,7 +110,7 @@ class Findings:
         }
 
 
-def find(study: Study, records: Sequence[Record], rule: str) -> Findings:
+def evaluate_rule(study: Study, records: Sequence[Record], rule: str) -> RuleResult:
     """Evaluate the participants who count by a rule.
 
     Args:
@@ -123,22 +123,22 @@ def find(study: Study, records: Sequence[Record], rule: str) -> Findings:
     left_out: dict[tuple[str, str], dict[str, int]] = {}
     for record in records:
         condition = record.row["dataset"], record.grammar
-        if (why := reason(record, study)) is None:
+        if (exclusion := reason(record, study)) is None:
             kept.setdefault(condition, []).append(record)
         else:
             counts = left_out.setdefault(condition, {})
-            counts[why] = counts.get(why, 0) + 1
+            counts[exclusion] = counts.get(exclusion, 0) + 1
     conditions = [
         _condition(dataset, grammar, kept.get((dataset, grammar), []), left_out.get((dataset, grammar), {}))
         for dataset, grammar in ((dataset, canonical(grammar)) for dataset, grammar in study.conditions)
         if (dataset, grammar) in kept.keys() | left_out.keys()
     ]
-    return Findings(rule=rule, conditions=conditions, differences=_differences(conditions, kept))
+    return RuleResult(rule=rule, conditions=conditions, differences=_differences(conditions, kept))
 
 
 def _condition(
     dataset: str, grammar: str, records: Sequence[Record], left_out: Mapping[str, int]
-) -> Condition:
+) -> ConditionResult:
     values: dict[str, list[float | None]] = {
         "minutes": [record.minutes for record in records],
         "score": [float(record.row["score"]) for record in records],
@@ -150,7 +150,7 @@ def _condition(
         for answer in record.answers:
             if answer["kind"] != ATTENTION:
                 blocks.setdefault(answer["example"] // BLOCK, []).append(answer["is_right"])
-    return Condition(
+    return ConditionResult(
         dataset=dataset,
         grammar=grammar,
         participants=len(records),
@@ -161,9 +161,9 @@ def _condition(
 
 
 def _differences(
-    conditions: Sequence[Condition], kept: Mapping[tuple[str, str], Sequence[Record]]
+    conditions: Sequence[ConditionResult], kept: Mapping[tuple[str, str], Sequence[Record]]
 ) -> list[Difference]:
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for first, second in combinations(conditions, 2):
         if first.dataset != second.dataset or min(first.participants, second.participants) < FEWEST:
             continue
@@ -172,7 +172,7 @@ def _differences(
             for condition in (first, second)
         ]
         welch = with_effect(unpaired_difference(*samples), *samples)
-        found.append(
+        differences.append(
             replace(
                 welch,
                 source=first.grammar,
@@ -182,7 +182,7 @@ def _differences(
                 details={"dataset": first.dataset},
             )
         )
-    return corrected(found)
+    return corrected(differences)
 
 
 def permutation_p(first: Any, second: Any) -> float:
@@ -201,35 +201,35 @@ def permutation_p(first: Any, second: Any) -> float:
 
 def codes_report(kind: StudyKind, records: Sequence[Record]) -> Report:
     """The report of a study of codes."""
-    findings = [find(kind.study, records, rule) for rule in RULES]
-    content = {"source_of_published": SOURCE, "rules": [found.as_json() for found in findings]}
+    results = [evaluate_rule(kind.study, records, rule) for rule in RULES]
+    content = {"source_of_published": SOURCE, "rules": [result.as_json() for result in results]}
     return Report(
-        tables=report_tables(kind.study, findings),
+        tables=report_tables(kind.study, results),
         notes=(),
         data=kind.result(content),
-        draw=partial(_draw, kind.study, findings[-1]),
+        draw=partial(_draw, kind.study, results[-1]),
     )
 
 
-def report_tables(study: Study, findings: Sequence[Findings]) -> list[Table]:
+def report_tables(study: Study, results: Sequence[RuleResult]) -> list[Table]:
     """Means, tests between languages, and learning curves, for each rule of who counts.
 
     Args:
         study: The study.
-        findings: Results by rule.
+        results: Results by rule.
     """
     settings = {"min_score": study.min_score, "min_accuracy": study.min_accuracy}
     tables = []
-    for found in findings:
-        rule = f"counted by the rule {found.rule}: {RULES[found.rule][0].format(**settings)}"
+    for result in results:
+        rule = f"counted by the rule {result.rule}: {RULES[result.rule][0].format(**settings)}"
         title = f"Study {study.name}, protocol {study.protocol}; {rule}"
-        tables.append(_means(study, found.conditions, title))
-        tables += [_tests(found)] if found.differences else []
-        tables += [_curves(found.conditions)] if found.conditions else []
+        tables.append(_means(study, result.conditions, title))
+        tables += [_tests(result)] if result.differences else []
+        tables += [_curves(result.conditions)] if result.conditions else []
     return tables
 
 
-def _means(study: Study, conditions: Sequence[Condition], title: str) -> Table:
+def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> Table:
     """Tables 21 and 22, and in its last column Table 2, with the paper's figures below ours."""
     columns = [*LANGUAGE, Column("origin", heading=""), number_column("N")]
     columns += [number_column(name, heading, parts=INTERVAL) for name, (heading, _) in COLUMNS.items()]
@@ -259,7 +259,7 @@ def _means(study: Study, conditions: Sequence[Condition], title: str) -> Table:
     return Table(columns=columns, rows=rows, title=title, notes=notes)
 
 
-def _tests(found: Findings) -> Table:
+def _tests(result: RuleResult) -> Table:
     """Held-out accuracy of each two languages."""
     columns = (
         name_column("dataset", merges=True),
@@ -278,13 +278,13 @@ def _tests(found: Findings) -> Table:
             p_value(each.p_value),
             p_value(each.p_holm),
         )
-        for each in found.differences
+        for each in result.differences
     ]
     title = "Held-out accuracy between languages (permutation test of participants; p corrected after Holm)"
     return Table(columns=columns, rows=rows, title=title)
 
 
-def _curves(conditions: Sequence[Condition]) -> Table:
+def _curves(conditions: Sequence[ConditionResult]) -> Table:
     """Share of right answers by block of examples."""
     num_blocks = max(len(each.curve) for each in conditions)
     columns = [*LANGUAGE, *map(number_column, block_names(num_blocks))]
@@ -299,7 +299,7 @@ def _curves(conditions: Sequence[Condition]) -> Table:
     return Table(columns=columns, rows=rows, title=f"Share of right answers by {BLOCK} examples")
 
 
-def _draw(study: Study, found: Findings, file: Path) -> None:
+def _draw(study: Study, result: RuleResult, file: Path) -> None:
     """Draw the learning curves, a panel a dataset and a line a language."""
     lines = [
         Curve(
@@ -309,7 +309,7 @@ def _draw(study: Study, found: Findings, file: Path) -> None:
             panel=f"{each.dataset}{' (simulated)' if study.simulated else ''}",
         )
         for dataset in study.datasets
-        for each in found.conditions
+        for each in result.conditions
         if each.dataset == dataset and each.curve
     ]
     save(curves(lines, x="examples", y="share of right answers", limits=(0, 1)), file)

@@ -176,10 +176,10 @@ class Database:
 
     def _fault(self) -> str | None:
         """A content that no server has written, or that SQLite finds damaged; None if there is none."""
-        if (found := self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
-            return str(found).partition("\n")[0]
-        if (found := self._connection.execute("PRAGMA foreign_key_check").fetchone()) is not None:
-            return f"a row of {found[0]} is of a participant that there is not"
+        if (value := self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+            return str(value).partition("\n")[0]
+        if (value := self._connection.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+            return f"a row of {value[0]} is of a participant that there is not"
         with closing(sqlite3.connect(":memory:")) as empty:
             empty.executescript(TABLES)
             tables = {
@@ -199,11 +199,11 @@ class Database:
                     wrong += f" OR {column} NOT BETWEEN {least} AND {most}"
                 elif kind == "REAL":
                     wrong += f" OR abs({column}) > {LATEST}"
-                found = self._connection.execute(
+                value = self._connection.execute(
                     f"SELECT {column} FROM {table} WHERE {wrong} LIMIT 1"
                 ).fetchone()
-                if found is not None:
-                    return f"{table}.{column}: {shown(found[0])}, which is no {kind} that is stored there"
+                if value is not None:
+                    return f"{table}.{column}: {shown(value[0])}, which is no {kind} that is stored there"
         return None
 
     def _make(self, settings: Mapping[str, str]) -> None:
@@ -253,14 +253,14 @@ class Database:
 
     def setting(self, name: str, missing: str | None = None) -> str:
         """A stored setting; `missing` where there is none, which has to be given where that can be."""
-        found = self._connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        if found is None and missing is not None:
+        row = self._connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        if row is None and missing is not None:
             return missing
-        if found is None:
+        if row is None:
             raise DamagedError(
                 f"{self.file}: it has no setting {name!r}: edited or damaged; restore a copy of it"
             )
-        return str(found[0])
+        return str(row[0])
 
     def store_setting(self, name: str, value: str) -> None:
         """Replace a setting."""
@@ -268,15 +268,15 @@ class Database:
 
     def participant(self, token: str) -> Row | None:
         """The participant of a token, None if there is none."""
-        found = self._connection.execute(
+        row = self._connection.execute(
             "SELECT * FROM participants WHERE token_hash = ?", (hashed(token),)
         ).fetchone()
-        return dict(found) if found else None
+        return dict(row) if row else None
 
     def participant_of_worker(self, worker: str) -> Row | None:
         """The participant with an ID, as it is stored; None if there is none."""
-        found = self._connection.execute("SELECT * FROM participants WHERE worker = ?", (worker,)).fetchone()
-        return dict(found) if found else None
+        row = self._connection.execute("SELECT * FROM participants WHERE worker = ?", (worker,)).fetchone()
+        return dict(row) if row else None
 
     def participants(self) -> list[Row]:
         """All participants, in the order in which they began."""
@@ -294,10 +294,10 @@ class Database:
 
     def answer(self, participant: int, step: int) -> Row | None:
         """The answer of a step, None if there is none."""
-        found = self._connection.execute(
+        row = self._connection.execute(
             "SELECT * FROM answers WHERE participant = ? AND step = ?", (participant, step)
         ).fetchone()
-        return dict(found) if found else None
+        return dict(row) if row else None
 
     def table(self, name: str) -> list[Row]:
         """All rows of `changes` or `replies`."""
@@ -333,10 +333,10 @@ class Database:
 
     def partner(self, pair: int, participant: int) -> Row | None:
         """The other participant of a pair; None if there is none any more."""
-        found = self._connection.execute(
+        row = self._connection.execute(
             "SELECT * FROM participants WHERE pair = ? AND id != ?", (pair, participant)
         ).fetchone()
-        return dict(found) if found else None
+        return dict(row) if row else None
 
     def next_pair(self) -> int:
         """The number of the next pair."""
@@ -492,10 +492,10 @@ def reading(database: Database) -> Iterator[None]:
         raise _unfit(database, error) from error
 
 
-def _unfit(database: Database, why: object) -> DamagedError:
-    said = " ".join(str(why).split()) or type(why).__name__
+def _unfit(database: Database, cause: object) -> DamagedError:
+    reason = " ".join(str(cause).split()) or type(cause).__name__
     return DamagedError(
-        f"{database.file}: what is stored does not fit to its study ({said:.200}): edited or damaged; restore a "
+        f"{database.file}: what is stored does not fit to its study ({reason:.200}): edited or damaged; restore a "
         "copy of it"
     )
 

@@ -480,8 +480,8 @@ class BadRequestError(RefusedError):
 def kind_of(study: Study) -> type[StudyKind]:
     """Import the class of the study's kind."""
     module, _, name = KINDS[study.kind].partition(":")
-    found: type[StudyKind] = getattr(import_module(module), name)
-    return found
+    kind: type[StudyKind] = getattr(import_module(module), name)
+    return kind
 
 
 def load_agents(study: Study) -> Any:

@@ -94,6 +94,9 @@ def make_codes(dataset: str, grammar: str, seed: int) -> Codes:
         words = np.array(
             [[[ord(letter) - ord("a") for letter in word] for word in of] for of in chosen.words]
         )
-    made = language(grammar, chosen.geometry, seed, words=words)
-    texts = ("".join(chr(ord("a") + int(symbol) - 1) for symbol in message) for message in made.messages)
-    return Codes(texts=tuple(texts), signature=made.signature)
+    grammar_language = language(grammar, chosen.geometry, seed, words=words)
+    texts = (
+        "".join(chr(ord("a") + int(symbol) - 1) for symbol in message)
+        for message in grammar_language.messages
+    )
+    return Codes(texts=tuple(texts), signature=grammar_language.signature)

@@ -350,7 +350,7 @@ class PairsStudy(LiveKind):
 
         It is not known whether a listener who has withdrawn had answered.
         """
-        heard = {
+        answered = {
             (record.pair, answer["step"])
             for record in records
             for answer in record.answers
@@ -362,11 +362,11 @@ class PairsStudy(LiveKind):
             for answer in record.answers[-1:]
             if answer["kind"] == SPEAKING and not answer["is_right"]
         }
-        return last - heard
+        return last - answered
 
     def successes(self, records: Sequence[Record]) -> list[PairSuccess]:
         """Success of each pair, by the choices of the participants who have not withdrawn."""
-        found = []
+        successes = []
         for name, members in pairs_of(records).items():
             rights = {
                 answer["step"]: answer["is_right"]
@@ -377,7 +377,7 @@ class PairsStudy(LiveKind):
             blocks: dict[int, list[int]] = {}
             for step, is_right in sorted(rights.items()):
                 blocks.setdefault(step // BLOCK, []).append(is_right)
-            found.append(
+            successes.append(
                 PairSuccess(
                     pair=name,
                     dataset=members[0].row["dataset"],
@@ -386,7 +386,7 @@ class PairsStudy(LiveKind):
                     curve=tuple(sum(block) / len(block) for block in blocks.values()),
                 )
             )
-        return found
+        return successes
 
     def report(self, records: Sequence[Record]) -> "Report":
         """Share of rounds in which pairs understood each other, by dataset and block of rounds."""

@@ -108,8 +108,8 @@ def covered_by(shape: str, x: float, y: float, width: float, rotation: float) ->
         for angle in angles:
             cosine, sine = np.float32(np.cos(angle)), np.float32(np.sin(angle))
             share = share * cover(along * cosine - across * sine - edge)
-    found: Singles = share[0]
-    return found
+    covered: Singles = share[0]
+    return covered
 
 
 def can_be_drawn(num_values: Sequence[int]) -> bool:

@@ -389,13 +389,15 @@ class RoundsStudy(LiveKind):
             return
         thread = self.thread(row)
         is_done = thread.is_done
-        known = {step: success for step, (_, success) in thread.outcomes.items() if step not in thread.judged}
+        outcomes = {
+            step: success for step, (_, success) in thread.outcomes.items() if step not in thread.judged
+        }
         if is_done:
-            known = successes(thread.game, thread.folder)
-        if known:  # there are none at most of the signs, which pages give every second
-            for step, success in known.items():
+            outcomes = successes(thread.game, thread.folder)
+        if outcomes:  # there are none at most of the signs, which pages give every second
+            for step, success in outcomes.items():
                 self.database.judge(row["id"], step, success, int(success))
-            thread.judged |= known.keys()
+            thread.judged |= outcomes.keys()
             row["score"] = sum(answer["points"] for answer in self.database.answers(row["id"]))
         if is_done:
             row |= {"stage": FINISHED, "finished_at": self.clock()}
@@ -483,17 +485,21 @@ class RoundsStudy(LiveKind):
         study, played = self.study, []
         for record in records:
             folder = self.folder(record.row)
-            won = [*successes(self.game(record.row), folder).values()] if (folder / ROUNDS).is_file() else []
-            if not won:  # a play that goes on, that a limit ended before the first round, or of tests alone
+            successful = (
+                [*successes(self.game(record.row), folder).values()] if (folder / ROUNDS).is_file() else []
+            )
+            if (
+                not successful
+            ):  # a play that goes on, that a limit ended before the first round, or of tests alone
                 continue
-            blocks = [won[start : start + BLOCK] for start in range(0, len(won), BLOCK)]
-            last = won[-BLOCK:]
+            blocks = [successful[start : start + BLOCK] for start in range(0, len(successful), BLOCK)]
+            last = successful[-BLOCK:]
             played.append(
                 PlayedRounds(
                     participant=record.name,
                     run=str(folder),
-                    rounds=len(won),
-                    success=sum(won) / len(won),
+                    rounds=len(successful),
+                    success=sum(successful) / len(successful),
                     last=sum(last) / len(last),
                     curve=tuple(sum(block) / len(block) for block in blocks),
                 )

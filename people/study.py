@@ -304,8 +304,8 @@ def shipped_texts(protocol: str) -> dict[str, str]:
     folder = resources.files("ecsuite.people").joinpath("pages")
     texts = {}
     for key in TEXTS:
-        own = folder.joinpath(f"{protocol}_{key}.md")
-        texts[key] = (own if own.is_file() else folder.joinpath(f"{key}.md")).read_text("utf-8")
+        specific = folder.joinpath(f"{protocol}_{key}.md")
+        texts[key] = (specific if specific.is_file() else folder.joinpath(f"{key}.md")).read_text("utf-8")
     return texts
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.people.codes import TRIAL_WORDS
-from ecsuite.people.codes_report import PUBLISHED, SIMULATED, find, permutation_p, report_tables
+from ecsuite.people.codes_report import PUBLISHED, SIMULATED, evaluate_rule, permutation_p, report_tables
 from ecsuite.people.export import PARTICIPANT_WORDS, as_csv, export
 from ecsuite.people.kinds import make_kind, read_records
 from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
@@ -30,7 +30,9 @@ def studied(sessions):
 
 def test_the_report_tells_participants_apart(studied):
     records = read_records(studied.database)
-    published, preregistered = (find(studied.study, records, rule) for rule in ("published", "preregistered"))
+    published, preregistered = (
+        evaluate_rule(studied.study, records, rule) for rule in ("published", "preregistered")
+    )
     for found in (published, preregistered):
         (condition,) = found.conditions
         accuracy = condition.means["held_out_accuracy"]
@@ -43,7 +45,7 @@ def test_the_report_tells_participants_apart(studied):
 
 def test_nothing_simulated_stands_beside_the_papers_figures(studied):
     records = read_records(studied.database)
-    text = str(report_tables(studied.study, [find(studied.study, records, "published")]))
+    text = str(report_tables(studied.study, [evaluate_rule(studied.study, records, "published")]))
     assert SIMULATED in text and "Perkins" not in text and "17 ± 4" not in text
 
 
@@ -51,7 +53,7 @@ def test_the_papers_figures_are_beside_those_of_people(sessions):
     study = sessions(grammars=("concat", "shuf"), datasets=("eng",))
     for number in range(2):
         play(study, f"token{number}", Composer())
-    found = find(study.study, read_records(study.database), "published")
+    found = evaluate_rule(study.study, read_records(study.database), "published")
     lines = "".join(map(str, report_tables(study.study, [found]))).splitlines()
     assert sum("14 ± 3" in line and "200 ± 100" in line for line in lines) == 1
     assert SIMULATED not in lines and len(PUBLISHED) == 10
