@@ -54,6 +54,20 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
     assert visit.get("/picture/panel/0").headers["content-type"] == "image/png"
 
 
+def test_an_answer_reads_the_participant_once_and_writes_in_one_transaction(visit):
+    visit.act("begin", worker="")
+    play(visit.study, visit.token, Memorizer(), steps=1)
+    statements = []
+    visit.study.database._connection.set_trace_callback(statements.append)
+    first = visit.act("answer", step=1, typed="abcd").json()
+    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "INSERT", "UPDATE", "COMMIT"]
+    statements.clear()
+    again = visit.act("answer", step=1, typed="zzzz").json()
+    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "SELECT", "COMMIT"]
+    assert again == first and again["kept"] == "abcd"
+    assert visit.get("/api/state").json() == first["state"]
+
+
 def test_an_action_needs_the_token_of_the_page(visit):
     assert visit.act("begin", headers={"X-CSRF-Token": "0" * 64}).status_code == 403
     assert visit.act("begin", headers={"X-CSRF-Token": "é".encode("latin-1")}).status_code == 403
