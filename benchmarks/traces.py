@@ -111,7 +111,8 @@ class Trace:
     def is_function(self, code: CodeType) -> bool:
         """Return whether code is a function with a name: no module, class body, comprehension, lambda or template."""
         file = code.co_filename.removeprefix(self.folder)
-        is_source = file.endswith(".py") and not file.startswith(".")  # an environment may lie in the folder
+        # An environment may lie in the folder, and this script.
+        is_source = file.endswith(".py") and not file.startswith(".") and code.co_filename != __file__
         return is_source and bool(code.co_flags & inspect.CO_OPTIMIZED) and not code.co_name.startswith("<")
 
     def counts(self) -> dict[str, Any]:
@@ -237,7 +238,7 @@ class ScriptedModel(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *_: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Print nothing."""
 
 

@@ -17,8 +17,8 @@ from ecsuite.games.experiment import ignore
 from ecsuite.games.run_log import ROUNDS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
+from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Person, Request
-from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.people.database import Database, Row, play_folder
 from ecsuite.people.rounds_game import NAMES, RoundsGame, rounds_game, with_person
 from ecsuite.people.study import Study
@@ -50,7 +50,7 @@ class Seat(Person):
     ) -> None:
         super().__init__()
         self.game, self.folder = game, folder
-        kept = KeptAnswers(folder, is_read_only=True).replies()
+        kept = KeptAnswers(folder, is_read_only=True).replies.values()
         self.step = sum(reply.model == PERSON for reply in kept)
         self.request: Request | None = None
         self.outcomes: dict[int, tuple[str, bool]] = {}

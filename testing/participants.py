@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.run_log import ROUNDS
-from ecsuite.language_models.kept import FILE as ANSWERS
-from ecsuite.language_models.kept import KeptAnswers
+from ecsuite.language_models.asking import FILE as ANSWERS
+from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import Trial, scratch_folder
@@ -44,7 +44,8 @@ def answers_are_kept(trial: Trial) -> None:
         require((folder / "run" / ANSWERS).is_file(), "no answers were kept")
         answers = KeptAnswers(folder / "run")
         require(
-            all(reply.model for reply in answers.replies()), "an answer does not say of which model it is"
+            all(reply.model for reply in answers.replies.values()),
+            "an answer does not say of which model it is",
         )
 
 

@@ -21,7 +21,7 @@ from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.world_making import make_world
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
