@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.methods.methods import Methods
     from ecsuite.eval.views.scorecard import Scorecard
-    from ecsuite.games.runs import Run
-    from ecsuite.games.sections import Experiment
+    from ecsuite.games.config.sections import Experiment
+    from ecsuite.games.runs.run import Run
     from ecsuite.jobs.graph import Runner
 
 MAX_SEEDS = 10_000
@@ -69,11 +69,11 @@ def train(
             the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
     """
     from ecsuite.eval.views.console import Reporter
-    from ecsuite.games import training
-    from ecsuite.games.experiment import load_experiment, with_changes
-    from ecsuite.games.loggers import make_loggers
-    from ecsuite.games.runs import Run
-    from ecsuite.games.sections import Experiment
+    from ecsuite.games.config.experiment import load_experiment, with_changes
+    from ecsuite.games.config.sections import Experiment
+    from ecsuite.games.runs.run import Run
+    from ecsuite.games.training import train as training
+    from ecsuite.games.training.loggers import make_loggers
     from ecsuite.jobs.signals import end_as_requested, stop_signals
 
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
@@ -130,7 +130,7 @@ def load_run(folder: str | Path, *, trust_code: bool = False) -> "Run":
         ConfigError: If it is no run folder.
         UntrustedError: If its config names foreign parts that nobody else named.
     """
-    from ecsuite.games import runs
+    from ecsuite.games.runs import run as runs
 
     _require("folder", folder, (str, Path), "a run folder")
     _require_flags(trust_code=trust_code)
@@ -155,7 +155,7 @@ def score(
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views.scorecard import score_corpus
     from ecsuite.formats import read_corpus
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
     _require(
         "corpus", corpus, (Corpus, Run, str, Path), "a Corpus, a Run or a path; lists are ec.Corpus([[1, 2]])"
@@ -191,7 +191,7 @@ def language_similarity(
     from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.language_similarity import joined
     from ecsuite.formats import read_corpus
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
     what = "a Corpus, a Run or a path"
     for name, corpus in (("first", first), ("second", second)):
@@ -494,7 +494,7 @@ def verify(
     from ecsuite.eval.results.verification.recompute import VerifyOptions
     from ecsuite.eval.results.verification.verify import verify_all
     from ecsuite.eval.views.console import Reporter
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
     _require("source", source, (Run, str, Path), "a run or a path")
     _require("targets", targets, (str, Path, NoneType), "a folder")
@@ -588,7 +588,7 @@ def push(
         DamagedError: If a file is not as its checksum says.
     """
     from ecsuite.eval.views.console import Reporter
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
     from ecsuite.hub import pushing
     from ecsuite.hub.address import read_address
     from ecsuite.hub.licences import read_licence
@@ -662,7 +662,7 @@ def _scored(
     from ecsuite.eval.results.files import read_scores, sources_of
     from ecsuite.eval.results.reading import read_sources, run_source
     from ecsuite.eval.views.scorecard import Scorecard
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
     path = (
@@ -686,7 +686,7 @@ def _scored(
 
 def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:
     """The folders and files of sources."""
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
     found = []
     for source in sources:

@@ -166,7 +166,7 @@ def usage_line(error: Any) -> str:
         said = f"{said.partition(' Did you mean')[0]}; did you mean {' or '.join(sorted(similar))}?"
     option = getattr(error, "option_name", "").removeprefix("--").replace("-", "_")
     if option and error.ctx and "--set" in {name for each in error.ctx.command.params for name in each.opts}:
-        from ecsuite.games.sections import all_keys
+        from ecsuite.games.config.sections import all_keys
 
         settings = [key for key in all_keys() if key.rpartition(".")[2] == option]
         if settings:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import torch
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.training import train
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.training.train import train
 from ecsuite.runtime.provenance import processor
 
 FILE = Path(__file__).parent / "results" / "acting.json"

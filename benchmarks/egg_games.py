@@ -3,11 +3,12 @@
     PYTHONPATH=EGG python benchmarks/egg_games.py
     PYTHONPATH=EGG python benchmarks/egg_games.py channel --seeds 1
 
-EGG is the checkout of https://github.com/facebookresearch/EGG; it needs the package `editdistance`. Both programs have
-the same sizes, learning rate, number of updates, rounds an update, and where there are files the same meanings; EGG
-runs through `ecsuite.games.egg_bridge`. Each run is a process of its own, the two programs by turns. Seconds are those
-of training with its evaluations, one an epoch, without imports; ours also write checkpoints and the corpus. Accuracy
-is of greedy messages: in `basic_games` about the rounds of the validation file, else about each meaning of training.
+EGG is the checkout of https://github.com/facebookresearch/EGG; it needs the package `editdistance`. Both programs
+have the same sizes, learning rate, number of updates, rounds an update, and where there are files the same meanings;
+EGG runs through `ecsuite.games.runs.egg_bridge`. Each run is a process of its own, the two programs by turns. Seconds
+are those of training with its evaluations, one an epoch, without imports; ours also write checkpoints and the corpus.
+Accuracy is of greedy messages: in `basic_games` about the rounds of the validation file, else about each meaning of
+training.
 Set OMP_NUM_THREADS=1 where other programs run on the machine: both slow down many times over if threads wait.
 """
 
@@ -177,7 +178,7 @@ def measure_egg(pair: Pair, seed: int, precision: str) -> dict[str, float]:
     """Run EGG's program; the time of its first training, and its accuracy."""
     from egg.core import Trainer
 
-    from ecsuite.games.egg_bridge import corpus_of_egg_game
+    from ecsuite.games.runs.egg_bridge import corpus_of_egg_game
 
     found: dict[str, float] = {}
     train = Trainer.train
@@ -198,7 +199,7 @@ def measure_egg(pair: Pair, seed: int, precision: str) -> dict[str, float]:
 def measure_ours(pair: Pair, seed: int, precision: str) -> dict[str, float]:
     """Train our game; the time of all that its command does."""
     import ecsuite as ec
-    from ecsuite.games.experiment import load_experiment
+    from ecsuite.games.config.experiment import load_experiment
 
     changes = [*pair.settings.split(), f"training.precision={precision}", f"training.seed={seed}"]
     experiment = load_experiment(pair.game, [*changes, "training.checkpoint_every=500"])

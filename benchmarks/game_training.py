@@ -30,12 +30,12 @@ import torch
 from rows import Row, add_json_option, publish
 from torch.profiler import ProfilerActivity, profile
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import OPTIMIZERS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.registry import OPTIMIZERS
-from ecsuite.games.sections import Experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 PEAK_SIZE = 2048

@@ -29,8 +29,8 @@ from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xtreme.presets import PRESETS as XTREME
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import train as train_game
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import train as train_game
 from ecsuite.runtime.devices import PRECISIONS, computing, fixed_threads, routed_products
 
 MANY = 10**6

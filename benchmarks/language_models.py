@@ -20,9 +20,9 @@ from causal_model import make_model
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from model_server import ModelServer
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.participants.participant import label
-from ecsuite.games.training import cost, train
+from ecsuite.games.training.train import cost, train
 from ecsuite.runtime.provenance import processor
 
 FILE = Path(__file__).parent / "results" / "language_models.json"

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from ecsuite.eval.statistics.bootstrap import tipping_point
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.provenance import processor
 

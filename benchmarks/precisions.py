@@ -21,10 +21,10 @@ from pathlib import Path
 import torch
 from rows import Row, as_document
 
-from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.precision import choose_game_precision, work_of_step
-from ecsuite.games.sections import Experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment, named_configs
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.training.notes import choose_game_precision, work_of_step
+from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.provenance import processor
 

@@ -20,8 +20,8 @@ from rows import add_json_option, collect, publish, timed
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.sections import Experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.sections import Experiment
 from ecsuite.runtime.devices import choose_precision, routed_products
 
 GAMES = ["mu_shapeworld", "mu_shapeworld_setref", "mu_shapeworld_ref"]

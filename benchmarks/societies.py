@@ -12,10 +12,10 @@ import time
 import torch
 from rows import Row, add_json_option, publish
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 

@@ -116,8 +116,8 @@ import torch
 torch.set_num_threads(1)
 import ecsuite
 assert Path(ecsuite.__file__).resolve().parent == (Path(sys.argv[1]) / "ecsuite").resolve(), ecsuite.__file__
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import train
 for line in sys.stdin:
     name, settings = json.loads(line)
     experiment = load_experiment(name, settings)

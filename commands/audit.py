@@ -29,7 +29,7 @@ def audit(
     from ecsuite.eval.run_metrics.audit import audit as found
     from ecsuite.eval.run_metrics.audit import report
     from ecsuite.games.plays.acting import Acting
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
     from ecsuite.runtime.errors import ConfigError
 
     prepare_outputs(out, plot)

@@ -33,7 +33,7 @@ def config(
     trust_code: TrustCode = False,
 ) -> None:
     """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""
-    from ecsuite.games.experiment import load_experiment
+    from ecsuite.games.config.experiment import load_experiment
 
     if game.startswith(f"{FOLDER}/") or (game in shipped_studies() and game not in shipped_configs()):
         if assign or diff is not None:
@@ -65,7 +65,7 @@ def commented(experiment: Any) -> Iterator[str]:
     Args:
         experiment: An `Experiment`, or options inside of it.
     """
-    from ecsuite.games.sections import CHECKSUMS
+    from ecsuite.games.config.sections import CHECKSUMS
 
     tree = {key: value for key, value in experiment.to_tree().items() if key not in CHECKSUMS}
     yield from _section(experiment, tree, 0)

@@ -21,7 +21,7 @@ def cross_play(
 ) -> None:
     """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
     from ecsuite.eval.run_metrics.pairings import every_pairing, report
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
 
     for number, folder in enumerate(runs):
         if folder.resolve() in map(Path.resolve, runs[:number]):

@@ -67,8 +67,8 @@ def evaluate(
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import ecsuite.parts.own_code as own_code
     from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
-    from ecsuite.games.interactions import as_parquet
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.interactions import as_parquet
+    from ecsuite.games.runs.run import load_run
     from ecsuite.runtime.devices import choose_device
 
     place = choose_device(device)
@@ -127,7 +127,7 @@ def evaluate(
 
 def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     """The names of `--keep`; `ConfigError` if one is unknown, or there is no file for them."""
-    from ecsuite.games.sections import require_kept
+    from ecsuite.games.config.sections import require_kept
 
     names = [] if keep is None else [name.strip() for name in keep.split(",")]
     for name in names:
@@ -143,7 +143,7 @@ def _evaluations(
     found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
 ) -> Table:
     """A row a measure of each evaluation, with its chance level."""
-    from ecsuite.games.directions import held_out_of
+    from ecsuite.games.tasks.directions import held_out_of
 
     names = {"valid": held_out_of(found) or "validation"}
     rows = [

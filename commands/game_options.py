@@ -13,7 +13,7 @@ from ecsuite.commands.setting_options import Sets
 
 def listed_in(text: str) -> list[str]:
     """The names in a list separated by commas."""
-    from ecsuite.games.settings_layers import listed  # which imports numpy
+    from ecsuite.games.config.experiment import listed  # which imports numpy
 
     return listed(text)
 

@@ -192,8 +192,8 @@ def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
     """What is seen, said, asked and rewarded in a shipped game or one of the user's YAML, with one round."""
     if not name.endswith((".yaml", ".yml")):
         look_up("game", name, shipped)
-    from ecsuite.games.experiment import load_experiment
-    from ecsuite.games.game_page import game_page
+    from ecsuite.games.config.experiment import load_experiment
+    from ecsuite.games.pictures.game_page import game_page
 
     missing = settings_to_show(name)
     experiment = load_experiment(name, missing)

@@ -145,7 +145,7 @@ def serve_study(
 def _trust(study: "Study", trust_code: bool) -> None:
     """Trust the foreign parts of the game of a study, where the user asks for it."""
     if trust_code and (study.run or study.play):
-        from ecsuite.games.experiment import load_experiment
+        from ecsuite.games.config.experiment import load_experiment
 
         file = str(Path(study.run) / RUN_CONFIG) if study.run else str(study.play)
         load_experiment(file, trust_code=True, is_of_run=bool(study.run))

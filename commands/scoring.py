@@ -22,7 +22,7 @@ from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 
 MOST_PARTS = 24

@@ -124,7 +124,7 @@ def _show_rounds(
     """Print rounds of a game, and draw them; images are drawn into GAME.png if no other file is given."""
     if plot is not None:
         prepare_picture(plot)
-    from ecsuite.games.experiment import load_experiment
+    from ecsuite.games.config.experiment import load_experiment
 
     columns = roles_in(read_with.column) if read_with.column else None
     experiment = load_experiment(
@@ -134,7 +134,9 @@ def _show_rounds(
         flags_by_key=flags_of(GameOptions),
         trust_code=trust_code,
     )
-    from ecsuite.games.preview import make_preview  # torch is imported once the game is known to exist
+    from ecsuite.games.pictures.rounds import (
+        make_preview,  # torch is imported once the game is known to exist
+    )
 
     preview = make_preview(experiment, num_rounds=rounds, split=split)
     if plot is None and preview.has_images:

@@ -57,9 +57,9 @@ def train_game(
     options: GameOptions,
 ) -> None:
     """Train a sender and a receiver on a game, and write the sender's messages as a corpus."""
-    from ecsuite.games.experiment import ignore, load_experiment
-    from ecsuite.games.loggers import make_loggers
-    from ecsuite.games.sections import ROLES
+    from ecsuite.games.config.experiment import ignore, load_experiment
+    from ecsuite.games.config.sections import ROLES
+    from ecsuite.games.training.loggers import make_loggers
 
     changes = {} if init_from is None else {f"training.init_{role}": init_from for role in ROLES}
     from ecsuite.jobs.signals import stop_signals
@@ -77,13 +77,15 @@ def train_game(
                 flags_by_key=flags_of(GameOptions),
             )
             if plan:
-                from ecsuite.games.training import cost
+                from ecsuite.games.training.train import cost
 
                 _show_cost(cost(experiment, device), as_json)
                 return
             loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
-            from ecsuite.games.training import train  # torch is imported once the game is known to exist
+            from ecsuite.games.training.train import (
+                train,  # torch is imported once the game is known to exist
+            )
 
             result = train(
                 experiment,

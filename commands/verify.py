@@ -76,7 +76,7 @@ def verify(
 
 
 def _accept(folders: list[Path]) -> None:
-    from ecsuite.games.edited_files import accept_edits
+    from ecsuite.games.runs.run_folder import accept_edits
 
     for folder in folders:
         taken = accept_edits(folder)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from ecsuite.games.message_edits import without
-from ecsuite.games.message_noise import MessageNoise
+from ecsuite.games.channels.noise import MessageNoise, without
 from ecsuite.parts.config import Accuracy
 
 

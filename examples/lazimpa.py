@@ -12,7 +12,7 @@ from torch import nn
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.receivers import Receiver
-from ecsuite.games.losses import Loss
+from ecsuite.games.tasks.losses import Loss
 from ecsuite.parts.config import Count, Positive
 
 

@@ -11,7 +11,7 @@ from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.run_log import ROUNDS_KEY
+from ecsuite.games.runs.log import ROUNDS_KEY
 from ecsuite.hub.contents import Contents
 from ecsuite.language_models.backend import PERSON
 from ecsuite.runtime.errors import ConfigError, CorpusError

@@ -17,7 +17,7 @@ from ecsuite.people.attribute_pictures import can_be_drawn, name_of
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 MAX_OBJECTS = 64
 """Objects that a study is about; of a world with more, so many are drawn by its seed."""
@@ -171,7 +171,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
 
 def _objects(run: "Run", seed: int) -> Objects:
     """Different objects of the run's corpus, at most `MAX_OBJECTS`."""
-    from ecsuite.games.tasks import Reconstruction
+    from ecsuite.games.tasks.tasks import Reconstruction
 
     world, pair = run.pair.world, run.pair
     targets, values = [], []

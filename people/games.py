@@ -23,7 +23,7 @@ from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 LANGUAGE = "language"
 """The setting of a database that has the agents' language."""
@@ -61,7 +61,7 @@ def load_agents(study: Study) -> Agents | None:
         try_play(study)
     if not study.run:
         return None
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
     from ecsuite.people.rounds_game import is_of_rounds
 
     run = load_run(Path(study.run))

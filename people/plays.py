@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.games.experiment import ignore
-from ecsuite.games.run_log import ROUNDS
-from ecsuite.games.sections import Experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import ignore
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.training.train import train
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Person, Request
 from ecsuite.people.database import Database, Row, play_folder

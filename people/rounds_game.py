@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.registry import PLAYS
-from ecsuite.games.sections import Experiment
 from ecsuite.language_models.backend import Page
 from ecsuite.parts.registry import Part
 from ecsuite.people.game import Shown

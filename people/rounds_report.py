@@ -9,7 +9,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
-from ecsuite.games.run_log import ROUNDS
+from ecsuite.games.runs.log import ROUNDS
 from ecsuite.people.database import Database, play_folder
 from ecsuite.people.findings import BLOCK
 from ecsuite.people.plays import successes

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ecsuite.games.config.registry import ENVIRONMENTS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
-from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.parts.registry import read_part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require

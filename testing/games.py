@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from ecsuite.games.channels import Mode
-from ecsuite.games.checks import fault_of_ids, fault_of_measures, fault_of_message
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.experiment import from_tree
-from ecsuite.games.noise import noise_generator
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.experiment import from_tree
+from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.players.players import make_players
 from ecsuite.games.players.teaching import ALL_RIGHT
-from ecsuite.games.registry import SCHEDULES
-from ecsuite.games.tasks import choose, right_parts
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.tasks.tasks import choose, right_parts
+from ecsuite.games.training.checks import fault_of_ids, fault_of_measures, fault_of_message
+from ecsuite.games.training.optimizers import Optimise
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched

@@ -8,7 +8,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
-from ecsuite.games.experiment import override
+from ecsuite.games.config.experiment import override
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.own_grammars import OWN

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.loggers import Logger, make_loggers
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import scratch_folder
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ecsuite.games.experiment import from_tree
+from ecsuite.games.config.experiment import from_tree
+from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.meetings import Meeting, Meetings
-from ecsuite.games.registry import MEETINGS
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.games import training_repeats, training_resumes

@@ -3,8 +3,8 @@
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.channels import Channel
-from ecsuite.games.checks import TOLERANCE
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.training.checks import TOLERANCE
 
 
 def of_all_lengths(channel: Channel, number: int) -> Message:

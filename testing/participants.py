@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.run_log import ROUNDS
+from ecsuite.games.runs.log import ROUNDS
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.testing import games

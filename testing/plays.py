@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.best_checkpoint import weights_of_corpus
-from ecsuite.games.checks import fault_of_measures
+from ecsuite.games.runs.checkpoints import weights_of_corpus
+from ecsuite.games.training.checks import fault_of_measures
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import Trial, same, scratch_folder

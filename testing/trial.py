@@ -12,18 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.games.channels import Mode
-from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.experiment import load_experiment, override
+from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.registry import PLAYS
-from ecsuite.games.sections import ROLES, EvaluationOptions, Experiment
-from ecsuite.games.training import train
-from ecsuite.games.training_result import Result
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.randomness import initial_weights

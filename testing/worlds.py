@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import torch
 
-from ecsuite.games.checks import fault_of_batch, fault_of_features
+from ecsuite.games.training.checks import fault_of_batch, fault_of_features
 from ecsuite.games.worlds.world import Batch
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require

@@ -8,7 +8,7 @@ from pathlib import Path
 import ecsuite as ec
 from ecsuite.eval.views.console import Findings
 from ecsuite.eval.views.scorecard import Scorecard
-from ecsuite.games.runs import Run
+from ecsuite.games.runs.run import Run
 
 FILE = Path(__file__).parents[1] / "docs" / "api.md"
 HEAD = """# The Python interface

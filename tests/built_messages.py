@@ -2,10 +2,10 @@
 
 import torch
 
-from ecsuite.games.channels import SymbolChannel
-from ecsuite.games.losses import TaskLoss
-from ecsuite.games.registry import CHANNELS
-from ecsuite.games.tasks import TaskOutput
+from ecsuite.games.channels.channels import SymbolChannel
+from ecsuite.games.config.registry import CHANNELS
+from ecsuite.games.tasks.losses import TaskLoss
+from ecsuite.games.tasks.tasks import TaskOutput
 
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
 

@@ -200,7 +200,7 @@ def prepare() -> None:
     for name in (
         "matplotlib.pyplot",
         "sklearn.metrics",
-        "ecsuite.games.training",
+        "ecsuite.games.training.train",
         "ecsuite.eval.views.figures.canvas",
     ):
         import_module(name)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ecsuite.commands.list import details_of
-from ecsuite.games.experiment import named_configs
+from ecsuite.games.config.experiment import named_configs
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "games.md"
 HEAD = """# Every game

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.games.sections import DEFAULTS, PARTS, PLAIN, Experiment
+from ecsuite.games.config.sections import DEFAULTS, PARTS, PLAIN, Experiment
 from ecsuite.parts.registry import Part, Registry, nested_registry, option_docs, option_types
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"

@@ -1,6 +1,6 @@
 """Runs that are stopped after some steps, as one is that is asked to end."""
 
-from ecsuite.games.training import train
+from ecsuite.games.training.train import train
 
 
 def trained(experiment, folder, *, stop_after=None, notes=None, device="cpu", **how):

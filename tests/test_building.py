@@ -31,7 +31,9 @@ def shipped(tmp_path):
 
 
 def test_the_package_may_be_shipped(shipped):
-    assert shipped("cli.py", "games/training.py", "configs/paper/a.yaml", "commands/templates/a.txt") == []
+    assert (
+        shipped("cli.py", "games/training/train.py", "configs/paper/a.yaml", "commands/templates/a.txt") == []
+    )
 
 
 @pytest.mark.parametrize(

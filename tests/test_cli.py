@@ -24,8 +24,8 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
-from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.registry import (
+from ecsuite.games.config.experiment import load_experiment, named_configs
+from ecsuite.games.config.registry import (
     ACTORS,
     CHANNELS,
     ENVIRONMENTS,
@@ -187,7 +187,7 @@ def test_ctrl_c_is_told_in_a_line(ecsuite, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ecsuite.games.runs.load_run", interrupted)
+    monkeypatch.setattr("ecsuite.games.runs.run.load_run", interrupted)
     for command in (["audit", "a"], ["cross-play", "a", "b"], ["evaluate", "a"]):
         assert ecsuite(*command) == (130, "", "stopped\n")
 

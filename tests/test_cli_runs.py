@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 
 QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]

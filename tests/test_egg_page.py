@@ -11,10 +11,9 @@ import torch
 
 from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.setting_options import flags_of
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import listed, load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.settings_layers import listed
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "from_egg.md"

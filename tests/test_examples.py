@@ -9,8 +9,8 @@ import torch
 from quick_checks import TRAIN_MORE, without
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import train
 from ecsuite.parts import own_code
 from ecsuite.testing import checks, kind_of, run
 

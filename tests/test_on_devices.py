@@ -32,12 +32,12 @@ from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
-from ecsuite.games import train_state
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.runs import load_run
-from ecsuite.games.training import train
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training import trainer as train_state
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
@@ -157,7 +157,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 
 def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text(
-        "from ecsuite.games.channels import GumbelChannel\n\n\nclass Own(GumbelChannel): ...\n"
+        "from ecsuite.games.channels.channels import GumbelChannel\n\n\nclass Own(GumbelChannel): ...\n"
     )
     notes = []
     play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)

@@ -27,7 +27,7 @@ from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
-from ecsuite.games.sections import SIGNALLING, Experiment
+from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up

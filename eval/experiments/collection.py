@@ -59,7 +59,7 @@ from ecsuite.tables.cells import count, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 
 DATA_SETS = {"elcc": "systems/*/data/*/corpus.jsonl", "wcs": "languages/*/corpus.jsonl"}

@@ -20,8 +20,8 @@ from ecsuite.eval.statistics import resampling
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
-from ecsuite.games.runs import load_run
-from ecsuite.games.training_jobs import Game, train_in_job
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.train import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
@@ -71,7 +71,7 @@ def train_game(
         context: See `Context`.
 
     Returns:
-        The fields of `ecsuite.games.training.Result`, and the files of the run folder.
+        The fields of `ecsuite.games.training.train.Result`, and the files of the run folder.
 
     Raises:
         DivergedError: If the loss is not finite.

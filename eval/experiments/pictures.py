@@ -17,7 +17,7 @@ from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_lim
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.games.directions import DIRECTIONS
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import value_text
 

@@ -36,12 +36,12 @@ from ecsuite.eval.experiments.grids import (
 from ecsuite.eval.metrics import METRIC_OF, find_metric, require_files
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.results.sources import MEASURES
-from ecsuite.games.corpus_generation import joined
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.run_identity import with_data
-from ecsuite.games.sections import METRICS, SIGNALLING, Experiment, with_training
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.sections import METRICS, SIGNALLING, Experiment, with_training
+from ecsuite.games.runs.evaluation import joined
+from ecsuite.games.runs.identity import with_data
 from ecsuite.games.worlds.world import describe
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.parts.own_code import trust
 from ecsuite.parts.registry import split_names

@@ -19,9 +19,8 @@ from ecsuite.eval.results.sources import CONFIG, PROVENANCE, STORE, SWEEP, Sourc
 from ecsuite.eval.views.console import Report
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.plays.rounds import is_asked
-from ecsuite.games.run_identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
-from ecsuite.games.training import cost
-from ecsuite.games.training_jobs import Game, train_in_job
+from ecsuite.games.runs.identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
+from ecsuite.games.training.train import Game, cost, train_in_job
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Context, Job, Result, Stopped
 from ecsuite.jobs.store import Store

@@ -14,15 +14,15 @@ from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.eval.counts.counting import row_labels
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.games.message_builders import SymbolOptions
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.channels import MOST_MESSAGES, all_messages, num_messages
+from ecsuite.games.channels.message_builders import SymbolOptions
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.learning import GivenMessages
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players
-from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
-from ecsuite.games.sections import Experiment
-from ecsuite.games.views import View
+from ecsuite.games.tasks.views import View
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ragged import Ragged
 

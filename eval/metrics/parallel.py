@@ -30,7 +30,7 @@ from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environ
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""

@@ -20,7 +20,7 @@ from ecsuite.agents.message import PAD
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.eval.models.replicas import Replicas
-from ecsuite.games.message_builders import SymbolOptions
+from ecsuite.games.channels.message_builders import SymbolOptions
 from ecsuite.games.players.learning import GivenMessages, as_message
 from ecsuite.runtime.randomness import initial_weights
 

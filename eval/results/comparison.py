@@ -46,7 +46,7 @@ from ecsuite.eval.statistics.differences import (
     with_effect,
 )
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile, student_tail
-from ecsuite.games.directions import DIRECTIONS
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
 ONLY_IN_ONE = "only in one"

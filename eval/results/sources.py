@@ -10,7 +10,7 @@ from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.directions import DIRECTIONS
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
@@ -137,7 +137,7 @@ class Source:
     failure: str | None = None
     """Reason of a failure; None if it did not fail."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Result of the training, of a run of a sweep, see `ecsuite.games.training.Result.to_json`."""
+    """Result of the training, of a run of a sweep, see `ecsuite.games.training.train.Result.to_json`."""
     asked: tuple[str, ...] = ()
     """Metrics that were requested by name; tables omit others of the same runs."""
     seconds: float | None = None

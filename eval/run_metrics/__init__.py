@@ -12,7 +12,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 
 def load_run_if_needed(
@@ -39,7 +39,7 @@ def load_run_if_needed(
         may_ask = is_whole and path.is_dir() and (folder / "config.yaml").is_file()
         if not may_ask or not any(each.asks_agents for each in traits.values()):
             return None
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
 
     if not (folder / "config.yaml").is_file():
         raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")

@@ -14,7 +14,7 @@ from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.run_metrics.noise_grid import Rounds
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 GENERALISATION = Traits(
     name="generalisation",
@@ -128,7 +128,7 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
     Undefined where agents see attribute values instead of images or features.
     """
     from ecsuite.eval.run_metrics.noise_grid import played
-    from ecsuite.games.noise_objects import with_noise_objects
+    from ecsuite.games.worlds.noise_objects import with_noise_objects
 
     evaluation = run.experiment.evaluation
     score = unscored(NOISE_OBJECTS, task=run.experiment.task.kind, mode=evaluation.mode)

@@ -15,14 +15,13 @@ from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
-from ecsuite.games.channels import Channel
-from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
-from ecsuite.games.message_noise import NO_NOISE, MessageNoise
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.noise import NO_NOISE, MessageNoise, noise_generator
+from ecsuite.games.config.registry import NOISES
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.players import Players
-from ecsuite.games.registry import NOISES
-from ecsuite.games.runs import Run
-from ecsuite.games.sections import Experiment
+from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.runs.run import Run
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value
 from ecsuite.parts.registry import KIND, Part, option_types, pieces_of, read_options, split_names

@@ -18,10 +18,10 @@ from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.sections import ROLES, Role
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.runs import Run
-from ecsuite.games.sections import ROLES, Role
+from ecsuite.games.runs.run import Run
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import FEWEST, INTERVAL, estimate, percent
 from ecsuite.tables.table import Table, name_column, number_column, row_of

@@ -18,7 +18,7 @@ from ecsuite.eval.statistics.resampling import num_draws, resample
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.agent_answers import Vectors
     from ecsuite.games.players.pair import Pair
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 MAX_COMPARED = 300
 """Most objects that are compared; of more, they are drawn at random."""

@@ -17,7 +17,7 @@ from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
     from ecsuite.games.players.agent import Speaker
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
     Undefined where words are values; `useful_length` also where messages tell nothing.
     """
     kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
-    from ecsuite.games.possible_messages import MOST_MESSAGES, num_messages
+    from ecsuite.games.channels.channels import MOST_MESSAGES, num_messages
 
     channel = run.pair.channel
     if channel.is_of_values:
@@ -195,9 +195,9 @@ def _of_speaker(
     import torch
 
     from ecsuite.eval.metrics.agent_answers import log_probabilities
-    from ecsuite.games.noise import noise_generator
+    from ecsuite.games.channels.channels import all_messages
+    from ecsuite.games.channels.noise import noise_generator
     from ecsuite.games.players.learning import filled
-    from ecsuite.games.possible_messages import all_messages
 
     channel, batches = speaker.channel, list(speaker.world.corpus_batches(own.meanings))
     num_symbols = channel.vocab_size + channel.has_eos

@@ -24,7 +24,7 @@ from ecsuite.eval.counts.counting import flat, message_labels, narrow_content, n
 from ecsuite.eval.results.logs import first_measure, read_log
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.views.figures.canvas import COLOURS, ink_on
-from ecsuite.games.directions import held_out_of, measure_title
+from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text
 from ecsuite.tables.forms import Form, publish

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.eval.results.reading import SEED
 from ecsuite.eval.results.sources import Source
-from ecsuite.games.directions import held_out_of, measure_title
+from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Role, number, text, value_text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of

@@ -20,7 +20,7 @@ from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.results.sources import Record
 from ecsuite.eval.statistics.chance import Basis, Chance
 from ecsuite.eval.views.language import EMPTY, Example
-from ecsuite.games.directions import measure_title
+from ecsuite.games.tasks.directions import measure_title
 from ecsuite.runtime.printable import counted
 from ecsuite.tables.cells import (
     INTERVAL,

@@ -32,7 +32,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.language import Example, examples_of
 from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_fields, score_table
 from ecsuite.files.format_numbers import with_format
-from ecsuite.games.directions import held_out_of
+from ecsuite.games.tasks.directions import held_out_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
@@ -42,7 +42,7 @@ from ecsuite.tables.table import Table, as_frame
 from ecsuite.tables.text import as_text
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 _PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""

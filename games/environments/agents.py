@@ -14,7 +14,7 @@ from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.registry import CELLS
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.environment import AgentSpec, Environment
 from ecsuite.games.environments.episodes import Decide, Decision
 from ecsuite.parts.config import Count

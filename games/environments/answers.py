@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import TensorEpisodes
 from ecsuite.games.environments.learners import PolicyGradient

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.games.chance import NUM_ROUNDS
+from ecsuite.games.config.registry import TASKS, WORLDS
 from ecsuite.games.environments.environment import (
     PURPOSES,
     AgentSpec,
@@ -34,8 +34,8 @@ from ecsuite.games.environments.environment import (
     Moment,
     one_hot,
 )
-from ecsuite.games.registry import TASKS, WORLDS
-from ecsuite.games.tasks import Discrimination
+from ecsuite.games.tasks.chance import NUM_ROUNDS
+from ecsuite.games.tasks.tasks import Discrimination
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.object_worlds import ObjectWorld
 from ecsuite.games.worlds.world import RoundSpec, RunSizes, names_in

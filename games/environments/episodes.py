@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_fitting, stepped
 from ecsuite.runtime.operations import Arrays

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.linear import Linear
-from ecsuite.games.channels import Channel, ReinforceChannel
+from ecsuite.games.channels.channels import Channel, ReinforceChannel
+from ecsuite.games.channels.message_builders import of_sampled, without_eos
+from ecsuite.games.channels.noise import gumbel, uniform
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.environment import Floats
 from ecsuite.games.environments.episodes import Choose, TensorEpisodes, of_symbols, played_again
-from ecsuite.games.message_builders import of_sampled, without_eos
-from ecsuite.games.noise import gumbel, uniform
 from ecsuite.parts.config import Count, Rate, Share, Weight, require_defaults
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.operations import Arrays

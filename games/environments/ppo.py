@@ -10,7 +10,7 @@ from torch.distributions import Categorical, Independent
 from torch.nn.functional import pad
 
 from ecsuite.agents.message import PAD
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import TensorEpisodes, of_symbols, played_again
 from ecsuite.games.environments.learners import PolicyGradient

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ecsuite.games.participants.participant import Ask, Participant, Setting
-from ecsuite.games.runs import load_run
+from ecsuite.games.runs.run import load_run
 from ecsuite.runtime.errors import ConfigError
 
 

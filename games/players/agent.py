@@ -14,15 +14,14 @@ from ecsuite.agents.message import PAD, Message
 from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.shared_states import distinct_rows, may_look_at
-from ecsuite.games.channels import Channel, Mode, SymbolChannel
-from ecsuite.games.losses import Loss
-from ecsuite.games.noise import Noise, uniform
-from ecsuite.games.perturbations import Perturbation
+from ecsuite.games.channels.channels import Channel, Mode, SymbolChannel
+from ecsuite.games.channels.noise import Noise, uniform
+from ecsuite.games.config.registry import CHANNELS, REASONINGS, TASKS
+from ecsuite.games.config.sections import Experiment, Role
 from ecsuite.games.players.reasoning import Reasoning, heard_at
-from ecsuite.games.registry import CHANNELS, REASONINGS, TASKS
-from ecsuite.games.sections import Experiment, Role
-from ecsuite.games.tasks import Task
-from ecsuite.games.views import View, score_candidates, shown_objects
+from ecsuite.games.tasks.losses import Loss
+from ecsuite.games.tasks.tasks import Task
+from ecsuite.games.tasks.views import Perturbation, View, score_candidates, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError

@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.games.channels import Channel
-from ecsuite.games.noise import seeded
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.noise import seeded
+from ecsuite.games.config.registry import MEETINGS
+from ecsuite.games.config.sections import ROLES, Experiment, Role
 from ecsuite.games.players.agent import SHARED, Agent, Listener, Speaker
 from ecsuite.games.players.pair import Pair, make_pair
 from ecsuite.games.players.schedule import Schedule
-from ecsuite.games.registry import MEETINGS
-from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.tasks import Task
+from ecsuite.games.tasks.tasks import Task
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.randomness import initial_weights
 

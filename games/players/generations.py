@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import PAD
-from ecsuite.games.channels import Mode
-from ecsuite.games.noise import Noise, noise_generator
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import Noise, noise_generator
+from ecsuite.games.config.sections import ROLES, Experiment, Role
 from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
 from ecsuite.games.players.options import GenerationOptions
 from ecsuite.games.players.pair import StepResult
-from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 

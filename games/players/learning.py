@@ -12,14 +12,14 @@ from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.agents.shared_states import IdBuilder
-from ecsuite.games.channels import Channel
-from ecsuite.games.message_builders import SymbolOptions, without_eos
-from ecsuite.games.noise import Noise
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.message_builders import SymbolOptions, without_eos
+from ecsuite.games.channels.noise import Noise
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.players.pair import Pair, StepResult
-from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch
 from ecsuite.runtime.errors import ConfigError
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
+from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.meetings import All
 from ecsuite.games.players.members import Member, members_in
-from ecsuite.games.registry import MEETINGS
 from ecsuite.parts.config import Accuracy, Count, Natural, require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError

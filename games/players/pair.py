@@ -9,15 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message, at_certain_end
-from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.losses import Loss
-from ecsuite.games.noise import Noise
+from ecsuite.games.channels.channels import Channel, Mode
+from ecsuite.games.channels.noise import Noise
+from ecsuite.games.config.registry import LOSSES
+from ecsuite.games.config.sections import Experiment, Role
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.reasoning import every_message, require_candidates
-from ecsuite.games.registry import LOSSES
-from ecsuite.games.sections import Experiment, Role
-from ecsuite.games.tasks import Task, Truth, choose
-from ecsuite.games.views import SeenRounds, View, round_parts, shown_objects
+from ecsuite.games.tasks.losses import Loss
+from ecsuite.games.tasks.tasks import Task, Truth, choose
+from ecsuite.games.tasks.views import SeenRounds, View, round_parts, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.meetings import Meeting, Meetings
-from ecsuite.games.registry import MEETINGS
 from ecsuite.parts.registry import Part, parts_in_list
 from ecsuite.runtime.errors import ConfigError
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.games.channels import Mode
-from ecsuite.games.noise import Noise
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import Noise
+from ecsuite.games.config.sections import ROLES, Experiment, Role
 from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.contact import Contact
 from ecsuite.games.players.generations import Generations
@@ -26,8 +27,7 @@ from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResul
 from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.teaching import Teaching
 from ecsuite.games.players.voting import votes
-from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.views import SeenRounds, rendered
+from ecsuite.games.tasks.views import SeenRounds, rendered
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ahead import Ahead
 from ecsuite.runtime.errors import ConfigError

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.channels import Channel
-from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
+from ecsuite.games.channels.channels import MOST_MESSAGES, Channel, all_messages, num_messages
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.config import Count, Positive, Weight, require_defaults
 from ecsuite.parts.own_code import NoOptions

@@ -15,10 +15,10 @@ from torch.func import functional_call, vmap
 
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.shared_states import may_share
-from ecsuite.games.noise import Noise, ReplicaNoise
+from ecsuite.games.channels.noise import Noise, ReplicaNoise
+from ecsuite.games.config.sections import Role
 from ecsuite.games.players.pair import Pair, StepResult
-from ecsuite.games.sections import Role
-from ecsuite.games.views import SeenRounds
+from ecsuite.games.tasks.views import SeenRounds
 
 Weights = dict[str, Tensor]
 SIDES: Mapping[Role, str] = {"sender": "speaker", "receiver": "listener"}

@@ -14,7 +14,7 @@ from ecsuite.agents.message import EOS, PAD
 from ecsuite.agents.taught import Language
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels.channels import Channel
 from ecsuite.games.worlds.object_worlds import ObjectWorld
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.grammars.clauses import WEIGHT, clause_variants, is_clauses

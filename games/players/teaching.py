@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.taught import NOTHING, Language
+from ecsuite.games.config.sections import ROLES, Experiment, Role
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.learning import (
@@ -26,7 +27,6 @@ from ecsuite.games.players.learning import (
 )
 from ecsuite.games.players.pair import StepResult
 from ecsuite.games.players.taught_languages import TaughtLanguage
-from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.worlds.world import Batch
 from ecsuite.runtime.errors import ConfigError
 

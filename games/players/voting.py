@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ecsuite.games.tasks import Task, Truth, right_parts
+from ecsuite.games.tasks.tasks import Task, Truth, right_parts
 
 
 def votes(task: Task, answers: Sequence[Tensor], truth: Truth) -> Tensor:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import EPISODE, SPEAKER, Corpus
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.environment import PURPOSES, Environment
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.runtime.ragged import Ragged

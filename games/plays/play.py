@@ -8,7 +8,7 @@
         def restore(self, state): ...
 
 A `TrainedPlay` has a module whose weights are trained, and an `objective`. A run folder serves both: log, checkpoints,
-resuming, stopping and the corpus are those of `ecsuite.games.trainer`.
+resuming, stopping and the corpus are those of `ecsuite.games.training.trainer`.
 """
 
 from abc import ABC, abstractmethod
@@ -21,17 +21,17 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
-from ecsuite.games.noise import noise_generator
-from ecsuite.games.registry import PLAYS
-from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.sections import EvaluationOptions, Experiment, Role
 from ecsuite.parts import own_code
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
-    from ecsuite.games.initial_weights import Agents
-    from ecsuite.games.optimizers import Optimise
+    from ecsuite.games.runs.checkpoints import Agents
+    from ecsuite.games.training.optimizers import Optimise
 
 Note = Callable[[str], None]
 Measures = Mapping[str, Tensor | float]
@@ -54,7 +54,7 @@ class Play(ABC):
     sections: ClassVar[tuple[str, ...]] = ()
     """Sections of a config that it reads beside `play`, `training` and `evaluation`."""
     options_read: ClassVar[tuple[str, ...]] = ()
-    """Options of `OF_AGENTS` in `ecsuite.games.sections` that it reads, such as `training.init_sender`."""
+    """Options of `OF_AGENTS` in `ecsuite.games.config.sections` that it reads, such as `training.init_sender`."""
 
     accumulates: ClassVar[bool] = False
     """Whether a step plays `training.accumulate` batches; if not, more than one are refused."""

@@ -19,12 +19,12 @@ from torch import Tensor
 
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS, PLAYS
+from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.registry import MEETINGS, PARTICIPANTS, PLAYS
-from ecsuite.games.run_log import ROUNDS, ROUNDS_KEY
-from ecsuite.games.sections import EvaluationOptions, Experiment
+from ecsuite.games.runs.log import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KEY as ANSWERS_KEY

@@ -9,27 +9,26 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.first_step import try_first_step
-from ecsuite.games.initial_weights import Agents, set_agent_weights
-from ecsuite.games.interactions import (
+from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
+from ecsuite.games.players.generations import bottleneck_note
+from ecsuite.games.players.players import make_players
+from ecsuite.games.plays.play import Measures, TrainedPlay
+from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
+from ecsuite.games.runs.evaluation import evaluate, record_corpus
+from ecsuite.games.runs.interactions import (
     PROBABILITIES,
     keep_interactions,
     record_interactions,
     require_choices,
     require_pyarrow,
 )
-from ecsuite.games.needed_resources import require_resources, require_weights
-from ecsuite.games.noise_objects import evaluations_of
-from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.generations import bottleneck_note
-from ecsuite.games.players.players import make_players
-from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.train_state import sums
-from ecsuite.games.training_notes import description
-from ecsuite.games.world_making import make_world
+from ecsuite.games.training.checks import try_first_step
+from ecsuite.games.training.notes import description
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.training.train import require_resources, require_weights
+from ecsuite.games.training.trainer import sums
+from ecsuite.games.worlds.noise_objects import evaluations_of
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 

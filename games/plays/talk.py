@@ -11,16 +11,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 
-from ecsuite.games.corpus_generation import joined
+from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.participant import Ask, Round, label
 from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
-from ecsuite.games.registry import MEETINGS, PARTICIPANTS
-from ecsuite.games.sections import Experiment
-from ecsuite.games.tasks import Reconstruction
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import joined
+from ecsuite.games.tasks.tasks import Reconstruction
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part

@@ -1,9 +1,9 @@
 """Parameter counts of the sender and receiver of a game."""
 
 from ecsuite.eval.icy.agents import parameter_count
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 
 
 def test_sizes_are_those_of_the_reference_model():

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.channels import SymbolChannel
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.channels.channels import SymbolChannel
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.players import Players
-from ecsuite.games.registry import CHANNELS
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.worlds.world_making import make_world
 
 MODES = ("train", "sample", "greedy")
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]

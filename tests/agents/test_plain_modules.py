@@ -8,12 +8,12 @@ from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.senders import build_message
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import make_players
-from ecsuite.games.registry import CHANNELS
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")

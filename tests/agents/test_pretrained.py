@@ -10,8 +10,8 @@ from torch import nn
 
 from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.registry import PERCEPTIONS
-from ecsuite.games.experiment import load_experiment, with_changes
-from ecsuite.games.run_identity import identity, with_data
+from ecsuite.games.config.experiment import load_experiment, with_changes
+from ecsuite.games.runs.identity import identity, with_data
 from ecsuite.parts.registry import read_part
 from ecsuite.runtime.errors import ConfigError
 

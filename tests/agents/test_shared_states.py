@@ -10,7 +10,7 @@ from ecsuite.agents.gates import GRUGates
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.shared_states import beginnings, distinct_rows
 from ecsuite.agents.spec import parse_agent
-from ecsuite.games.channels import ReinforceChannel
+from ecsuite.games.channels.channels import ReinforceChannel
 from ecsuite.games.players.learning import GivenMessages
 
 VOCAB_SIZE, MAX_LEN, WIDTH = 3, 4, 8

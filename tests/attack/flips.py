@@ -118,7 +118,7 @@ def main():
     sys.stdout.reconfigure(line_buffering=True)
     import torch
 
-    import ecsuite.games.training  # noqa: F401
+    import ecsuite.games.training.train  # noqa: F401
 
     torch.set_num_threads(1)
 

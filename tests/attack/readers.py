@@ -20,9 +20,9 @@ from ecsuite.eval.xtreme.scoring.labels import read_conllu, read_named_pairs, re
 from ecsuite.eval.xtreme.scoring.questions import read_questions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats import read_corpus
-from ecsuite.games.checkpoints import newest_weights
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.interactions import read_interactions
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.runs.checkpoints import newest_weights
+from ecsuite.games.runs.interactions import read_interactions
 from ecsuite.games.worlds.feature_files import read_features
 from ecsuite.games.worlds.image_files import read_images
 from ecsuite.games.worlds.object_tables import read_objects

@@ -83,7 +83,7 @@ def main():
     import torch
     import torch._dynamo
 
-    import ecsuite.games.training  # noqa: F401
+    import ecsuite.games.training.train  # noqa: F401
 
     torch.set_num_threads(1)
     is_survived = True

@@ -56,7 +56,7 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|n:150|v:3"
 
     with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
-        patch.setattr("ecsuite.games.training_jobs.train", None)
+        patch.setattr("ecsuite.games.training.train.train", None)
         code, out, err = ecsuite(*arguments, "--row", "thing_qt", "--json")
     assert (code, err) == (0, "")
     (row,) = json.loads(out)["rows"]

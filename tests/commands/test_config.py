@@ -4,7 +4,7 @@ import pytest
 
 from ecsuite.commands.config import commented
 from ecsuite.eval.experiments.grids import shipped_studies
-from ecsuite.games.experiment import load_experiment, named_configs
+from ecsuite.games.config.experiment import load_experiment, named_configs
 from ecsuite.parts.config import parse_yaml
 
 

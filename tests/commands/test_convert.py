@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import convert
-from ecsuite.games.egg_bridge import corpus_from_interaction
+from ecsuite.games.runs.egg_bridge import corpus_from_interaction
 from ecsuite.runtime.ragged import Ragged
 
 ROWS = [[1, 2, 0], [3, 0], [0]]

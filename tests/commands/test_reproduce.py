@@ -76,7 +76,7 @@ def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
     verdict, judged = judge(claim, kept.runs)
     assert (data["verdict"], data["criterion"]) == (verdict, json.loads(json.dumps(judged.to_json())))
     with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
-        patch.setattr("ecsuite.games.training_jobs.train", None)
+        patch.setattr("ecsuite.games.training.train.train", None)
         assert ecsuite(*arguments, "--json", "--quiet")[0] == 0
 
 

@@ -47,7 +47,7 @@ class Own(Receiver):
 """,
     "channel": """
 import torch
-from ecsuite.games.channels import GumbelChannel
+from ecsuite.games.channels.channels import GumbelChannel
 
 class Own(GumbelChannel):
     def start_training_message(self, like, generator, epoch):
@@ -78,7 +78,7 @@ class Own(World):
         return one_hot(objects, 9, dtype)
 """,
     "task": """
-from ecsuite.games.tasks import Task, TaskOutput
+from ecsuite.games.tasks.tasks import Task, TaskOutput
 from ecsuite.games.worlds.world import RoundSpec
 
 class Own(Task):

@@ -5,7 +5,7 @@ from doc_pages import ROOT
 from games_page import FILE, HEAD, game_text
 
 from ecsuite.eval.metrics import METRICS, find_metric
-from ecsuite.games.experiment import named_configs
+from ecsuite.games.config.experiment import named_configs
 
 SECTIONS = {section.split("`")[1]: section for section in FILE.read_text().split("\n## ")[1:]}
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.best_checkpoint import Best
+from ecsuite.games.config.sections import TrainingOptions
 from ecsuite.games.players.players import make_players
 from ecsuite.games.plays import signalling
-from ecsuite.games.runs import load_run
-from ecsuite.games.sections import TrainingOptions
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.checkpoints import Best
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 BEST = ("training.keep_best=accuracy",)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.chance import (
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.players.pair import make_pair
+from ecsuite.games.tasks.chance import (
     Asked,
     Candidates,
     CandidatesOf,
@@ -22,9 +24,7 @@ from ecsuite.games.chance import (
     place_of_one,
     some_of,
 )
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.pair import make_pair
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.randomness import initial_weights
 
 MANY = ("training.batch_size=512", "training.num_examples=4096", "evaluation.num_valid=4096")

@@ -9,15 +9,15 @@ from built_messages import OF_SYMBOLS, build_message, make, objective
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.games.channels import gumbel_noise
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.message_builders import (
+from ecsuite.games.channels.channels import gumbel_noise
+from ecsuite.games.channels.message_builders import (
     DiscreteMessageBuilder,
     RelaxedMessageBuilder,
     SymbolOptions,
     without_eos,
 )
-from ecsuite.games.message_noise import ShareOptions
+from ecsuite.games.channels.noise import ShareOptions
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 

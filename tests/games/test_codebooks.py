@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.codebooks import VqvibChannel
+from ecsuite.games.channels.value_channels import VqvibChannel
 
 LIKE = torch.zeros(500, 1)
 

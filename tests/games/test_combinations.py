@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from stopped_runs import trained
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.registry import option_types
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError

@@ -6,7 +6,7 @@ import torch
 from ecsuite.agents import shared_states
 from ecsuite.games.players.players import make_players
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 
 SETTINGS = {
     "pair": (),

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 
-from ecsuite.games import contact_sheet
-from ecsuite.games.contact_sheet import PER_LINE, ShownRound, draw_rounds, lay_out
+from ecsuite.games.pictures import rounds as contact_sheet
+from ecsuite.games.pictures.rounds import PER_LINE, ShownRound, draw_rounds, lay_out
 from ecsuite.runtime.errors import ConfigError
 
 

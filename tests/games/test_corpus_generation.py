@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.channels.channels import words_to_symbols
+from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.players.players import Players
-from ecsuite.games.value_words import words_to_symbols
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.worlds import object_worlds
+from ecsuite.games.worlds.world_making import make_world
 
 
 def record(*overrides):

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.games.corpus_generation import joined
-from ecsuite.games.corpus_pictures import DRAWN, GAP, LISTED, SIDE, corpus_pictures
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import WORLDS
-from ecsuite.games.run_identity import with_data
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import WORLDS
+from ecsuite.games.pictures.corpora import DRAWN, GAP, LISTED, SIDE, corpus_pictures
+from ecsuite.games.runs.evaluation import joined
+from ecsuite.games.runs.identity import with_data
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 

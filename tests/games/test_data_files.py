@@ -6,8 +6,8 @@ import pytest
 import torch
 import yaml
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training_jobs import Game
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import Game
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.runtime.errors import ConfigError
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import run_folder
 from ecsuite.games.players.players import Players
 from ecsuite.games.plays import signalling
+from ecsuite.games.runs import run_folder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 
 IMAGES = (

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ecsuite.games.edited_files import accept_edits
+from ecsuite.games.runs.run_folder import accept_edits
 
 
 def edit_config(folder):

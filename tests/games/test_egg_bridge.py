@@ -14,11 +14,16 @@ from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
-from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction, corpus_of_egg_game
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.egg_bridge import (
+    EGGGame,
+    attribute_values,
+    corpus_from_interaction,
+    corpus_of_egg_game,
+)
+from ecsuite.games.worlds.world_making import make_world
 
 needs_egg = pytest.mark.skipif(
     find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"
@@ -164,7 +169,7 @@ def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straigh
     uniform = torch.rand(6, BATCH, 6, generator=torch.Generator().manual_seed(1)).clamp(1e-6, 1 - 1e-6)
     steps = iter(uniform)
     monkeypatch.setattr("torch.distributions.relaxed_categorical.torch.rand", lambda *_, **__: next(steps))
-    monkeypatch.setattr("ecsuite.games.channels.gumbel_noise", lambda *_: -(-uniform.log()).log())
+    monkeypatch.setattr("ecsuite.games.channels.channels.gumbel_noise", lambda *_: -(-uniform.log()).log())
 
     expected, theirs = egg_game.train()(*batch_for_egg(task, batch))
     loss, interaction = EGGGame(game).train()(*batch_for_egg(task, batch))

@@ -5,10 +5,10 @@ import torch
 
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import override
+from ecsuite.games.config.experiment import override
 from ecsuite.games.players.players import Players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -15,13 +15,13 @@ import pytest
 import torch
 from quick_checks import signalling_games
 
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.config.experiment import load_experiment, override
+from ecsuite.games.config.sections import PARTS, PLAIN
 from ecsuite.games.players.players import Players
-from ecsuite.games.sections import PARTS, PLAIN
-from ecsuite.games.training import train
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.parts.registry import KIND, nested_registry, option_types
 from ecsuite.runtime.errors import ConfigError
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import ecsuite
-from ecsuite.games.experiment import load_experiment, named_configs, override
-from ecsuite.games.runs import Run
-from ecsuite.games.sections import PARTS, unread_sections, with_training
+from ecsuite.games.config.experiment import load_experiment, named_configs, override
+from ecsuite.games.config.sections import PARTS, unread_sections, with_training
+from ecsuite.games.runs.run import Run
 from ecsuite.parts.registry import to_tree
 from ecsuite.runtime.errors import ConfigError
 

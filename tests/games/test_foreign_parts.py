@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.parts import own_code
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.errors import ConfigError
@@ -155,7 +155,7 @@ def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_ru
 
 
 TASK = """
-from ecsuite.games.tasks import Discrimination, Task
+from ecsuite.games.tasks.tasks import Discrimination, Task
 from ecsuite.games.worlds.world import RoundSpec
 class Mine(Task):
     Options = Discrimination.Options
@@ -193,7 +193,9 @@ def test_a_misspelt_method_is_an_error(small, run, own, code, message):
 
 @pytest.mark.slow
 def test_own_meetings_are_recorded_and_copied(small, run, own):
-    own.write_text("from ecsuite.games.registry import MEETINGS\nclass Apart(MEETINGS.load('all')): pass\n")
+    own.write_text(
+        "from ecsuite.games.config.registry import MEETINGS\nclass Apart(MEETINGS.load('all')): pass\n"
+    )
     run(small(*TINY, "society.senders=2", "society.receivers=2", "society.meets=./own.py:Apart"), Path("run"))
     config = yaml.safe_load(Path("run/config.yaml").read_text())
     assert config["code"] == {"./own.py": own_code.checksum("own.py")}

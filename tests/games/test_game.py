@@ -6,10 +6,10 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks import Truth
-from ecsuite.games.world_making import make_world
+from ecsuite.games.tasks.tasks import Truth
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
-from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.views import MAX_OBJECTS_PER_CANDIDATE, View, score_candidates
-from ecsuite.games.world_making import make_world
+from ecsuite.games.tasks.views import MAX_OBJECTS_PER_CANDIDATE, View, score_candidates
 from ecsuite.games.worlds.world import Batch
+from ecsuite.games.worlds.world_making import make_world
 
 TINY = (
     "world.kind=thing", "world.num_attributes=2", "world.num_values=3", "task.kind=concept", "task.num_targets=2",

@@ -14,10 +14,10 @@ import pytest
 import torch
 from quick_checks import signalling_games
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players
-from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.games.worlds.world_making import make_world
 
 RECORDED = Path(__file__).with_name("initial_states.json")
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from ecsuite.files.tensor_files import read_tensors
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.runs import load_run
-from ecsuite.games.sections import ROLES
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.sections import ROLES
+from ecsuite.games.runs.run import load_run
 from ecsuite.runtime.errors import ConfigError
 
 

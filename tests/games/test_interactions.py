@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.interactions import FILE, record_interactions
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
-from ecsuite.games.runs import load_run
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.runs.interactions import FILE, record_interactions
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("pyarrow")

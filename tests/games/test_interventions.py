@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 
-from ecsuite.games import interventions
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.interventions import (
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.runs import interventions
+from ecsuite.games.runs.interventions import (
     _message,
     _permuted,
     _replaced,
@@ -15,8 +15,8 @@ from ecsuite.games.interventions import (
     causal_influence,
     chosen_interventions,
 )
-from ecsuite.games.runs import load_run
-from ecsuite.games.training import train
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
 
 IDS = torch.tensor([[1, 2, 3, 0], [2, 2, 0, 0], [3, 0, 0, 0]])

@@ -10,13 +10,13 @@ import time
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.checkpoints import checkpoints
+from ecsuite.games.runs.checkpoints import checkpoints
 
 CHILD = """
 import os, signal
 from pathlib import Path
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import train
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -43,7 +43,7 @@ train(
 """
 
 NO_STATISTICS = """
-import sys, ecsuite.games.training
+import sys, ecsuite.games.training.train
 assert not {"scipy", "sklearn", "transformers"} & set(sys.modules)
 """
 
@@ -52,7 +52,7 @@ assert not {"scipy", "sklearn", "transformers"} & set(sys.modules)
 def server():
     """Starts children from a clean process that has the imports done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["ecsuite.games.training"])
+    context.set_forkserver_preload(["ecsuite.games.training.train"])
     return context
 
 

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from ecsuite.games.channels import GumbelChannel
-from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.message_builders import ValueOptions
+from ecsuite.games.channels.channels import GumbelChannel
+from ecsuite.games.channels.message_builders import ValueOptions
+from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.parts.registry import Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 

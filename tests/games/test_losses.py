@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks import Answers, TaskOutput, Truth, choose
-from ecsuite.games.world_making import make_world
+from ecsuite.games.tasks.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
+from ecsuite.games.tasks.tasks import Answers, TaskOutput, Truth, choose
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}

@@ -8,13 +8,13 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.checks import fault_of_ids, fault_of_message
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.interactions import record_interactions
+from ecsuite.games.config.registry import CHANNELS, NOISES
 from ecsuite.games.players.learning import filled
 from ecsuite.games.players.players import make_players
-from ecsuite.games.registry import CHANNELS, NOISES
-from ecsuite.games.training_notes import description
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.runs.interactions import record_interactions
+from ecsuite.games.training.checks import fault_of_ids, fault_of_message
+from ecsuite.games.training.notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.messages import of_all_lengths
@@ -151,7 +151,7 @@ def test_deletion_of_relaxed_symbols_is_the_mean_over_what_they_stand_for():
     """The probability of each end is that of messages drawn symbol by symbol from the weights."""
     said, _ = relaxed(batch=1)
     lost = torch.tensor([False, True, False, True, False, False])[:, None]
-    from ecsuite.games.message_edits import without
+    from ecsuite.games.channels.noise import without
 
     got = without(said, lost)
     weights = said.symbols[:, 0].detach().double()

@@ -14,13 +14,13 @@ from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.agents.senders import Sender
 from ecsuite.formats import read_corpus
-from ecsuite.games.channels import RelaxedOptions, SymbolChannel
-from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.losses import Loss
-from ecsuite.games.message_builders import RelaxedMessageBuilder
-from ecsuite.games.optimizers import Optimizer, OptimizerOptions
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
-from ecsuite.games.tasks import Task, TaskOutput
+from ecsuite.games.channels.channels import RelaxedOptions, SymbolChannel
+from ecsuite.games.channels.message_builders import RelaxedMessageBuilder
+from ecsuite.games.config.experiment import load_experiment, override
+from ecsuite.games.config.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.tasks.losses import Loss
+from ecsuite.games.tasks.tasks import Task, TaskOutput
+from ecsuite.games.training.optimizers import Optimizer, OptimizerOptions
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
 from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
 from ecsuite.parts.registry import to_tree

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.channels.value_channels import ContinuousChannel, VariationalChannel
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players
-from ecsuite.games.value_channels import ContinuousChannel, VariationalChannel
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 LIKE = torch.zeros(2000, 1)

@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from ecsuite.files.tensor_files import read_tensors
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.players.players import make_players
-from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.training import train
-from ecsuite.games.world_making import make_world
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = [

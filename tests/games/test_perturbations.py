@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.noise_objects import NOISE, evaluations_of
-from ecsuite.games.perturbations import shifted
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.world_making import make_world
+from ecsuite.games.tasks.views import shifted
+from ecsuite.games.worlds.noise_objects import NOISE, evaluations_of
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.preview import make_preview, rule_text
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.pictures.rounds import make_preview, rule_text
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 FEW = ("task.num_targets=2", "task.num_distractors=2", "training.batch_size=4")

@@ -11,12 +11,12 @@ from safetensors.torch import save_file
 from torch import nn
 
 from ecsuite.files.checksums import sealed_text
-from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.run_log import open_log
-from ecsuite.games.runs import load_run
-from ecsuite.games.training import train as train_loudly
-from ecsuite.games.training_notes import agents_text
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.runs.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
+from ecsuite.games.runs.log import open_log
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.notes import agents_text
+from ecsuite.games.training.train import train as train_loudly
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 

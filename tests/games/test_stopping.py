@@ -8,10 +8,10 @@ import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.run_identity import with_horizon
-from ecsuite.games.runs import load_run
-from ecsuite.games.train_state import Progress
-from ecsuite.games.training import train
+from ecsuite.games.runs.identity import with_horizon
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.train import train
+from ecsuite.games.training.trainer import Progress
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 UNFINISHED = "holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
@@ -192,7 +192,7 @@ def test_a_run_that_went_on_after_its_corpus_and_was_killed_is_unfinished(tmp_pa
     assert run(experiment, tmp_path).step == 1
     before = (tmp_path / "metadata.json").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ecsuite.games.trainer.write_corpus", lambda *_: None)  # killed before it
+        patch.setattr("ecsuite.games.training.trainer.write_corpus", lambda *_: None)  # killed before it
         run(experiment, tmp_path, resume=True)
     assert (tmp_path / "metadata.json").read_bytes() == before
     with pytest.raises(ConfigError, match=UNFINISHED):

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks import Concept, Discrimination, InBatch, Reconstruction, Truth
-from ecsuite.games.world_making import make_world
+from ecsuite.games.tasks.tasks import Concept, Discrimination, InBatch, Reconstruction, Truth
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import training_notes
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.training import train
-from ecsuite.games.training_result import Result
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.training import notes as training_notes
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.provenance import own_commit
 

@@ -8,11 +8,11 @@ import torch
 from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.experiment import override
-from ecsuite.games.optimizers import Adam
+from ecsuite.games.config.experiment import override
 from ecsuite.games.players.players import Players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.training.optimizers import Adam
+from ecsuite.games.worlds.world_making import make_world
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",

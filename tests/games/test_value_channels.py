@@ -7,7 +7,7 @@ import torch
 from built_messages import build_message, make, objective
 
 import ecsuite as ec
-from ecsuite.games.message_builders import as_values
+from ecsuite.games.channels.message_builders import as_values
 
 WORDS_OF_VALUES = ["quantized", "continuous"]
 

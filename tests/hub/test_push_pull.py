@@ -14,7 +14,7 @@ import ecsuite as ec
 from ecsuite.corpus import Corpus
 from ecsuite.eval.results.sources import kind_of
 from ecsuite.formats import write_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.hub.contents import contents_of
 from ecsuite.hub.machine import Machine
 from ecsuite.hub.summary import summary_of

@@ -35,7 +35,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from ecsuite.games.message_noise import MessageNoise
+from ecsuite.games.channels.noise import MessageNoise
 
 
 class Waiting(MessageNoise):

@@ -120,7 +120,7 @@ FILES = {
     "world: {": "not YAML: did not find expected node content at the end",
     "about: !!timestamp foo": "not YAML: a value that its tag does not allow",
     "world: !!python/object/apply:os.system [echo]": "not YAML: could not determine a constructor for the tag",
-    "!!python/object:ecsuite.games.experiment.Experiment {}": "not YAML: could not determine a constructor for the tag",
+    "!!python/object:ecsuite.corpus.Corpus {}": "not YAML: could not determine a constructor for the tag",
 }
 
 

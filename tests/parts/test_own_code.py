@@ -8,7 +8,7 @@ import pytest
 from torch import nn
 
 from ecsuite.agents.registry import SENDERS
-from ecsuite.games.registry import CHANNELS
+from ecsuite.games.config.registry import CHANNELS
 from ecsuite.jobs.signals import ending_at_once, exit_at_sigterm, stop_signals
 from ecsuite.parts import own_code
 from ecsuite.parts.registry import KIND

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
-from ecsuite.games.sections import PARTS, PLAIN
+from ecsuite.games.config.sections import PARTS, PLAIN
 from ecsuite.parts.config import Count, Share
 from ecsuite.parts.registry import (
     KIND,

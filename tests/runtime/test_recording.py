@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import train
 from ecsuite.runtime import recording
 from ecsuite.runtime.operations import Recorder
 from ecsuite.runtime.recording import Recorded, asked, outside

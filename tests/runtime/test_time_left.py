@@ -2,10 +2,10 @@
 
 import pytest
 
-from ecsuite.games import train_state
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.training import train
+from ecsuite.games.training import trainer as train_state
+from ecsuite.games.training.train import train
 from ecsuite.runtime.time_left import TimeLeft
 
 

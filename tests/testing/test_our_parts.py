@@ -9,7 +9,7 @@ from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, find_metric
-from ecsuite.games.registry import (
+from ecsuite.games.config.registry import (
     CHANNELS,
     ENVIRONMENTS,
     LOSSES,

@@ -16,8 +16,8 @@ from ecsuite.agents import receivers, senders, perception
 from ecsuite.agents.message import EOS, PAD, Message, embed_symbols
 from ecsuite.agents.options import AgentOptions, PerceptionOptions
 from ecsuite.parts.config import Share
-from ecsuite.games.channels import GumbelChannel
-from ecsuite.games.message_builders import DiscreteMessageBuilder
+from ecsuite.games.channels.channels import GumbelChannel
+from ecsuite.games.channels.message_builders import DiscreteMessageBuilder
 
 class Sender(senders.Sender):
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,7 +258,7 @@ def metric(corpus):
     ),
     "a task whose choices are not those that it measures": (
         """
-from ecsuite.games.tasks import Discrimination
+from ecsuite.games.tasks.tasks import Discrimination
 class Task(Discrimination):
     def choices(self, answer):
         return answer[-1]
@@ -268,7 +268,7 @@ class Task(Discrimination):
     ),
     "a loss from which the receiver learns nothing": (
         """
-from ecsuite.games.losses import TaskLoss
+from ecsuite.games.tasks.losses import TaskLoss
 class Loss(TaskLoss):
     def forward(self, output, ends, message):
         return (ends * output.loss).sum(0), self.options.cost(output, ends, message)

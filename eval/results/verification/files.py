@@ -13,7 +13,7 @@ from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_u
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import BESIDE
-from ecsuite.games.run_log import LOG, require_unchanged_log
+from ecsuite.games.runs.log import LOG, require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 SEALED = (METADATA, SCORES, SWEEP)

@@ -31,14 +31,14 @@ from ecsuite.eval.results.verification.outcome import (
 )
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
-from ecsuite.games.checkpoints import newest_step, weights_in
-from ecsuite.games.experiment import ignore
-from ecsuite.games.language_metrics import LanguageMetrics
+from ecsuite.games.config.experiment import ignore
+from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.plays.play import Play, make_play
-from ecsuite.games.precision import has_small_products
-from ecsuite.games.run_folder import EXTRA_CHANCE, METRICS, versions
-from ecsuite.games.run_identity import with_data
-from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.runs.checkpoints import newest_step, weights_in
+from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.run_folder import EXTRA_CHANCE, METRICS, versions
+from ecsuite.games.training.language_metrics import LanguageMetrics
+from ecsuite.games.training.notes import has_small_products
 from ecsuite.jobs.graph import Runner, no_progress
 from ecsuite.runtime.devices import (
     choose_device,
@@ -52,7 +52,7 @@ from ecsuite.runtime.devices import (
 from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError, shown
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs import Run
+    from ecsuite.games.runs.run import Run
 
 SHARE = 1e-6
 """Relative tolerance of a score of the same messages: other processors and versions of numpy add in another order.

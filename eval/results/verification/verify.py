@@ -46,10 +46,10 @@ from ecsuite.eval.results.verification.recompute import (
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.scorecard import describe, score_corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.run_folder import METRICS
-from ecsuite.games.run_log import CLOCK, LOG
-from ecsuite.games.runs import load_run
-from ecsuite.games.training_notes import FORWARD_SHARE
+from ecsuite.games.runs.log import CLOCK, LOG
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.runs.run_folder import METRICS
+from ecsuite.games.training.notes import FORWARD_SHARE
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError

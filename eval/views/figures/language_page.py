@@ -14,7 +14,7 @@ from ecsuite.eval.views.figures.canvas import FONT_SIZE, SOFT, label, look, new_
 from ecsuite.eval.views.figures.curves import STEP, axis_limits, draw_on, learning_curves
 from ecsuite.eval.views.figures.tiles import Tiles, can_draw, image, shape, text
 from ecsuite.eval.views.language import LanguageView, Usage
-from ecsuite.games.corpus_pictures import Pictures, corpus_pictures
+from ecsuite.games.pictures.corpora import Pictures, corpus_pictures
 from ecsuite.runtime.errors import ConfigError
 
 ROW, GRID_ROW = 19, 26

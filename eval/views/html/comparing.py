@@ -15,7 +15,7 @@ from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.views.comparison import family_notes
 from ecsuite.eval.views.runs import shown
-from ecsuite.games.directions import DIRECTIONS
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 

@@ -22,7 +22,7 @@ from ecsuite.eval.views.language import (
     heading,
 )
 from ecsuite.formats.corpora import Reading
-from ecsuite.games.corpus_pictures import DRAWN, LISTED, corpus_pictures
+from ecsuite.games.pictures.corpora import DRAWN, LISTED, corpus_pictures
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 
 BUDGET = 3_000_000

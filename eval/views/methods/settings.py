@@ -7,8 +7,17 @@ from typing import Any
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.views.citations import keys_of
-from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
-from ecsuite.games.run_identity import CANDIDATES, may_hold_out
+from ecsuite.games.config.registry import (
+    CHANNELS,
+    LOSSES,
+    MEETINGS,
+    OPTIMIZERS,
+    PLAYS,
+    SCHEDULES,
+    TASKS,
+    WORLDS,
+)
+from ecsuite.games.runs.identity import CANDIDATES, may_hold_out
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import KIND, Registry
 

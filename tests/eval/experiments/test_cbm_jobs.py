@@ -12,10 +12,10 @@ from ecsuite.eval.experiments.cbm import CbmTables, TableRow, report, rows_of
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
-from ecsuite.games import training_jobs
-from ecsuite.games.experiment import override
-from ecsuite.games.sections import with_training
-from ecsuite.games.training_result import Result
+from ecsuite.games.config.experiment import override
+from ecsuite.games.config.sections import with_training
+from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.training import train as training_jobs
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
 

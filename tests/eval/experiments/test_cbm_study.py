@@ -6,8 +6,8 @@ import pytest
 
 from ecsuite.eval.experiments.cbm import PUBLISHED, load_table, rows_of
 from ecsuite.eval.experiments.grids import CBM
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import CHANNELS
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import CHANNELS
 from ecsuite.runtime.errors import ConfigError
 
 

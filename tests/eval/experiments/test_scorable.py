@@ -7,7 +7,7 @@ import pytest
 from ecsuite.eval.experiments import study
 from ecsuite.eval.experiments.study import load_study, made_up, require_scorable
 from ecsuite.eval.metrics import METRICS, find_metric
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.runtime.errors import ConfigError
 
 

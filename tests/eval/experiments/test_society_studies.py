@@ -6,12 +6,12 @@ import torch
 
 from ecsuite.eval.experiments.grids import SWEEP
 from ecsuite.eval.experiments.study import load_study
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.sections import with_training
 from ecsuite.games.players.players import make_players
-from ecsuite.games.run_identity import with_data
-from ecsuite.games.sections import with_training
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.identity import with_data
+from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.feature_files import write_features
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SIZES = {

@@ -19,9 +19,9 @@ from ecsuite.eval.run_metrics.audit_information import (
     _said_before,
     with_correction,
 )
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.episodes import Decision
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 

@@ -6,9 +6,9 @@ import torch
 
 from ecsuite.eval.metrics import agent_answers as message_probabilities
 from ecsuite.eval.metrics.agent_answers import said_by
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.world_making import make_world
 
 SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "evaluation.corpus_size=4")
 

@@ -22,11 +22,11 @@ from ecsuite.eval.run_metrics.pairings import best_names, every_pairing, report
 from ecsuite.eval.run_metrics.representations import _read, read_attributes
 from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.views.scorecard import score_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
-from ecsuite.games.runs import Run, load_run
-from ecsuite.games.training import train
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run import Run, load_run
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -9,8 +9,8 @@ from ecsuite.eval.run_metrics.sender_entropies import (
     entropies_of,
     message_entropy,
 )
-from ecsuite.games import possible_messages
-from ecsuite.games.runs import load_run
+from ecsuite.games.channels import channels as possible_messages
+from ecsuite.games.runs.run import load_run
 from ecsuite.testing.trial import Trial
 
 

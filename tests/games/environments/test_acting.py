@@ -13,12 +13,12 @@ from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.formats import read_corpus
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import ENVIRONMENTS
 from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
 from ecsuite.games.environments.learners import PolicyGradient
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.registry import ENVIRONMENTS
-from ecsuite.games.runs import load_run
+from ecsuite.games.runs.run import load_run
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.recording import Recorded

@@ -11,14 +11,14 @@ from ecsuite.corpus import SPEAKER
 from ecsuite.eval.run_metrics import audit_information as audit_outsider
 from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import ENVIRONMENTS
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES
 from ecsuite.games.environments.guess_who import GuessWho
 from ecsuite.games.environments.task_and_talk import TaskAndTalk
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.acting import severed
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.parts.registry import Part, read_part
 from ecsuite.runtime.errors import ConfigError

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.games.registry import ENVIRONMENTS
+from ecsuite.games.config.registry import ENVIRONMENTS
 
 RECORDED = Path(__file__).parent / "mpe2.json"
 """What mpe2 1.1.1 gave: `python tests/games/environments/test_landmarks.py` records it, where mpe2 is installed."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 
 

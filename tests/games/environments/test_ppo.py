@@ -5,8 +5,8 @@ import sys
 import pytest
 import torch
 
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.environments.episodes import played_again
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 

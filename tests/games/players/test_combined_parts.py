@@ -6,11 +6,11 @@ import pytest
 import torch
 
 import ecsuite.games.players.side_by_side as side_by_side
-from ecsuite.games.evaluation import evaluate
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.worlds.world_making import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
 
@@ -44,7 +44,7 @@ def test_each_speaker_has_the_baseline_of_its_rewards(small):
 
 def test_weights_of_a_loss_are_trained(small, tmp_path):
     (tmp_path / "loss.py").write_text(
-        "import torch\nfrom torch import nn\nfrom ecsuite.games.losses import Loss, TaskLoss\n"
+        "import torch\nfrom torch import nn\nfrom ecsuite.games.tasks.losses import Loss, TaskLoss\n"
         "class Weighted(Loss):\n    Options = TaskLoss.Options\n"
         "    def __init__(self, options):\n        super().__init__(options)\n        self.inner = TaskLoss(options)\n"
         "        self.weight = nn.Parameter(torch.zeros(()))\n"

@@ -8,13 +8,13 @@ import pytest
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.language_similarity import contact
 from ecsuite.eval.metrics.score import Options
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.members import members_in
 from ecsuite.games.players.players import make_players
 from ecsuite.games.players.schedule import Schedule
-from ecsuite.games.registry import MEETINGS
-from ecsuite.games.runs import load_run
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing.trial import Trial
@@ -97,7 +97,7 @@ def test_members_begin_with_the_weights_of_their_runs_and_frozen_ones_keep_them(
 
 
 def test_a_member_takes_the_agent_of_its_turn(runs):
-    from ecsuite.games.initial_weights import member_weights
+    from ecsuite.games.runs.checkpoints import member_weights
 
     options = load_experiment("disc_tiny", [f"society.members=[{runs}/b*3,{runs}/b:sender]"]).society
     found = member_weights(options, "sender", print)

@@ -6,10 +6,10 @@ from itertools import combinations, product
 
 import pytest
 
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.schedule import Schedule
-from ecsuite.games.registry import MEETINGS
-from ecsuite.games.run_identity import with_data
+from ecsuite.games.runs.identity import with_data
 from ecsuite.runtime.errors import ConfigError
 
 

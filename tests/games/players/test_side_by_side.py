@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import make_players, of_each
-from ecsuite.games.world_making import make_world
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.worlds.world_making import make_world
 
 OWN_WORLD = """
 from ecsuite.games.worlds.attributes import AttributeWorld

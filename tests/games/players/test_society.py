@@ -6,16 +6,16 @@ import torch
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import Optimise
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.sections import ROLES
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.players.pair import StepResult, make_pair
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.runs import load_run
-from ecsuite.games.sections import ROLES
-from ecsuite.games.training import train
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TWO = ("society.senders=2", "society.receivers=2")

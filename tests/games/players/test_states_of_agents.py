@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from ecsuite.games.best_checkpoint import weights_of_corpus
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.runs import load_run
-from ecsuite.games.training import train
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.runs.checkpoints import weights_of_corpus
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
 
 TINY = (

@@ -9,14 +9,14 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import CHANNELS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players import taught_languages
 from ecsuite.games.players.players import make_players
-from ecsuite.games.registry import CHANNELS
-from ecsuite.games.sections import Experiment
-from ecsuite.games.training import train
-from ecsuite.games.training_result import Result
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.training.train import train
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.grammars.clauses import clauses
 from ecsuite.grammars.making import make_corpus
 from ecsuite.runtime.errors import ConfigError

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from ecsuite.games.interactions import record_interactions
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players
 from ecsuite.games.players.voting import votes
-from ecsuite.games.tasks import InBatch, Truth
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.interactions import record_interactions
+from ecsuite.games.tasks.tasks import InBatch, Truth
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

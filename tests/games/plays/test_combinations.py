@@ -7,7 +7,7 @@ import pytest
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.runtime.errors import ConfigError
 
 NETWORKS = Path(__file__).parents[2] / "fixtures" / "small" / "finished"

@@ -8,11 +8,11 @@ import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.registry import PLAYS as REGISTERED
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.registry import PLAYS as REGISTERED
-from ecsuite.games.runs import load_run
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.run import load_run
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 

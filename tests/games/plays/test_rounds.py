@@ -9,7 +9,7 @@ from stopped_runs import trained
 
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.participants.participant import label
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError

@@ -18,8 +18,8 @@ from played_rounds import FILES, of_server, played, rounds_of
 from ecsuite.eval.results.verification.recompute import VerifyOptions
 from ecsuite.eval.results.verification.verify import verify_all
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.training import cost
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.training.train import cost
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import Allowed, Reply, Request
 from ecsuite.language_models.prompts import read_prompt

@@ -9,9 +9,9 @@ from played_rounds import rounds_of
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.training import train
+from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
 
 FINISHED = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
@@ -110,7 +110,7 @@ def test_the_candidates_of_a_round_are_different_things_with_the_one_that_is_mea
 
 def test_trained_networks_talk_with_a_model(tmp_path):
     """A speaker of the run says what the run says, in the letters of the play; models hear it."""
-    from ecsuite.games.runs import load_run
+    from ecsuite.games.runs.run import load_run
 
     run = load_run(FINISHED)
     channel = run.pair.channel

@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.attributes import AttributeWorld
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import epoch_order
 

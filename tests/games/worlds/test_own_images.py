@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.image_encoding import encode_folder
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = (

@@ -5,10 +5,10 @@ from math import comb
 import numpy as np
 import pytest
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.rules import conjunctions, pairs_broken, split_rules
 from ecsuite.games.worlds.world import FREE, describe
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SHAPE = (5, 6, 3, 3)

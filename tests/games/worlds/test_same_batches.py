@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.worlds.world_making import make_world
 
 FILE = Path(__file__).with_suffix(".json")
 FIELDS = ("objects", "shown", "candidates", "labels", "values", "rules", "present", "ids")

@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds import shapes
 from ecsuite.games.worlds.shapes import ShapesWorld
 from ecsuite.games.worlds.world import FREE
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SPLITS = ("train", "valid", "test", "seen", "all")

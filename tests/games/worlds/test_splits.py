@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.players import Players
-from ecsuite.games.world_making import make_world
+from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.worlds.world_making import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 CASES = {

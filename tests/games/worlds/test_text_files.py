@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.world_making import make_world
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.text_files import TextWorld, read_examples
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -1,0 +1,1 @@
+"""Channels, message builders and noise."""

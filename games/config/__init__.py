@@ -1,0 +1,1 @@
+"""Settings of experiments and the registries of their parts."""

@@ -1,0 +1,417 @@
+"""Registries of the parts of games. A new part is a class and a line; classes are imported when they are used."""
+
+from ecsuite.parts.registry import Registry
+
+PLAYS = Registry(
+    word="play",
+    parts={
+        "signalling": (
+            "ecsuite.games.plays.signalling:Signalling",
+            "speakers say what they see, listeners answer, and both learn",
+        ),
+        "naming": (
+            "ecsuite.games.plays.naming:NamingGame",
+            "agents that meet agree on names, or do not; nobody is trained (Steels 1995; Baronchelli et al. 2006)",
+        ),
+        "talk": (
+            "ecsuite.games.plays.talk:Talk",
+            "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
+        ),
+        "acting": (
+            "ecsuite.games.plays.acting:Acting",
+            "agents act and speak in a world with steps, and learn",
+        ),
+    },
+    base="ecsuite.games.plays.play:Play",
+)
+
+PARTICIPANTS = Registry(
+    word="participant",
+    parts={
+        "collapsing": (
+            "ecsuite.games.participants.scripted:Collapsing",
+            "inventories of names that collapse when one is understood (Baronchelli et al. 2006)",
+        ),
+        "committed": (
+            "ecsuite.games.participants.scripted:Committed",
+            "says one name whatever happens (Xie et al. 2011)",
+        ),
+        "win_stay": (
+            "ecsuite.games.participants.scripted:WinStay",
+            "the same name after a success, another one after a failure (Nowak & Sigmund 1993)",
+        ),
+        "bayesian": (
+            "ecsuite.games.participants.scripted:Bayesian",
+            "infers how often each name is said (Reali & Griffiths 2009)",
+        ),
+        "exemplars": (
+            "ecsuite.games.participants.exemplars:Exemplars",
+            "knows messages of things by heart, and listens for the nearest one",
+        ),
+        "trained": (
+            "ecsuite.games.participants.trained:Trained",
+            "trained networks: the sender and the receiver of a run",
+        ),
+        "language_model": (
+            "ecsuite.games.participants.language_model:LanguageModel",
+            "a language model, by a prompt that is a file; or a person, who reads it",
+        ),
+    },
+    base="ecsuite.games.participants.participant:Participant",
+)
+
+ENVIRONMENTS = Registry(
+    word="environment",
+    parts={
+        "speaker_listener": (
+            "ecsuite.games.environments.landmarks:SpeakerListener",
+            "a speaker knows the goal of a listener, who moves in a plane (mpe2; Lowe et al. 2017)",
+        ),
+        "reference": (
+            "ecsuite.games.environments.landmarks:Reference",
+            "two agents that move in a plane, and know each other's goals (mpe2; Lowe et al. 2017)",
+        ),
+        "riddle": (
+            "ecsuite.games.environments.riddle:Riddle",
+            "prisoners who are to find out when all were in a room (Foerster et al. 2016)",
+        ),
+        "guided_grid": (
+            "ecsuite.games.environments.guided_grid:GuidedGrid",
+            "a guide sees a grid, in which a walker who sees nothing is to find a goal",
+        ),
+        "task_and_talk": (
+            "ecsuite.games.environments.task_and_talk:TaskAndTalk",
+            "a dialogue in which an asker is to find out attributes of an object (Kottur et al. 2017)",
+        ),
+        "guess_who": (
+            "ecsuite.games.environments.guess_who:GuessWho",
+            "a dialogue in which an asker, or both, find out which of some objects the other one sees",
+        ),
+        "feedback": (
+            "ecsuite.games.environments.guess_who:Feedback",
+            "a dialogue in which the one who is to find an object says something back in between",
+        ),
+    },
+    base="ecsuite.games.environments.environment:Environment",
+)
+
+ACTORS = Registry(
+    word="actor",
+    parts={
+        "recurrent": (
+            "ecsuite.games.environments.agents:RecurrentAgents",
+            "recurrent agents with a head for actions and one for messages",
+        ),
+    },
+    base="ecsuite.games.environments.agents:ActingAgents",
+)
+
+LEARNERS = Registry(
+    word="learner",
+    parts={
+        "policy_gradient": (
+            "ecsuite.games.environments.learners:PolicyGradient",
+            "policy gradient with a learnt baseline",
+        ),
+        "ppo": (
+            "ecsuite.games.environments.ppo:PPO",
+            "proximal policy optimisation with the losses of torchrl (Schulman et al. 2017); extra torchrl",
+        ),
+        "q_learning": (
+            "ecsuite.games.environments.learners:QLearning",
+            "recurrent Q-learning; with channel dru it is DIAL (Foerster et al. 2016)",
+        ),
+        "answers": (
+            "ecsuite.games.environments.answers:Answers",
+            "right answers by cross-entropy, and messages by how likely these became",
+        ),
+    },
+    base="ecsuite.games.environments.learners:Learner",
+)
+
+WORLDS = Registry(
+    word="world",
+    parts={
+        "attributes": (
+            "ecsuite.games.worlds.attributes:AttributeWorld",
+            "objects with attribute values, drawn at random; one target per round",
+        ),
+        "unequal_attributes": (
+            "ecsuite.games.worlds.unequal_attributes:UnequalAttributesWorld",
+            "objects whose attributes differ in numbers and frequencies of values (Dessì et al. 2019)",
+        ),
+        "letter_strings": (
+            "ecsuite.games.worlds.letter_strings:LetterStringsWorld",
+            "strings a^m b^n, as in EGG's game of summation; half of them with m = n",
+        ),
+        "text": (
+            "ecsuite.games.worlds.text_files:TextWorld",
+            "objects with attribute values, read from your text files in EGG's formats",
+        ),
+        "objects": (
+            "ecsuite.games.worlds.own_objects:OwnObjectsWorld",
+            "objects of your own table (CSV, TSV, JSON, Parquet, npz), a row an object, a column an attribute",
+        ),
+        "images": (
+            "ecsuite.games.worlds.own_images:ImagesWorld",
+            "your own images, of a folder or a data set of Hugging Face, as pixels",
+        ),
+        "image_features": (
+            "ecsuite.games.worlds.own_images:ImageFeaturesWorld",
+            "your own images as the features of an encoder that is not trained",
+        ),
+        "digits": (
+            "ecsuite.games.worlds.digits:DigitsWorld",
+            "handwritten digits of 8 x 8 pixels, from scikit-learn, without a download",
+        ),
+        "space": (
+            "ecsuite.games.worlds.semantic_space:SpaceWorld",
+            "meanings of a semantic space, as often as they are needed: colours, or a table of your own",
+        ),
+        "events": (
+            "ecsuite.games.worlds.events:EventsWorld",
+            "who does what to whom: events of an agent, a patient and an action (Lian et al. 2023)",
+        ),
+        "thing": (
+            "ecsuite.games.worlds.things:ThingWorld",
+            "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",
+        ),
+        "shape": (
+            "ecsuite.games.worlds.shapes:ShapesWorld",
+            "sets of images of one coloured shape at one of nine positions (Carmeli et al. 2024)",
+        ),
+        "shapeworld": (
+            "ecsuite.games.worlds.shapeworld:ShapeWorld",
+            "sets of images that obey one of 312 logical concepts (Mu & Goodman 2021)",
+        ),
+        "features": (
+            "ecsuite.games.worlds.features:FeatureWorld",
+            "sets of objects from your file of feature vectors (Mu & Goodman 2021; Yao et al. 2022)",
+        ),
+    },
+    base="ecsuite.games.worlds.world:World",
+)
+
+TASKS = Registry(
+    word="task",
+    parts={
+        "discrimination": (
+            "ecsuite.games.tasks.tasks:Discrimination",
+            "identify the sender's object among candidates",
+        ),
+        "in_batch": (
+            "ecsuite.games.tasks.tasks:InBatch",
+            "identify the sender's object among those of the whole batch (NT-Xent; Dessì et al. 2021)",
+        ),
+        "reconstruction": (
+            "ecsuite.games.tasks.tasks:Reconstruction",
+            "predict every attribute of the sender's object",
+        ),
+        "autoencoding": (
+            "ecsuite.games.tasks.tasks:Autoencoding",
+            "rebuild every pixel or feature of the sender's object",
+        ),
+        "concept": (
+            "ecsuite.games.tasks.tasks:Concept",
+            "classify which candidates satisfy the rule that the sender's targets satisfy",
+        ),
+    },
+    base="ecsuite.games.tasks.tasks:Task",
+)
+
+CHANNELS = Registry(
+    word="channel",
+    parts={
+        "soft": (
+            "ecsuite.games.channels.channels:SoftChannel",
+            "softmax weights instead of symbols in training, the most likely symbols in evaluation",
+        ),
+        "gumbel": (
+            "ecsuite.games.channels.channels:GumbelChannel",
+            "Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712)",
+        ),
+        "reinforce": (
+            "ecsuite.games.channels.channels:ReinforceChannel",
+            "sampled symbols, trained by REINFORCE, the score-function gradient (Williams 1992)",
+        ),
+        "quantized": (
+            "ecsuite.games.channels.value_channels:QuantizedChannel",
+            "words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412)",
+        ),
+        "continuous": (
+            "ecsuite.games.channels.value_channels:ContinuousChannel",
+            "words of real values, a baseline without symbols; values are rounded to levels only in the corpus",
+        ),
+        "variational": (
+            "ecsuite.games.channels.value_channels:VariationalChannel",
+            "words of real values from normal distributions, with a KL cost (Kingma & Welling 2014)",
+        ),
+        "dru": (
+            "ecsuite.games.channels.value_channels:RegularisedChannel",
+            "noisy values in training, bits in evaluation: the channel of DIAL (Foerster et al. 2016)",
+        ),
+        "vqvib": (
+            "ecsuite.games.channels.value_channels:VqvibChannel",
+            "words of a learnt codebook, with a variational bound on complexity (Tucker et al. 2022)",
+        ),
+    },
+    base="ecsuite.games.channels.channels:Channel",
+)
+
+NOISES = Registry(
+    word="noise",
+    parts={
+        "none": ("ecsuite.games.channels.noise:NoNoise", "the receiver gets what was said"),
+        "erasure": (
+            "ecsuite.games.channels.noise:Erasure",
+            "some symbols do not arrive; the receiver knows that there was one",
+        ),
+        "confusion": (
+            "ecsuite.games.channels.noise:Confusion",
+            "some symbols become another one, all others equally likely (the symmetric channel)",
+        ),
+        "deletion": (
+            "ecsuite.games.channels.noise:Deletion",
+            "some symbols get lost, and the others move up",
+        ),
+        "insertion": (
+            "ecsuite.games.channels.noise:Insertion",
+            "before some symbols comes one more; what has no room is lost",
+        ),
+        "several": ("ecsuite.games.channels.noise:Several", "several kinds of noise, one after the other"),
+    },
+    base="ecsuite.games.channels.noise:MessageNoise",
+    of_lists="several",
+)
+
+LOSSES = Registry(
+    word="loss",
+    parts={
+        "task": ("ecsuite.games.tasks.losses:TaskLoss", "the task's loss, and a cost per symbol"),
+        "reward": (
+            "ecsuite.games.tasks.losses:RewardLoss",
+            "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
+        ),
+    },
+    base="ecsuite.games.tasks.losses:Loss",
+)
+
+REWARDS = Registry(
+    word="reward",
+    parts={
+        "accuracy": (
+            "ecsuite.games.tasks.losses:Correct",
+            "1 for an answer that is right in every part, else 0",
+        ),
+        "share": (
+            "ecsuite.games.tasks.losses:ShareCorrect",
+            "the share of attributes, or of a concept's candidates, that are right",
+        ),
+    },
+    base="builtins:object",
+    needs=("__call__",),
+)
+
+OPTIMIZERS = Registry(
+    word="optimizer",
+    parts={
+        "adam": ("ecsuite.games.training.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)"),
+        "adamw": (
+            "ecsuite.games.training.optimizers:AdamW",
+            "Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)",
+        ),
+        "sgd": (
+            "ecsuite.games.training.optimizers:SGD",
+            "stochastic gradient descent, with momentum if asked for",
+        ),
+        "adagrad": ("ecsuite.games.training.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
+    },
+    base="ecsuite.games.training.optimizers:Optimizer",
+    options="ecsuite.games.training.optimizers:OptimizerOptions",
+)
+
+SCHEDULES = Registry(
+    word="schedule",
+    parts={
+        "constant": ("ecsuite.games.training.optimizers:Constant", "the same learning rate at every step"),
+        "linear": (
+            "ecsuite.games.training.optimizers:Linear",
+            "the learning rate decreases to 0 at the same rate",
+        ),
+        "cosine": (
+            "ecsuite.games.training.optimizers:Cosine",
+            "the learning rate follows half a cosine, after a rise if asked for (Loshchilov & Hutter 2017)",
+        ),
+        "steps": (
+            "ecsuite.games.training.optimizers:Steps",
+            "the learning rate is multiplied every so many epochs",
+        ),
+    },
+    base="builtins:object",
+    needs=("factor", "horizon"),
+)
+
+MEETINGS = Registry(
+    word="meeting",
+    parts={
+        "all": ("ecsuite.games.players.meetings:All", "every sender with every receiver"),
+        "ring": ("ecsuite.games.players.meetings:Ring", "neighbours in a ring"),
+        "random": (
+            "ecsuite.games.players.meetings:Random",
+            "each sender with some receivers, drawn once for the run",
+        ),
+        "groups": (
+            "ecsuite.games.players.meetings:Groups",
+            "groups that meet among themselves, and seldom or never across",
+        ),
+        "list": ("ecsuite.games.players.meetings:Listed", "the pairs of a list, with weights"),
+        "file": (
+            "ecsuite.games.players.meetings:FromFile",
+            "the pairs of a CSV file: sender, receiver, weight",
+        ),
+        "phases": (
+            "ecsuite.games.players.phases:Phases",
+            "one kind of meetings after the other, by epochs: apart, over bridges, together",
+        ),
+    },
+    base="builtins:object",
+    needs=("pairs",),
+    of_lists="phases",
+)
+
+REASONINGS = Registry(
+    word="reasoning",
+    parts={
+        "literal": (
+            "ecsuite.games.players.reasoning:LiteralListener",
+            "a message means what the receiver's network makes of it",
+        ),
+        "rsa": (
+            "ecsuite.games.players.reasoning:RationalSpeechActs",
+            "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
+        ),
+    },
+    base="ecsuite.games.players.reasoning:Reasoning",
+)
+
+LOGGERS = Registry(
+    word="logger",
+    parts={
+        "csv": ("ecsuite.games.training.loggers:CsvLogger", "log.csv in the run folder, a row an evaluation"),
+        "tensorboard": (
+            "ecsuite.games.training.loggers:TensorboardLogger",
+            "event files for TensorBoard in the run folder",
+        ),
+        "wandb": (
+            "ecsuite.games.training.loggers:WandbLogger",
+            "a run of Weights & Biases; mode=offline needs no network",
+        ),
+        "trackio": (
+            "ecsuite.games.training.loggers:TrackioLogger",
+            "a run of Trackio on this machine, drawn by `trackio show`",
+        ),
+        "mlflow": ("ecsuite.games.training.loggers:MlflowLogger", "a run of MLflow, with its settings"),
+    },
+    base="builtins:object",
+    needs=("start", "log", "close"),
+)

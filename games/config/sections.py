@@ -1,0 +1,312 @@
+"""Sections of an experiment: the parts of a game with their options, training and evaluation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+import ecsuite.parts.own_code as own_code
+from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.agents.taught import NOTHING
+from ecsuite.games.config.registry import (
+    CHANNELS,
+    LOSSES,
+    OPTIMIZERS,
+    PLAYS,
+    REASONINGS,
+    SCHEDULES,
+    TASKS,
+    WORLDS,
+)
+from ecsuite.games.players.options import GenerationOptions, SocietyOptions
+from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed, require_folder_name
+from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
+from ecsuite.parts.strict_yaml import as_yaml
+from ecsuite.runtime.errors import ConfigError, unknown_name
+
+Tree = dict[str, Any]
+Role = Literal["sender", "receiver"]
+ROLES: tuple[Role, Role] = ("sender", "receiver")
+"""The agents of a game."""
+KEPT = ("interactions", "probabilities")
+"""What a run may keep of its last evaluation."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingOptions:
+    """How the agents are trained."""
+
+    seed: Seed = 1
+    """Seed of the initial weights, the examples and the channel's noise."""
+    num_examples: Annotated[int, Meta(ge=1, le=2**48)] = 32768
+    """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
+    shapeworld rounds are drawn without end, and none comes again."""
+    num_epochs: Natural = 10
+    """Passes over the training examples; 0: agents are taught a language (sender.taught) and do not play."""
+    batch_size: Count = 1024
+    """Examples per batch."""
+    accumulate: Count = 1
+    """Batches of a step: the weights change by the mean of their gradients."""
+    precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, but
+    fp32 for small games on the CPU and in plays that do not compute in bf16; tf32: products of fp32 whose factors CUDA
+    rounds to 10 bits after the point."""
+    deterministic: bool = False
+    """On CUDA, only kernels that repeat to the byte, which may be slower; the CPU always repeats."""
+    evaluate_every: Count = 32
+    """Steps between evaluations."""
+    checkpoint_every: Count = 32
+    """Steps between checkpoints; a killed run loses at most this many steps."""
+    until_accuracy: Accuracy | None = None
+    """Stop once an evaluation reaches this accuracy (0 to 1)."""
+    max_minutes: Positive | None = None
+    """Stop after this many minutes."""
+    keep_best: str | None = None
+    """Corpus and measures are of the evaluation with the best value of this figure, such as accuracy, loss or
+    metrics.topsim; of a figure after a minus, lower values are better; null: of the last state."""
+    patience: Count | None = None
+    """Stop after this many evaluations without a better value of the figure of keep_best."""
+    init_sender: str | None = None
+    """Run folder whose sender's weights the sender begins with; of several, each that of its number, in turn."""
+    init_receiver: str | None = None
+    """Run folder whose receiver's weights the receiver begins with; of several, each that of its number, in turn."""
+    freeze_sender: bool = False
+    """The weights of senders stay as they are, also at the end of a generation."""
+    freeze_receiver: bool = False
+    """The weights of receivers stay as they are, also at the end of a generation."""
+    noise: bool = True
+    """Whether the receiver gets messages with the noise of the channel in training."""
+
+    def __post_init__(self) -> None:
+        """Check that there is something to watch and something to train.
+
+        Raises:
+            ConfigError: If there is not.
+        """
+        if self.patience is not None and self.keep_best is None:
+            raise ConfigError(
+                "patience: needs training.keep_best, the figure that it watches, such as accuracy"
+            )
+        if self.freeze_sender and self.freeze_receiver:
+            raise ConfigError("freeze_receiver: both agents are frozen, so there is nothing to train")
+
+    def init_of(self, role: Role) -> str | None:
+        """The run whose weights an agent begins with; None: drawn at random."""
+        return self.init_sender if role == "sender" else self.init_receiver
+
+    def is_frozen(self, role: Role) -> bool:
+        """Whether the weights of agents stay as they are."""
+        return self.freeze_sender if role == "sender" else self.freeze_receiver
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationOptions:
+    """Settings of the evaluation and of the corpus."""
+
+    num_valid: Count = 1024
+    """Number of validation examples."""
+    batch_size: Count | None = None
+    """Examples per batch of evaluations and of the corpus; null: as in training."""
+    corpus_size: Count = 10000
+    """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
+    mode: Literal["greedy", "sample"] = "greedy"
+    """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
+    metrics: tuple[str, ...] = ()
+    """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
+    metrics_corpus_size: Count = 500
+    """Messages that these metrics are of, at most; their time grows with it."""
+    noise: bool = False
+    """Whether the receiver gets messages with the noise of the channel in evaluations."""
+    noise_objects: bool = False
+    """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
+    keep: tuple[str, ...] = ()
+    """interactions: what was seen, said and answered in the last evaluation, as interactions.parquet in the run folder;
+    probabilities: the same with the probabilities of the answers."""
+
+    def __post_init__(self) -> None:
+        """Check the names of what is kept; `ConfigError` if one is unknown."""
+        for name in self.keep:
+            try:
+                require_kept(name)
+            except ConfigError as error:
+                raise ConfigError(f"keep: {error}") from None
+
+
+def require_kept(name: str) -> None:
+    """Raise `ConfigError` if there is nothing of this name that a run may keep of its evaluation."""
+    if name not in KEPT:
+        raise unknown_name("name", name, KEPT)
+
+
+SIGNALLING = Part("signalling", own_code.NoOptions())
+"""The play of an experiment that names none."""
+LITERAL = Part("literal", own_code.NoOptions())
+"""The reasoning of receivers that do not reason."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """A complete, named experiment: the same config, seed, version and thread count give the same bytes."""
+
+    name: str
+    """Name of the experiment; part of the run folder's name."""
+    about: str = ""
+    """One-line description for `ecsuite list`."""
+    play: Annotated[Part, PLAYS] = SIGNALLING
+    """What turns agents and a world into interactions."""
+    world: Annotated[Part, WORLDS]
+    """The source of meanings."""
+    task: Annotated[Part, TASKS]
+    """What the receiver must do, and how that is scored."""
+    channel: Annotated[Part, CHANNELS]
+    """How the sender's logits become symbols."""
+    sender: Annotated[Part, SENDERS]
+    """The agent that gives messages."""
+    receiver: Annotated[Part, RECEIVERS]
+    """The agent that gets messages."""
+    optimizer: Annotated[Part, OPTIMIZERS]
+    """How gradients change the weights."""
+    schedule: Annotated[Part, SCHEDULES]
+    """How the learning rate changes over the steps."""
+    loss: Annotated[Part, LOSSES]
+    """What training minimises."""
+    reasoning: Annotated[Part, REASONINGS] = LITERAL
+    """How receivers take messages: by their networks, or by asking what else might have been said."""
+    society: SocietyOptions = field(default_factory=SocietyOptions)
+    """The agents of the game, and who plays with whom."""
+    generations: GenerationOptions = field(default_factory=GenerationOptions)
+    """When agents are replaced, and what the new ones learn before they play."""
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+    """How the agents are trained."""
+    evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+    """Settings of the evaluation and of the corpus."""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each data file, by the option of the world that names it, or `sender.perception.weights`; empty until
+    a run has read them."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file of foreign parts, by its path or module."""
+    weights: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
+
+    def __post_init__(self) -> None:
+        """Check the name, of which the folder of a run is made; `ConfigError` if it is none of a folder."""
+        require_folder_name(self.name, "name")
+
+    def to_tree(self) -> Tree:
+        """Every setting as in a YAML file."""
+        tree: Tree = to_tree(self)
+        for key in OF_SOCIETIES:
+            if getattr(self, key) == OF_SOCIETIES[key]():
+                del tree[key]
+        if self.play == SIGNALLING:
+            del tree["play"]
+        if self.reasoning == LITERAL:
+            del tree["reasoning"]
+        for role in ROLES:
+            if getattr(getattr(self, role).options, "taught", None) == NOTHING:
+                del tree[role]["taught"]
+        for key in unread_sections(self.play.kind):
+            tree.pop(key, None)
+        for section, name in unread_options(self.play.kind):
+            del tree[section][name]
+        return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
+
+    @property
+    def is_society(self) -> bool:
+        """Whether there are several agents of a role, or agents are replaced; if not, two agents meet."""
+        return any(getattr(self, key) != made() for key, made in OF_SOCIETIES.items())
+
+    def to_yaml(self) -> str:
+        """The complete config with every key, in the order of this module."""
+        return as_yaml(self.to_tree())
+
+
+PARTS: Mapping[str, Registry] = {
+    name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
+}
+"""The sections that name a part."""
+OF_SOCIETIES: Mapping[str, type] = {"society": SocietyOptions, "generations": GenerationOptions}
+"""The sections that the config of a single pair leaves out."""
+OF_AGENTS = (
+    ("training", "init_sender"),
+    ("training", "init_receiver"),
+    ("training", "freeze_sender"),
+    ("training", "freeze_receiver"),
+    ("training", "noise"),
+    ("evaluation", "noise_objects"),
+    ("evaluation", "keep"),
+    ("evaluation", "noise"),
+)
+"""Options that only plays of senders and receivers in a world read."""
+PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evaluation": EvaluationOptions}
+"""The sections of options without a part."""
+TEXTS = ("name", "about")
+"""The settings that are no sections."""
+CHECKSUMS = ("data", own_code.CODE, "weights")
+"""The sections that a run adds to its config: checksums of its data files, of users' code, and of the weights that
+agents begin with."""
+METRICS = "evaluation.metrics"
+"""The setting that names metrics."""
+LISTS = (METRICS, "evaluation.keep")
+"""The settings that are lists of names."""
+DEFAULTS: Tree = {
+    "play": {KIND: SIGNALLING.kind},
+    "world": {KIND: "attributes"},
+    "task": {KIND: "discrimination"},
+    "channel": {KIND: "gumbel"},
+    "sender": {KIND: "recurrent"},
+    "receiver": {KIND: "recurrent"},
+    "optimizer": {KIND: "adam"},
+    "schedule": {KIND: "constant"},
+    "loss": {KIND: "task"},
+    "reasoning": {KIND: LITERAL.kind},
+}
+"""The bottom layer; the world adds the perceptions."""
+
+
+def with_training(experiment: Experiment, **changes: object) -> Experiment:
+    """The experiment with some of its training settings replaced."""
+    return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
+
+
+def unread_sections(play: str) -> list[str]:
+    """The sections of a config that a kind of play does not read."""
+    if play == SIGNALLING.kind:
+        return []
+    read = {"play", "training", "evaluation", *PLAYS.load(play).sections}
+    return [key for key in (*PARTS, *PLAIN) if key not in read]
+
+
+def unread_options(play: str) -> list[tuple[str, str]]:
+    """The options of training and evaluation that a kind of play does not read, each with its section."""
+    if play == SIGNALLING.kind:
+        return []
+    read = PLAYS.load(play).options_read
+    return [(section, name) for section, name in OF_AGENTS if f"{section}.{name}" not in read]
+
+
+def foreign_parts(value: Any) -> Iterator[str]:
+    """The names of the foreign parts in a part, in options, or in an experiment."""
+    if isinstance(value, Part):
+        if own_code.is_foreign(value.kind):
+            yield value.kind
+        value = value.options
+    if is_dataclass(value):
+        for option in fields(value):
+            yield from foreign_parts(getattr(value, option.name))
+
+
+def all_keys() -> list[str]:
+    """Every key of a config: the sections, and the options of every kind; imports every class."""
+    keys = list(TEXTS)
+    for section, registry in PARTS.items():
+        keys += [section, f"{section}.{KIND}", *(f"{section}.{option}" for option in all_options(registry))]
+    for section, options in PLAIN.items():
+        keys += [f"{section}.{option}" for option in option_types(options)]
+    return keys
+
+
+def unknown_key(key: str) -> ConfigError:
+    """The error for a key of a config that no section has."""
+    return unknown_name("key", key, all_keys(), command="ecsuite config GAME")

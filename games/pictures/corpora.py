@@ -1,0 +1,89 @@
+"""Pictures of the meanings of a corpus, made again from the config of its run; for worlds of images only."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.parts.config import RUN_CONFIG
+from ecsuite.runtime.errors import ConfigError
+
+LISTED, DRAWN = ("images", "image_features"), ("shape", "shapeworld")
+"""Kinds of worlds whose objects are images: listed in the user's data, or drawn for each round."""
+SIDE = 64
+"""Width and height of a picture of the user's data, in pixels; drawn ones have the size that agents see."""
+MOST_TARGETS = 3
+"""Targets of a round that are shown beside one another."""
+
+GAP, GREY = 4, 128
+"""Width of the line between targets, in pixels, and its colour."""
+
+Pictures = dict[int, tuple[NDArray[np.uint8], str]]
+"""By row of the corpus, pixels (height, width, 3), and what they show in words."""
+
+
+def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pictures:
+    """Pictures of the targets of some messages; empty if the world has no images.
+
+    Args:
+        folder: Of a run with one of the kinds of worlds above, which was not changed since it wrote the corpus.
+        corpus: Its corpus.
+        rows: The messages.
+
+    Raises:
+        ConfigError: If the config can't be used, names foreign parts, or makes other objects than those of the corpus.
+    """
+    from ecsuite.games.config.experiment import load_experiment
+    from ecsuite.games.runs.identity import with_data
+
+    experiment = with_data(load_experiment(str(folder / RUN_CONFIG), is_of_run=True))
+    if experiment.world.kind in LISTED:
+        return _listed(experiment.world.options, corpus, rows)
+    return _drawn(experiment, corpus, rows) if experiment.world.kind in DRAWN else {}
+
+
+def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
+    """Images of the user's data, by the name of the file in the corpus."""
+    from ecsuite.games.worlds.image_files import read_images
+
+    found = read_images(options.objects, SIDE, options.fit)
+    places = {name: place for place, name in enumerate(found.files)}
+    names = corpus.columns.get("file", ())
+    return {
+        row: (found.images[places[name]], str(name))
+        for row in rows
+        for name in names[row : row + 1]
+        if name in places
+    }
+
+
+def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
+    """Images of the rounds of the corpus, which a world draws again from its seed."""
+    from ecsuite.games.worlds.world_making import make_world
+
+    world, wanted, first = make_world(experiment), sorted(rows), 0
+    made: Pictures = {}
+    for batch in world.corpus_batches(experiment.evaluation.corpus_size):
+        here = [row - first for row in wanted if first <= row < first + len(batch)]
+        if corpus.meanings is None or not np.array_equal(
+            world.describe(batch).meanings, corpus.meanings[first : first + len(batch)]
+        ):
+            raise ConfigError("its config draws other objects than those of its corpus")
+        for place in here:
+            targets = batch.objects[batch.shown[place, : min(batch.num_positive, MOST_TARGETS)]]
+            several = f"{len(targets)} of {batch.num_positive} targets"
+            about = "target" if batch.num_positive == 1 else several
+            made[first + place] = (_beside(targets), about)
+        first += len(batch)
+        if len(made) == len(wanted):
+            break
+    return made
+
+
+def _beside(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Images, (number, height, width, 3), side by side."""
+    padded = np.pad(images, ((0, 0), (0, 0), (0, GAP), (0, 0)), constant_values=GREY)
+    return np.concatenate(list(padded), axis=1)[:, :-GAP]

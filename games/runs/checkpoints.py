@@ -1,0 +1,432 @@
+"""Checkpoints: everything that is needed to resume a run, in one safetensors file with a checksum.
+
+No random state is saved: the examples, their order and the channel's noise are pure functions of the seed and the
+step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+import torch
+from torch import Tensor
+from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.runtime.errors import DamagedError
+import json
+from collections.abc import Callable, Collection, Mapping
+from ecsuite.files.checksums import require_unchanged
+from ecsuite.files.tensor_files import read_tensors, write_tensors
+from ecsuite.games.tasks.directions import DIRECTIONS
+from ecsuite.games.config.sections import TrainingOptions
+from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle
+from ecsuite.files.tensor_files import digest_of
+from ecsuite.games.players.options import SocietyOptions
+from ecsuite.games.players.players import Players
+from ecsuite.games.players.side_by_side import SIDES
+from ecsuite.games.config.sections import ROLES, Experiment, Role
+from ecsuite.parts.config import parse_yaml
+from ecsuite.runtime.errors import ConfigError, DamagedError
+
+NUM_KEPT = 2
+"""Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
+
+
+def save_checkpoint(
+    folder: Path,
+    step: int,
+    state: Mapping[str, Tensor],
+    optimizer: torch.optim.Optimizer | None,
+    **values: Any,
+) -> None:
+    """Write a checkpoint of a play and its optimizer after `step` steps, then remove all but the newest two.
+
+    Args:
+        folder: The run folder.
+        step: Steps done.
+        state: The tensors of the play.
+        optimizer: Its state is saved; None: nothing is trained.
+        **values: Further values to save, JSON-serialisable.
+    """
+    tensors = {f"model.{name}": tensor for name, tensor in state.items()}
+    tensors |= {} if optimizer is None else optimizer_tensors(optimizer)
+    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **values})
+    remove_old_checkpoints(folder)
+
+
+def remove_old_checkpoints(folder: Path) -> None:
+    """Remove all but the newest two."""
+    for old in checkpoints(folder)[NUM_KEPT:]:
+        old.unlink()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run folder, newest first."""
+    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+
+def newest_step(folder: Path) -> int:
+    """The number of steps of the newest checkpoint, which may be damaged; 0 if there is none."""
+    steps = [file.stem.removeprefix("checkpoint-") for file in checkpoints(folder)]
+    return max((int(step) for step in steps if step.isdecimal()), default=0)
+
+
+def load_checkpoint(
+    folder: Path,
+    restore: Callable[[Mapping[str, Tensor]], object],
+    note: Callable[[str], None],
+    optimizer: torch.optim.Optimizer | None = None,
+) -> dict[str, Any] | None:
+    """Restore a play and its optimizer from the newest undamaged checkpoint.
+
+    Args:
+        folder: The run folder.
+        restore: Takes the tensors of the play.
+        note: Told of each damaged checkpoint.
+        optimizer: Takes its state.
+
+    Returns:
+        The values saved beside the tensors, including `step`; None if there is no checkpoint.
+
+    Raises:
+        DamagedError: If there are checkpoints and all are damaged.
+    """
+    found = _first_undamaged(folder, note, lambda tensors: _restore(tensors, restore, optimizer))
+    return None if found is None else found[1]
+
+
+def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
+    """The weights in the newest undamaged checkpoint, by name; `note` is told of each damaged one.
+
+    Returns:
+        None if there is no checkpoint.
+
+    Raises:
+        DamagedError: If there are checkpoints and all are damaged.
+    """
+    found = _first_undamaged(folder, note, lambda tensors: None)
+    return None if found is None else weights_in(found[0])
+
+
+def _first_undamaged(
+    folder: Path, note: Callable[[str], None], use: Callable[[Mapping[str, Tensor]], None]
+) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """Tensors and values of the newest checkpoint that can be read and used; see `load_checkpoint`."""
+    found = checkpoints(folder)
+    for file in found:
+        try:
+            tensors, values = read_tensors(file)
+            use(tensors)
+        except DamagedError as error:
+            note(f"{file.name} is damaged: {error}; trying the previous checkpoint")
+        else:
+            return tensors, values
+    if found:
+        raise DamagedError(f"{folder}: none of its {len(found)} checkpoints can be read; nothing was changed")
+    return None
+
+
+def weights_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those tensors of a checkpoint that are the model's."""
+    return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
+
+
+def _restore(
+    tensors: Mapping[str, Tensor],
+    restore: Callable[[Mapping[str, Tensor]], object],
+    optimizer: torch.optim.Optimizer | None,
+) -> None:
+    """Load the tensors of a checkpoint into a play and its optimizer."""
+    try:
+        restore(weights_in(tensors))
+    except (RuntimeError, KeyError):
+        raise DamagedError("its tensors do not fit this model") from None
+    if optimizer is not None:
+        restore_optimizer(optimizer, tensors)
+
+
+class Best:
+    """The best evaluation so far.
+
+    Args:
+        training: Which figure is watched, and for how many evaluations.
+        figures: The figures of an evaluation by name, for messages and to check the name.
+        lower_is_better: Metrics of which a lower value is better.
+
+    Raises:
+        ConfigError: If no figure has the name.
+    """
+
+    def __init__(
+        self,
+        training: TrainingOptions,
+        figures: Collection[str],
+        lower_is_better: Collection[str] = (),
+    ) -> None:
+        assert training.keep_best is not None
+        self.figure = training.keep_best.removeprefix("-")
+        if self.figure not in figures:
+            raise ConfigError(f"training.keep_best: {unknown_name('figure', self.figure, figures)}")
+        is_low = DIRECTIONS.get(self.figure) == "lower" or self.figure in lower_is_better
+        is_low = is_low or training.keep_best.startswith("-")
+        self.sign, self.patience = -1 if is_low else 1, training.patience
+        self.step: int | None = None
+        """Steps before the best evaluation; None before the first one."""
+        self.value: float | None = None
+        self.num_since = 0
+        """Evaluations since the best one."""
+
+    def restore(self, saved: Mapping[str, Any] | None) -> None:
+        """Go on from what `to_json` returned for a checkpoint; None: there was no evaluation yet."""
+        if saved is not None:
+            self.step, self.value, self.num_since = saved["step"], saved["value"], saved["since"]
+
+    def improves(self, figures: Mapping[str, float | None]) -> bool:
+        """Whether an evaluation is better than the best so far; one that is not defined never is."""
+        value = figures.get(self.figure)
+        return value is not None and (self.value is None or self.sign * (value - self.value) > 0)
+
+    def add(self, step: int, figures: Mapping[str, float | None]) -> bool:
+        """Take an evaluation; returns whether it is the best."""
+        is_best = self.improves(figures)
+        if is_best:
+            self.step, self.value = step, figures[self.figure]
+        self.num_since = 0 if is_best else self.num_since + 1
+        return is_best
+
+    @property
+    def is_over(self) -> bool:
+        """Whether patience has come to its end."""
+        return self.patience is not None and self.num_since >= self.patience
+
+    def to_json(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {"step": self.step, "value": self.value, "since": self.num_since}
+
+
+def save_best(folder: Path, step: int, state: Mapping[str, Tensor]) -> None:
+    """Write the tensors of the best state after `step` steps, then remove all but the newest two such files."""
+    write_tensors(_file(folder, step), state, {"step": step})
+    for old in sorted(folder.glob("best-*.safetensors"), reverse=True)[NUM_KEPT:]:
+        old.unlink()
+
+
+def read_best(folder: Path, step: int) -> dict[str, Tensor]:
+    """The weights of the best state.
+
+    Raises:
+        DamagedError: If the file is not there or damaged.
+    """
+    file = _file(folder, step)
+    try:
+        return read_tensors(file)[0]
+    except (DamagedError, OSError) as error:
+        raise DamagedError(
+            f"{file}: the best state of this run can't be read ({error}); train it again in another folder"
+        ) from None
+
+
+def best_step(folder: Path) -> int | None:
+    """Steps of the best state, of which the corpus of a run folder is; None where it is that of the last one."""
+    file = folder / "metadata.json"
+    try:
+        metadata = json.loads(file.read_bytes())
+        require_unchanged(metadata, file)
+        step = metadata["training"]["best_step"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return step if isinstance(step, int) else None
+
+
+def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
+    """The weights of the agents whose messages are the corpus of a run folder: its best state, or the newest one.
+
+    Args:
+        folder: The run folder; nothing of it is imported.
+        note: Told of each damaged checkpoint.
+
+    Returns:
+        None if there is no checkpoint.
+
+    Raises:
+        DamagedError: If the file is damaged.
+    """
+    step = best_step(folder)
+    if step is not None and _file(folder, step).exists():
+        return read_best(folder, step)
+    return newest_weights(folder, note)
+
+
+def _file(folder: Path, step: int) -> Path:
+    return folder / f"best-{step:09d}.safetensors"
+
+
+Agents = Sequence[Mapping[str, Tensor] | None]
+"""The weights of each agent of a role, by name; None: its own."""
+SIZES = ("num_attributes", "num_values")
+"""What a world says of the sizes of its objects."""
+
+
+def with_initial_weights(
+    experiment: Experiment, folder: Path | None, note: Callable[[str], None]
+) -> tuple[Experiment, dict[Role, Agents]]:
+    """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
+
+    Args:
+        experiment: Names the runs.
+        folder: Its own run folder, which may not exist; where training has begun, checksums are there, too. None: it
+            has none.
+        note: Told of damaged checkpoints of the other runs.
+
+    Raises:
+        ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
+    """
+    sums: dict[str, str] = {}
+    weights: dict[Role, Agents] = {}
+    for role in ROLES:
+        source, key = experiment.training.init_of(role), f"training.init_{role}"
+        if experiment.society.members:
+            if source is not None:
+                raise ConfigError(f"{key}: society.members says what agents begin with, expected null")
+            source, key = ", ".join(experiment.society.members), "society.members"
+            if not any(member.run for member in experiment.society.members_of(role) if member.is_of(role)):
+                continue
+        if source is None:
+            continue
+        place = f"{key}: {source}"
+        try:
+            if experiment.society.members:
+                for run in dict.fromkeys(
+                    each.run for each in experiment.society.members_of(role) if each.run
+                ):
+                    require_sizes(Path(run), experiment)
+                weights[role] = member_weights(experiment.society, role, note)
+            else:
+                require_sizes(Path(source), experiment)
+                weights[role] = agent_weights(Path(source), role, note)
+        except (ConfigError, DamagedError) as error:
+            known = None if folder is None else _begun(folder).get(role)
+            if known is None:
+                raise type(error)(f"{key}: {error}") from None
+            sums[role] = known
+            continue
+        sums[role] = _digest(weights[role])
+        if experiment.weights.get(role, sums[role]) != sums[role]:
+            raise ConfigError(
+                f"{place} has other weights than when this config was written (SHA-256 {sums[role]}, expected "
+                f"{experiment.weights[role]}): name the run again with --init-from, or restore it"
+            )
+    return replace(experiment, weights=sums), weights
+
+
+def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:
+    """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
+    runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
+    found: list[Mapping[str, Tensor] | None] = []
+    for member in society.members_of(role):
+        if member.run is None or not member.is_of(role):
+            found.append(None)
+            continue
+        if member.run not in runs:
+            runs[member.run] = cycle(agent_weights(Path(member.run), role, note))
+        found.append(next(runs[member.run]))
+    return found
+
+
+def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
+    """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
+
+    Raises:
+        ConfigError: If the folder has no checkpoint, or no such agents.
+        DamagedError: If none of its checkpoints can be read.
+    """
+    tensors = weights_of_corpus(folder, note)
+    if tensors is None:
+        raise ConfigError(f"{folder}: expected a run folder with a checkpoint")
+    agents: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if (place := re.fullmatch(rf"agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
+            agents.setdefault(int(place[1]), {})[place[2]] = tensor
+    if not agents:
+        raise ConfigError(f"{folder}: expected a run with a {role}")
+    return [agents[number] for number in sorted(agents)]
+
+
+def require_sizes(folder: Path, experiment: Experiment) -> None:
+    """Refuse a run whose objects have other attributes or values, where weights fit as the products are equal.
+
+    Raises:
+        ConfigError: If it has.
+    """
+    try:
+        there = parse_yaml((folder / "config.yaml").read_text(encoding="utf-8"), str(folder))["world"]
+        here = experiment.to_tree()["world"]
+        others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # which is told where its weights are read
+    if others:
+        told = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in others)
+        raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
+
+
+def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:
+    """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
+
+    Args:
+        players: Whose agents.
+        role: Which of them.
+        agents: All weights of each agent of the other run. Of a channel, only what is learnt here, such as a
+            temperature, and nothing of a loss: its baselines are of another game.
+        source: Where they are from, for messages; empty: named members.
+
+    Raises:
+        ConfigError: If a weight has another shape, or is only there or only here; the message names one.
+    """
+    for index, side in enumerate(players.sides(role)):
+        learnt = {name for name, _ in side.named_parameters()}
+        own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
+        other = agents[index % len(agents)]
+        if other is None:
+            continue
+        given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
+        for name in sorted({*own, *given}):
+            here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
+            if here != there:
+                where = source or players.options.members_of(role)[index].source
+                raise ConfigError(
+                    f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
+                )
+        side.load_state_dict(given, strict=False)
+
+
+def _is_kept(name: str, learnt: Collection[str]) -> bool:
+    """Whether an agent takes a weight of this name over: none of a loss, and of a channel only what is learnt."""
+    module = name.partition(".")[0]
+    return module != "loss" and (module != "channel" or name in learnt)
+
+
+def _digest(agents: Agents) -> str:
+    """SHA-256 of the weights of agents."""
+    named = {
+        f"{number}.{name}": tensor
+        for number, weights in enumerate(agents)
+        for name, tensor in (weights or {}).items()
+    }
+    return digest_of(named)
+
+
+def _shown(shape: tuple[int, ...] | None) -> str:
+    if shape is None:
+        return "missing"
+    return " x ".join(map(str, shape)) or "a single value"
+
+
+def _begun(folder: Path) -> Mapping[str, str]:
+    """The checksums in the config of a run that has a checkpoint, and so needs no initial weights; else empty."""
+    try:
+        tree = parse_yaml((folder / "config.yaml").read_text(encoding="utf-8"), str(folder))
+        return dict(tree["weights"]) if newest_step(folder) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

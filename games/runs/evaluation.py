@@ -1,0 +1,208 @@
+"""Evaluation of agents: the measures on the rounds of a split, and a corpus of the trained sender.
+
+A corpus has a message per distinct meaning, or per round about sets.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+import numpy as np
+import torch
+from torch import Tensor
+from ecsuite.agents.message import Message
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.players.players import Players
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.tasks.views import SeenRounds
+from ecsuite.games.worlds.world import Batch, World
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.games.players.agent import Speaker
+from ecsuite.games.worlds.world import Batch, Description, World
+from ecsuite.runtime.ragged import Ragged
+
+MOST_VALUES = 2**20
+"""Of the rounds in which meanings are said once; in further ones they are said again."""
+Item = TypeVar("Item")
+"""A batch, with what is known of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenRounds:
+    """A batch of the rounds of a split, with what is said in them."""
+
+    first: int
+    """The number of the first round."""
+    batch: Batch
+    rounds: SeenRounds
+    """The rounds as agents see them."""
+    messages: Sequence[Message] | None = None
+    """What each sender says; None where it is sampled, so that it is not known before."""
+
+
+def spoken_rounds(players: Players, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
+    """The rounds of a split, batch by batch, with what each sender most likely says: of each meaning once.
+
+    Args:
+        players: The agents, in evaluation mode.
+        world: Has the split.
+        split: Which rounds.
+        mode: How symbols are chosen: greedy or sample.
+    """
+    size = world.sizes.evaluation_batch_size
+    batches = ((first, world.batch(split, first // size)) for first in range(0, world.num_valid, size))
+    drawn = (
+        SpokenRounds(first=first, batch=batch, rounds=players.first_pair.rounds(batch))
+        for first, batch in batches
+    )
+    if mode == "sample":
+        yield from drawn
+        return
+    for group in in_groups(drawn, lambda each: sum(map(Tensor.numel, each.rounds.tensors().values()))):
+        seen = [(each.rounds.shown, each.rounds.num_positive) for each in group]
+        said = [sender.messages(seen) for sender in players.senders]
+        for each, *messages in zip(group, *said, strict=True):
+            yield replace(each, messages=messages)
+
+
+def in_groups(items: Iterable[Item], num_values: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Items in groups, in their order, of `MOST_VALUES` values or little more."""
+    group, total = list[Item](), 0
+    for item in items:
+        group.append(item)
+        total += num_values(item)
+        if total >= MOST_VALUES:
+            yield group
+            group, total = [], 0
+    if group:
+        yield group
+
+
+@torch.no_grad()
+def evaluate(
+    players: Players,
+    world: World,
+    experiment: Experiment,
+    split: str = "valid",
+) -> dict[str, float]:
+    """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics.
+
+    Args:
+        players: The agents.
+        world: Has the split.
+        experiment: The evaluation's mode and seed.
+        split: Which examples.
+    """
+    measures: list[Mapping[str, Tensor]] = []
+    size = world.sizes.evaluation_batch_size
+    players.eval()
+    mode = experiment.evaluation.mode
+    for each in spoken_rounds(players, world, split, mode):
+        noise = noise_generator(experiment.training.seed, split, each.first, players.device)
+        measures.append(players.play_rounds(each.rounds, mode, noise, messages=each.messages).measures)
+    players.train()
+    # In one table, so that the device is waited for once.
+    sizes = [value.numel() for value in measures[0].values()]
+    table = torch.stack([torch.cat([value.flatten() for value in each.values()]) for each in measures])
+    numbers = np.arange(len(measures))
+    weights = np.minimum(size, world.num_valid - numbers * size) / world.num_valid
+    # One batch after the other, so that a sum does not depend on how it is divided.
+    total = np.zeros(table.shape[1])
+    for row, weight in zip(table.double().cpu().numpy(), weights, strict=True):
+        total += row * weight
+    parts = np.split(total, np.cumsum(sizes)[:-1])
+    return players.summary({name: part for name, part in zip(measures[0], parts, strict=True)})
+
+
+@torch.no_grad()
+def record_corpus(players: Players, experiment: Experiment) -> Corpus:
+    """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
+
+    Of a society: as many of each sender, one after the other, with the column `speaker`.
+
+    Args:
+        players: The trained agents.
+        experiment: Sets the corpus size, and whether the symbols are the most likely ones or sampled.
+    """
+    players.eval()
+    mode, seed, size = experiment.evaluation.mode, experiment.training.seed, experiment.evaluation.corpus_size
+    outputs, descriptions, speakers = [], [], []
+    for speaker, own in enumerate(players.senders):
+        purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
+        said = _sampled(own, size, seed, purpose) if mode == "sample" else _most_likely(own, size)
+        for batch, message in said:
+            outputs.append(message)
+            described = players.world.describe(batch)
+            more = players.contact.columns(speaker, described)
+            descriptions.append(replace(described, columns={**described.columns, **more}))
+            speakers.append(np.full(len(batch), speaker))
+    channel = players.channel
+    if channel.is_of_values:
+        words = torch.cat([message.symbols.transpose(0, 1) for message in outputs])
+        messages, symbol_names = channel.as_symbols(words)
+    else:
+        symbols = [message.symbols.t().cpu().numpy() for message in outputs]  # (batch, num_steps) each
+        lengths = np.concatenate([(each != PAD).sum(1) for each in symbols])
+        flat = np.concatenate([each[each != PAD] for each in symbols]).astype(np.int32)
+        messages, symbol_names = Ragged.from_lengths(flat, lengths), None
+    description = joined(descriptions)
+    of_speakers = {SPEAKER: np.concatenate(speakers)} if len(players.senders) > 1 else {}
+    metadata: dict[str, int | str | None] = {**channel.sizes}
+    if experiment.channel.kind in ("continuous", "variational"):
+        metadata["symbols"] = (
+            f"rounded to {channel.num_levels} levels here; the receiver gets the exact values"
+        )
+    return Corpus(
+        messages=messages,
+        eos=EOS if channel.has_eos else None,
+        symbol_names=symbol_names,
+        meanings=description.meanings,
+        attribute_names=_attribute_names(players.world, description),
+        concepts=description.concepts,
+        concept_names=description.concept_names,
+        columns={**description.columns, **of_speakers},
+        metadata=metadata,
+    )
+
+
+def _most_likely(speaker: Speaker, size: int) -> Iterator[tuple[Batch, Message]]:
+    """The batches of a corpus, and what a speaker most likely says of them: of each meaning once."""
+    batches = speaker.world.corpus_batches(size)
+    for group in in_groups(batches, lambda batch: batch.objects.size + batch.shown.size):
+        seen = [(speaker.shown(batch), batch.num_positive) for batch in group]
+        yield from zip(group, speaker.messages(seen), strict=True)
+
+
+def _sampled(speaker: Speaker, size: int, seed: int, purpose: str) -> Iterator[tuple[Batch, Message]]:
+    """The same with symbols that are sampled, of each batch with noise of its own."""
+    for index, batch in enumerate(speaker.world.corpus_batches(size)):
+        noise = noise_generator(seed, purpose, index, speaker.device)
+        yield batch, speaker.generate_message(batch, "sample", noise)
+
+
+def _attribute_names(world: World, description: Description) -> tuple[str, ...]:
+    """Names of the attributes of meanings, such as `color` of the values `color=red` and `color=blue`; else none."""
+    names = world.names_of_attributes
+    is_named = description.meanings.dtype.kind in "iu" and len(names) == description.meanings.shape[-1]
+    return names if is_named else ()
+
+
+def joined(descriptions: Sequence[Description]) -> Description:
+    """The descriptions of several batches of one world as one."""
+    phrases = [description.concepts for description in descriptions if description.concepts is not None]
+    concepts = None
+    if phrases:
+        values = np.concatenate([each.values for each in phrases])
+        concepts = Ragged.from_lengths(values, np.concatenate([each.lengths for each in phrases]))
+    return Description(
+        meanings=np.concatenate([description.meanings for description in descriptions]),
+        concepts=concepts,
+        concept_names=descriptions[0].concept_names,
+        columns={
+            name: np.concatenate([each.columns[name] for each in descriptions])
+            for name in descriptions[0].columns
+        },
+    )

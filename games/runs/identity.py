@@ -1,0 +1,237 @@
+"""The identity of a run: its settings, the horizon of its schedule and the content of its data files."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ecsuite.games.config.code_files import with_checksums
+from ecsuite.games.players.meetings import FromFile
+from ecsuite.games.players.members import without_places
+from ecsuite.games.config.registry import SCHEDULES, WORLDS
+from ecsuite.games.config.sections import ROLES, Experiment, Tree
+from ecsuite.games.worlds.own_data import content_digest
+from ecsuite.parts.registry import KIND, Part, to_tree
+from ecsuite.runtime.errors import ConfigError
+
+HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
+"""Options of worlds that hold objects or rules out."""
+OBJECTS = "objects"
+"""The world whose file may say itself what is held out."""
+CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
+NEAREST = "nearest"
+EARLIER_CANDIDATES = (
+    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
+    "another folder with --out, or set world.candidates: split"
+)
+AT_RANDOM = "nearest, at random among equally near ones"
+"""The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
+
+
+def holds_out(world: Mapping[str, Any]) -> bool:
+    """Whether a section `world` holds something out of training, also if its file does not say so."""
+    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
+
+
+def may_hold_out(world: Mapping[str, Any]) -> bool:
+    """Whether a section `world` holds something out of training, or names a file that may."""
+    return world.get(KIND) == OBJECTS or holds_out(world)
+
+
+def worlds_of(tree: Tree) -> Iterator[Tree]:
+    """The sections of a config that describe a world."""
+    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
+    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
+        if isinstance(world, dict):
+            yield world
+
+
+def with_rules_of(tree: Tree) -> Tree:
+    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
+
+    Before there was this option, the candidates of held-out rounds were held-out objects alone.
+    """
+    tree = copy.deepcopy(tree)
+    for world in worlds_of(tree):
+        kind = str(world.get(KIND))
+        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
+            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
+                world[CANDIDATES] = "split"
+    return tree
+
+
+def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
+    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
+
+    Args:
+        folder: What messages say was begun.
+        tree: The content of its config.
+        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
+    """
+    for world in worlds_of(tree):
+        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
+            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
+        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
+            raise ConfigError(
+                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
+                "are drawn among equally near ones: choose another folder with --out"
+            )
+
+
+def with_horizon(experiment: Experiment) -> Experiment:
+    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
+    horizon = SCHEDULES.load(experiment.schedule.kind).horizon
+    options = horizon(experiment.schedule.options, max(experiment.training.num_epochs, 1))
+    return replace(experiment, schedule=replace(experiment.schedule, options=options))
+
+
+def with_data(experiment: Experiment) -> Experiment:
+    """The experiment with the checksums of its data files.
+
+    Raises:
+        ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
+    """
+    data = {}
+    for key, place, digest in _data_places(experiment):
+        data[key] = digest()
+        if experiment.data.get(key, data[key]) != data[key]:
+            named = key if "." in key else f"world.{key}"
+            raise ConfigError(
+                f"{named}: {place} has other content than when this config was written (SHA-256 {data[key]}, "
+                f"expected {experiment.data[key]}): restore the file, or remove the section `data` of the config"
+            )
+    return _with_listed_meetings(replace(experiment, data=data))
+
+
+def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """The files that belong to the experiment: the setting, the place, and what makes a checksum of its content.
+
+    The setting is that of the world without `world`, or such as `sender.perception.weights`, `sender.taught.language`.
+    Files that are not named, and weights that are not there, are refused with what is expected by what reads them.
+    """
+    for option in WORLDS.load(experiment.world.kind).data_files:
+        if (file := getattr(experiment.world.options, option)) is not None:
+            yield option, file, partial(content_digest, file)
+    for role in ROLES:
+        perception = getattr(getattr(experiment, role).options, "perception", None)
+        weights = getattr(getattr(perception, "options", None), "weights", None)
+        if isinstance(weights, str):
+            from ecsuite.agents.pretrained import weights_file  # imports torch
+
+            if (place := weights_file(Path(weights))).is_file():
+                yield f"{role}.perception.weights", str(place), partial(content_digest, str(place))
+        languages = getattr(getattr(experiment, role).options.taught.options, "languages", ())
+        if languages:
+            from ecsuite.games.players.taught_languages import content_of, is_grammar  # imports torch
+
+            if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else refused later
+                yield f"{role}.taught.language", " and ".join(languages), partial(content_of, languages)
+    for path, part in _parts_below(experiment.play, "play"):
+        reader = WORLDS.load(part.kind) if path.endswith(".world") else type(part.options)
+        for option in getattr(reader, "data_files", ()):
+            if (file := getattr(part.options, option)) is not None and Path(file).is_file():
+                yield f"{path}.{option}", file, partial(content_digest, file)
+
+
+def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Part]]:
+    """A part and the parts in its options, each with its path."""
+    yield path, part
+    for each in fields(part.options):
+        if isinstance(below := getattr(part.options, each.name), Part):
+            yield from _parts_below(below, f"{path}.{each.name}")
+
+
+def _with_listed_meetings(experiment: Experiment) -> Experiment:
+    """The experiment with the pairs of a file of meetings written out, so that the file is no longer needed."""
+    play = experiment.play
+    if (meets := getattr(play.options, "meets", None)) is not None:
+        experiment = replace(
+            experiment, play=replace(play, options=replace(play.options, meets=_listed(meets)))
+        )
+    society = experiment.society
+    return replace(experiment, society=replace(society, meets=_listed(society.meets)))
+
+
+def _listed(meets: Part) -> Part:
+    """Meetings of a file as those of a list."""
+    return Part("list", FromFile(meets.options).listed()) if meets.kind == "file" else meets
+
+
+def identity(experiment: Experiment) -> Tree:
+    """What makes a run what it is: every setting but the description and what is kept; files by content."""
+    tree = experiment.to_tree()
+    del tree["about"]
+    tree["evaluation"].pop("keep", None)
+    for world in worlds_of(
+        tree
+    ):  # settings that change nothing leave a run what it was before there were these
+        if world.get(CANDIDATES) == "split" or not may_hold_out(world):
+            world.pop(CANDIDATES, None)
+        if world.get(SHARED, 0) is None and world[KIND] != "attributes":
+            del world[SHARED]
+        if world.get(DISTRACTORS) == NEAREST:
+            world[DISTRACTORS] = AT_RANDOM
+    for path, part in _parts_below(experiment.play, "play"):
+        for option in getattr(type(part.options), "changeable", ()):
+            _place(tree, path).pop(option, None)
+    for key in experiment.data:
+        path, _, option = key.rpartition(".")
+        del _place(tree, path or "world")[option]
+    for role in experiment.weights:
+        del tree["training"][f"init_{role}"]
+    if members := experiment.society.members:
+        tree["society"]["members"] = without_places(members)
+    return with_checksums(tree, experiment.code)
+
+
+def _place(tree: Tree, path: str) -> Tree:
+    """A section of a tree, by its dotted path; empty if a play has none of its own."""
+    for section in path.split("."):
+        tree = tree.get(section, {})
+    return tree
+
+
+def require_same_run(
+    folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
+) -> None:
+    """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `require_same_schedule`."""
+    before, now = identity(existing), identity(requested)
+    for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
+        before["training"][key] = now["training"][key]
+    if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
+        before["schedule"] = now["schedule"]
+    if difference := _difference(before, now):
+        for source, digest in {**existing.code, **requested.code}.items():  # which name parts of users' own
+            difference = difference.replace(digest, source)
+        other = f"{folder} holds another run ({difference})"
+        if diverged_at is not None:
+            raise ConfigError(
+                f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
+            )
+        raise ConfigError(f"{other}: choose another folder with --out")
+
+
+def require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
+    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
+    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
+        raise ConfigError(
+            f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
+            "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
+        )
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
+    """The first setting in which two runs differ; empty if none."""
+    for key in {**before, **now}:
+        unset = "split" if key == CANDIDATES else None  # see `identity`
+        old, new, name = before.get(key, unset), now.get(key, unset), f"{path}{key}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            if difference := _difference(old, new, f"{name}."):
+                return difference
+        elif old != new and path == "data.":  # of which checksums say nothing to people
+            return f"the content of {key if '.' in key else f'world.{key}'} is another"
+        elif old != new:
+            return f"{name} is {old} in the folder, {new} requested"
+    return ""

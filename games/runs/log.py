@@ -1,0 +1,150 @@
+"""The log of a run: a line of JSON per evaluation. Each checkpoint has the checksum of the lines before it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from safetensors import SafetensorError
+
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import changed
+from ecsuite.formats.directory import BESIDE
+from ecsuite.runtime.errors import DamagedError
+
+LOG = "log.jsonl"
+"""Name of the file in a run folder."""
+ROUNDS_KEY = "rounds"
+"""Where metadata have the checksum of all rounds of a play of rounds."""
+ROUNDS = BESIDE[ROUNDS_KEY]
+"""Name of their file in the run folder."""
+CLOCK = "examples_per_second"
+"""Key that is not in the checksum, because no two runs have the same one."""
+CHECKSUM, NUM_LINES = "log_sha256", "log_lines"
+"""Keys in checkpoints."""
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What is raised by reading damaged JSON."""
+
+
+class Log:
+    """A log that is open for appending.
+
+    Args:
+        file: The file.
+        lines: The lines that it has.
+    """
+
+    def __init__(self, file: Path, lines: Iterable[bytes]) -> None:
+        self.file: BinaryIO = file.open("ab")
+        self.num_lines, self._digest = 0, hashlib.sha256()
+        for line in lines:
+            self._count(json.loads(line))
+
+    def write(self, entry: Mapping[str, Any]) -> None:
+        """Add an evaluation."""
+        self.file.write(json.dumps(entry).encode() + b"\n")
+        self._count(entry)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {NUM_LINES: self.num_lines, CHECKSUM: self._digest.hexdigest()}
+
+    def _count(self, entry: Mapping[str, Any]) -> None:
+        self._digest.update(_without_clock(entry))
+        self.num_lines += 1
+
+
+def open_log(
+    file: Path, step: int, num_lines: int, note: Callable[[str], None], checksum: str | None = None
+) -> Log:
+    """Open a log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
+
+    Lines that follow are those of a killed run, and are written again. Damaged ones cannot be, which `note` is told.
+
+    Args:
+        file: The log.
+        step: Steps at the checkpoint.
+        num_lines: Lines at the checkpoint.
+        note: Called with each message for the user.
+        checksum: Of these lines; None: not known.
+
+    Raises:
+        DamagedError: If the lines are whole, and their figures are others.
+    """
+    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+    kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
+    if len(kept) < num_lines:
+        note(
+            f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
+        )
+    elif checksum is not None and _checksum(kept) != checksum:
+        raise changed(file)
+    if kept != lines:
+        write_atomically(file, kept)
+    return Log(file, kept)
+
+
+def require_unchanged_log(folder: Path) -> None:
+    """Hold the log of a run folder against its newest checkpoint; nothing is known of later lines.
+
+    Raises:
+        DamagedError: If lines are missing or others.
+    """
+    from ecsuite.files.tensor_files import values_in
+    from ecsuite.games.runs.checkpoints import checkpoints  # imports torch, which other logs do not need
+
+    for checkpoint in checkpoints(folder)[:1]:
+        try:
+            values = values_in(checkpoint)
+        except (SafetensorError, *UNREADABLE):
+            return  # which is told where it is read
+        file, num_lines = folder / LOG, values.get(NUM_LINES)
+        if CHECKSUM not in values or not num_lines:
+            return
+        try:
+            found = _checksum(file.read_bytes().splitlines(keepends=True)[:num_lines])
+        except UNREADABLE:
+            found = ""
+        if found != values[CHECKSUM]:
+            raise changed(file)
+
+
+def accept_log(folder: Path) -> None:
+    """Write the checksum of a log that was edited into the newest checkpoint.
+
+    Raises:
+        DamagedError: If the log or the checkpoint can't be read.
+    """
+    from ecsuite.files.tensor_files import read_tensors, write_tensors
+    from ecsuite.games.runs.checkpoints import checkpoints
+
+    for checkpoint in checkpoints(folder)[:1]:
+        tensors, values = read_tensors(checkpoint)
+        try:
+            lines = (folder / LOG).read_bytes().splitlines(keepends=True)[: values[NUM_LINES]]
+            write_tensors(checkpoint, tensors, values | {NUM_LINES: len(lines), CHECKSUM: _checksum(lines)})
+        except UNREADABLE as error:
+            raise DamagedError(f"{folder / LOG}: not a log of evaluations ({error}): delete it") from None
+
+
+def _checksum(lines: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(_without_clock(json.loads(line)))
+    return digest.hexdigest()
+
+
+def _without_clock(entry: Mapping[str, Any]) -> bytes:
+    rest = {key: value for key, value in entry.items() if key != CLOCK}
+    return json.dumps(rest, sort_keys=True).encode() + b"\n"
+
+
+def _step_of(line: bytes) -> int:
+    """The step of a line of the log; 0 if the line is damaged."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else 0
+        return step if type(step) is int else 0
+    except UNREADABLE:
+        return 0

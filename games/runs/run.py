@@ -1,0 +1,496 @@
+"""A run, finished or not: its settings, log and corpus, and its agents, which can be asked for messages and answers."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from ecsuite.corpus import Corpus
+from ecsuite.formats import read_corpus
+from ecsuite.games.runs import run as asked_agents
+from ecsuite.games.runs.checkpoints import best_step, weights_of_corpus
+from ecsuite.games.runs.evaluation import evaluate
+from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
+from ecsuite.games.runs.checkpoints import agent_weights, require_sizes, set_agent_weights
+from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
+from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
+from ecsuite.games.training.loggers import flat_figures
+from ecsuite.games.worlds.noise_objects import evaluations_of
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.plays.play import Play, make_play
+from ecsuite.games.runs.run_folder import ending_of, measures_of
+from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.log import LOG, require_unchanged_log
+from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.tasks.tasks import Reconstruction
+from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World
+from ecsuite.runtime.devices import choose_device, unrounded_products
+from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.printable import preformatted
+from ecsuite.runtime.ragged import Ragged
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.tasks.views import View
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.given_values import as_array, rows_of
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run folder.
+
+    Its agents are loaded from the newest checkpoint when they are first asked, on the CPU and in fp32.
+    """
+
+    folder: Path
+    """Where it lies."""
+    experiment: Experiment
+    """Its config."""
+    note: Callable[[str], None] = ignore
+    """Called with each message about its files."""
+    flags_by_key: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """How a user of a command wrote changes, such as `--objects`, by their `section.key`, for messages."""
+
+    def __repr__(self) -> str:
+        """The folder, the experiment, and the last evaluation."""
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.measures.items())
+        return f"Run {self.folder}: {self.experiment.name}\n{figures or 'not evaluated yet'}"
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return preformatted(repr(self))
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """What the sender said of every meaning."""
+        return read_corpus(self.folder)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Loss, accuracy and so on of the last evaluation, or of the best one if it is kept; empty before the first.
+
+        Once there is a corpus of the last step that was logged, or of a later one, they are of the agents who say it.
+        """
+        log, last = self.log, -1
+        ending = ending_of(self.folder)
+        if ending and ending["step"] >= max(log.get("step", [0])):
+            return {name: float(value) for name, value in measures_of(ending).items()}
+        if (best := best_step(self.folder)) is not None and best in (steps := log["step"].tolist()):
+            last = steps.index(best)
+        return {
+            name.removeprefix("valid."): float(values[last])
+            for name, values in log.items()
+            if name.startswith("valid.")
+        }
+
+    @property
+    def log(self) -> dict[str, NDArray[np.float64]]:
+        """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
+        file = self.folder / LOG
+        require_unchanged_log(self.folder)
+        lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        scores = [{f"metrics.{name}": np.nan for name in line.get("metrics", {})} for line in lines]
+        rows = [
+            {"step": line["step"], **undefined, **flat_figures(line)}
+            for line, undefined in zip(lines, scores, strict=True)
+        ]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
+
+    @property
+    def pair(self) -> Pair:
+        """The trained agents that meet, in evaluation mode; of several pairs, the first.
+
+        Raises:
+            ConfigError: If the folder has no checkpoint, or its data files have changed.
+            DamagedError: If none of its checkpoints can be read.
+        """
+        return self.players.first_pair
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether there are senders and receivers to ask: loaded ones, or trained ones in a checkpoint."""
+        is_of_them = self.experiment.play == SIGNALLING and any(self.folder.glob("*.safetensors"))
+        return "players" in vars(self) or is_of_them
+
+    @cached_property
+    def play(self) -> Play:
+        """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
+        play = make_play(with_data(self.experiment), torch.device("cpu"))
+        self._restore(play.restore)
+        return play
+
+    def _restore(self, load: Callable[[dict[str, Tensor]], Any]) -> None:
+        """Load the weights of the corpus; for errors see `pair`."""
+        weights = weights_of_corpus(self.folder, self.note)
+        if weights is None:
+            raise ConfigError(f"{self.folder}: no checkpoint yet")
+        try:
+            load(weights)
+        except (RuntimeError, KeyError):
+            raise DamagedError(
+                f"{self.folder}: the tensors of its checkpoint do not fit its config"
+            ) from None
+
+    @cached_property
+    def players(self) -> Players:
+        """All trained agents, in evaluation mode; for errors see `pair`."""
+        if self.experiment.play != SIGNALLING:
+            raise ConfigError(
+                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
+                "corpus, or audit it where agents act (ecsuite audit)"
+            )
+        players = make_players(self.experiment, make_world(with_data(self.experiment)))
+        self._restore(players.load_state_dict)
+        return players.eval()
+
+    @torch.inference_mode()
+    def evaluate(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        receiver_from: "Run | Path | str | None" = None,
+        device: str = "cpu",
+    ) -> dict[str, dict[str, float]]:
+        """Evaluate the agents as they are, also on other objects or with another task than in training.
+
+        Args:
+            changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
+            assignments: The same as texts, `task.num_distractors=20`, which take precedence.
+            receiver_from: Run, or its folder, of other receivers of the same shapes, which take the places of these.
+            device: auto, cpu, cuda or mps.
+
+        Returns:
+            The measures of each evaluation: `valid`, and further ones by name where the world has them.
+
+        Raises:
+            ConfigError: If a change is not valid, or the agents do not fit to what it makes.
+        """
+        experiment, world, players = self.changed(changes, assignments, receiver_from, device)
+        others = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
+        with unrounded_products(players.device):
+            return {
+                name: evaluate(players, other, experiment, split) for name, (other, split) in others.items()
+            }
+
+    @torch.inference_mode()
+    def chance(
+        self, changes: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
+    ) -> dict[str, Mapping[str, float]]:
+        """What the best answer that reads no message is worth in the rounds of `evaluate`.
+
+        Args:
+            changes: See `evaluate`.
+            assignments: See `evaluate`.
+
+        Returns:
+            The chance level of each measure that has one, by evaluation.
+        """
+        experiment, world, players = self.changed(changes, assignments, None, "cpu", notes=False)
+        others = evaluations_of(world, experiment)
+        return {"valid": players.chance()} | {name: players.chance(*where) for name, where in others.items()}
+
+    def interactions(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        probabilities: bool = False,
+        receiver_from: "Run | Path | str | None" = None,
+        device: str = "cpu",
+    ) -> Any:
+        """What was seen, said and answered in each round of evaluation.
+
+        The table that the run kept is read; where it kept none, or after changes, the agents play the rounds.
+
+        Args:
+            changes: See `evaluate`, as for the other arguments.
+            assignments: See `evaluate`.
+            probabilities: Whether there has to be a column of the probabilities of the answers.
+            receiver_from: See `evaluate`.
+            device: See `evaluate`.
+
+        Returns:
+            A `pyarrow.Table` with a row for each round; `to_pandas()` makes a data frame of it.
+
+        Raises:
+            ConfigError: If pyarrow is not installed, or as `evaluate` does.
+        """
+        assigned = _listed(assignments)
+        if not changes and not assigned and receiver_from is None:
+            try:
+                kept = read_interactions(self.folder)
+            except DamagedError as error:
+                self.note(f"{error}: its rounds are played again")
+                kept = None
+            if kept is not None and (PROBABILITIES in kept.column_names or not probabilities):
+                return kept
+        experiment, world, players = self.changed(changes, assigned, receiver_from, device)
+        evaluations = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
+        with unrounded_products(players.device):
+            return record_interactions(players, evaluations, experiment, probabilities=probabilities)
+
+    def intervene(
+        self,
+        names: str | Iterable[str] = "all",
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        receiver_from: "Run | Path | str | None" = None,
+        device: str = "cpu",
+    ) -> Interventions:
+        """Change messages on their way from sender to receiver, and see what is still understood.
+
+        Args:
+            names: `permute`, `drop`, `replace`, `noise`, several in a list or separated by commas, or `all`.
+            changes: See `evaluate`, as for the other arguments.
+            assignments: See `evaluate`.
+            receiver_from: See `evaluate`.
+            device: See `evaluate`.
+
+        Raises:
+            ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
+        """
+        if not isinstance(names, str | Iterable):
+            raise ConfigError(f"names: expected interventions, or all, got {names!r:.60}")
+        listed = names.split(",") if isinstance(names, str) else list(names)
+        chosen = chosen_interventions(listed)
+        experiment, world, players = self.changed(changes, assignments, receiver_from, device)
+        players.eval()
+        with unrounded_products(players.device):
+            rows = intervene(players.first_pair, world, chosen, experiment.training.seed)
+        return Interventions(rows=tuple(rows), chance=players.chance()["accuracy"])
+
+    def changed(
+        self,
+        changes: Mapping[str, Any] | None,
+        assignments: Iterable[str],
+        receiver_from: "Run | Path | str | None",
+        device: str,
+        *,
+        notes: bool = True,
+    ) -> tuple[Experiment, World, Players]:
+        """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
+
+        `notes` asks for lines about what its rounds can't show.
+        """
+        experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
+        given_by = "--set" if self.flags_by_key else "assignments"
+        experiment = override(experiment, _listed(assignments), given_by)
+        world = make_world(experiment, trained=self.pair.world)
+        players = make_players(experiment, world)
+        try:
+            players.load_state_dict(self.players.state_dict())
+        except RuntimeError:
+            raise ConfigError(
+                "the agents do not fit to what was changed: their weights have other shapes"
+            ) from None
+        for line in (world.trained_note(self.pair.world), world.untested_note()):
+            if line is not None and notes:
+                self.note(line)
+        if receiver_from is not None:
+            folder = receiver_from.folder if isinstance(receiver_from, Run) else receiver_from
+            if not isinstance(folder, str | Path):
+                raise ConfigError(f"receiver_from: expected a run or its folder, got {folder!r:.60}")
+            require_sizes(Path(folder), experiment)
+            agents = agent_weights(Path(folder), "receiver", self.note)
+            set_agent_weights(players, "receiver", agents, str(folder))
+        place = choose_device(device)
+        return experiment, world, players.to(place)
+
+    def speak(self, meanings: ArrayLike) -> list[list[int]]:
+        """What the sender says, most likely symbols, without EOS.
+
+        Args:
+            meanings: Attribute values, (number, num_attributes), or objects as the world has them.
+
+        Raises:
+            ConfigError: If these are no meanings of the world, or the sender sees more than one object.
+        """
+        return asked_agents.said_of(self.pair, meanings)
+
+    def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
+        """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
+
+        Args:
+            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
+            candidates: Meanings to choose from, (number, num_attributes); None: those of the corpus, each once, or in
+                reconstruction all.
+
+        Returns:
+            A meaning for each message, (num_messages, num_attributes).
+
+        Raises:
+            ConfigError: If a symbol is not in the vocabulary, a message is too long or too short or there is none, or
+                the receiver sees more than the message.
+            CorpusError: If messages are no lists of integers.
+        """
+        if isinstance(self.pair.task, Reconstruction) and candidates is None:
+            return asked_agents.reconstructed(self.pair, self.pair.task, messages)
+        if candidates is None:
+            if self.corpus.meanings is None:
+                raise ConfigError("the corpus has no meanings: give the candidates")
+            candidates = np.unique(self.corpus.meanings, axis=0)
+        choices = asked_agents.array_of(candidates)
+        best: NDArray[Any] = choices[self.scores(messages, choices).argmax(1)]
+        return best
+
+    def scores(self, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
+        """How well the receiver finds that candidates fit to messages: the higher, the better.
+
+        Args:
+            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
+            candidates: Meanings to choose from, (number, num_attributes), or objects as the world has them; in
+                reconstruction always attribute values.
+
+        Returns:
+            (num_messages, num_candidates): the scores that its softmax is of, in a game with candidates; in
+            reconstruction log-probabilities of the values, in nats.
+
+        Raises:
+            ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
+        """
+        return asked_agents.scores_of(self.pair, messages, candidates)
+
+
+def _listed(assignments: Iterable[str]) -> list[str]:
+    """Assignments as a list; one alone may be a text."""
+    return [assignments] if isinstance(assignments, str) else list(assignments)
+
+
+def load_run(
+    folder: Path | str,
+    *,
+    trust_code: bool = False,
+    note: Callable[[str], None] = ignore,
+    flags_by_key: Mapping[str, str] | None = None,
+) -> Run:
+    """Open a run folder.
+
+    Args:
+        folder: The folder, which has a `config.yaml`.
+        trust_code: Whether the foreign parts of its config are imported.
+        note: Called with each message about its files.
+        flags_by_key: See `Run`.
+
+    Raises:
+        ConfigError: If it is no run folder, or its config can't be used.
+        UntrustedError: If its config names foreign parts that nobody else named.
+    """
+    config = Path(folder) / "config.yaml"
+    if not config.is_file():
+        raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
+    found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
+    return Run(Path(folder), found, note, flags_by_key or {})
+
+
+@torch.inference_mode()
+def said_of(pair: Pair, meanings: ArrayLike) -> list[list[int]]:
+    """The most likely symbols of the sender, without EOS; for arguments and errors see `Run.speak`."""
+    if pair.world.rounds.sender_sees_all or pair.world.rounds.num_targets > 1:
+        raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
+    message = pair.speaker.message(_view(pair, meanings), 1, "greedy", None, 0)
+    if pair.channel.is_of_values:
+        raise ConfigError("the words of this channel are values: its messages are in `corpus`")
+    rows = message.symbols.t().tolist()
+    return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
+
+
+@torch.inference_mode()
+def reconstructed(pair: Pair, task: Reconstruction, messages: Ragged | ArrayLike) -> NDArray[Any]:
+    """The objects that the receiver reconstructs, (num_messages, num_attributes); for errors see `Run.understand`."""
+    values: NDArray[Any] = task.values(_states(pair, messages))[0].numpy()
+    return values
+
+
+@torch.inference_mode()
+def scores_of(pair: Pair, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
+    """How well candidates fit to messages, (num_messages, num_candidates); see `Run.scores`."""
+    choices, states = array_of(candidates), _states(pair, messages)
+    if not len(choices):
+        raise ConfigError("candidates: expected at least one")
+    if isinstance(pair.task, Reconstruction):
+        _require_values(pair, choices)
+        likelihoods = pair.task.logits(states)[0].log_softmax(-1)  # (num_messages, num_attributes, values)
+        asked = pair.task.asked_values(torch.from_numpy(choices.astype(np.int64)))
+        places = asked.t()[None].expand(len(likelihoods), -1, -1)
+        summed: NDArray[np.float32] = likelihoods.gather(2, places).sum(1).numpy()
+        return summed
+    if not pair.task.scores_candidates:
+        raise ConfigError("the receiver of this game neither chooses among objects nor names values")
+    view = _view(pair, choices)
+    everyone = torch.arange(len(choices)).expand(states.shape[1], -1)
+    seen = View(features=view.features, num_seen=len(choices), indices=everyone)
+    found: NDArray[np.float32] = pair.listener.scores(states, seen, None)[0].numpy()
+    return found
+
+
+def array_of(meanings: ArrayLike) -> NDArray[Any]:
+    """Meanings as an array, (number, ...).
+
+    Raises:
+        ConfigError: If they are no rows of one length.
+    """
+    try:
+        found = np.asarray(as_array(meanings))
+    except ValueError:
+        raise ConfigError("meanings: expected rows of one length") from None
+    if not found.ndim:
+        raise ConfigError(f"meanings: expected rows, got {meanings!r:.60}")
+    return found
+
+
+def _states(pair: Pair, messages: Ragged | ArrayLike) -> Tensor:
+    """The receiver's states after messages, (1, num_messages, state_size)."""
+    if isinstance(pair.task, Reconstruction) and pair.task.num_known:
+        raise ConfigError("the receiver of this game also sees attributes of the target (task.num_known)")
+    return call_receiver(pair.listener.network, _message(pair, messages), torch.float32)[0]
+
+
+def _view(pair: Pair, meanings: ArrayLike) -> View:
+    """Meanings as objects that an agent sees, one a round."""
+    world, given = pair.world, array_of(meanings)
+    if world.num_values is not None and world.shows_values:
+        _require_values(pair, given)
+        given = given.astype(np.int64)
+    elif given.shape[1:] != world.object_shape:
+        raise ConfigError(f"meanings: expected objects of shape {world.object_shape}, got {given.shape[1:]}")
+    features = world.features(torch.from_numpy(np.array(given)), torch.float32)
+    return View(features=features, num_seen=1, indices=None)
+
+
+def _require_values(pair: Pair, meanings: NDArray[Any]) -> None:
+    """Refuse what are no attribute values of the world, (number, num_attributes)."""
+    num_values = pair.world.num_values or ()
+    fits = meanings.ndim == 2 and meanings.shape[1] == len(num_values) and meanings.dtype.kind in "iu"
+    if not fits or (meanings < 0).any() or (meanings >= np.array(num_values)).any():
+        raise ConfigError(f"meanings: expected rows of {len(num_values)} attribute values below {num_values}")
+
+
+def _message(pair: Pair, messages: Ragged | ArrayLike) -> Message:
+    """Messages of symbols as the receiver gets them."""
+    channel = pair.channel
+    if channel.is_of_values:
+        raise ConfigError("the words of this channel are values, which messages of ids can't give")
+    given = rows_of(messages, "message")
+    given = given.before(EOS) if channel.has_eos else given
+    rows = [given[number].tolist() for number in range(len(given))]
+    if not rows:
+        raise ConfigError("expected at least one message")
+    least, many = (0, "up to ") if channel.has_eos else (channel.max_len, "")
+    for row in rows:
+        is_long = not least <= len(row) <= channel.max_len
+        if is_long or not all(0 < symbol <= channel.vocab_size for symbol in row):
+            expected = f"{many}{channel.max_len} symbols from 1 to {channel.vocab_size}"
+            raise ConfigError(f"message {row}: expected {expected}")
+    rows = [[*row, EOS] for row in rows] if channel.has_eos else rows
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
+    return Message(symbols=ids.t(), ends=None, length=torch.tensor([float(len(row)) for row in rows]))

@@ -1,0 +1,1 @@
+"""Tasks, their losses, chance levels and views."""

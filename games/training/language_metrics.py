@@ -1,0 +1,131 @@
+"""Metrics of the language during training: `evaluation.metrics`, at every evaluation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecsuite.corpus import Corpus
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.plays.play import Play
+from ecsuite.runtime.errors import ConfigError, PartError
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs.run import Run
+
+PLACE = "ecsuite.eval.metrics"
+"""The package of the metrics, which is above this one and imported when it is used."""
+BY_SPEAKER = "ecsuite.eval.metrics.by_speaker"
+"""What scores the speakers of a society one by one; imported when it is used."""
+RESAMPLING = "ecsuite.eval.statistics.resampling"
+"""Where their draws are made; imported when it is used, as it takes half a second."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageScores:
+    """Scores of the language at an evaluation."""
+
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """By name of the score; None where it is not defined."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why a score is not defined."""
+    lower_is_better: tuple[str, ...] = ()
+    """The scores of which a lower one is better, by the names of `figures`."""
+
+    def entry(self) -> dict[str, Any]:
+        """Their part of an entry of the log."""
+        reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
+        return {"metrics": dict(self.values), **reasons} if self.values else {}
+
+    def figures(self) -> dict[str, float | None]:
+        """The scores by the names that they have among other figures, such as `metrics.topsim`."""
+        return {f"metrics.{name}": value for name, value in self.values.items()}
+
+
+def metrics_of(experiment: Experiment) -> dict[str, Any]:
+    """The metrics of an experiment by their names.
+
+    Raises:
+        ConfigError: If there is no such metric, or it takes too long.
+    """
+    metrics: dict[str, Any] = {}
+    for name in experiment.evaluation.metrics:
+        try:
+            metric = import_module(PLACE).find_metric(name)
+            if metric.shared.trains:
+                raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
+            metrics[name] = metric
+        except PartError:
+            raise
+        except ConfigError as error:
+            raise ConfigError(f"evaluation.metrics: {error}") from None
+    return metrics
+
+
+class LanguageMetrics:
+    """The metrics of an experiment, for errors see `metrics_of`.
+
+    Args:
+        experiment: Names the metrics.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.metrics = metrics_of(experiment)
+        size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
+        self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
+        self.experiment = replace(experiment, evaluation=self.evaluation)
+        self.asking = [name for name, metric in self.metrics.items() if metric.shared.needs_agents]
+        self.asks = bool(self.asking) or any(
+            traits.asks_agents for metric in self.metrics.values() for traits in metric.traits
+        )
+        self.copy: Players | None = None
+
+    def __call__(self, play: Play) -> LanguageScores:
+        """Score the messages of the agents of a play, or these agents.
+
+        Raises:
+            ConfigError: If a metric asks senders and receivers, and the play has none.
+            PartError: If a metric of a user's own returns something that is no score.
+        """
+        if not self.metrics:
+            return LanguageScores()
+        corpus = play.corpus(self.evaluation)
+        run = self._run(play, corpus) if self.asks else None
+        options, traits_of = import_module(f"{PLACE}.score").Options(run=run), import_module(PLACE).traits_of
+        by_speaker = import_module(BY_SPEAKER).by_speaker
+        with import_module(RESAMPLING).few_draws():
+            scores = [
+                score
+                for name, metric in self.metrics.items()
+                for score in (
+                    metric(run, options) if name in self.asking else by_speaker(metric, corpus, options)
+                )
+            ]
+        return LanguageScores(
+            values={score.name: None if score.value is None else float(score.value) for score in scores},
+            reasons={score.name: score.reason for score in scores if score.reason is not None},
+            lower_is_better=tuple(
+                f"metrics.{score.name}" for score in scores if traits_of(score).direction == "lower"
+            ),
+        )
+
+    def _run(self, play: Play, corpus: Corpus) -> "Run | None":
+        """The agents as a run has them, on the CPU and in fp32, so that nothing of the training's own is touched.
+
+        None if the play has no senders and receivers, which only metrics that can do without them are content with.
+        """
+        players = getattr(play, "players", None)
+        if not isinstance(players, Players):
+            if self.asking:
+                raise ConfigError(
+                    f"evaluation.metrics: {self.asking[0]} asks senders and receivers, and play "
+                    f"{self.experiment.play.kind} has none: expected metrics of a corpus, such as topsim"
+                )
+            return None
+        self.copy = self.copy or make_players(self.experiment, players.world).eval()
+        self.copy.load_state_dict(players.state_dict())
+        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), self.experiment)
+        vars(run).update(players=self.copy, corpus=corpus)  # in place of what it would read from its folder
+        return run

@@ -1,0 +1,237 @@
+"""Notes of a training: the game, the progress, the remaining time, and the precision.
+
+bf16 is chosen where it is faster, which depends on sizes as well as on the processor.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ecsuite.agents.perception import ConvolutionalPerception
+from ecsuite.agents.registry import PERCEPTIONS
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.config.registry import NOISES, PLAYS
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.players.players import Players
+from ecsuite.games.worlds.world import World
+from ecsuite.parts.registry import KIND, Part, to_tree
+from ecsuite.runtime.devices import choose_precision
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import counted
+from ecsuite.runtime.time_left import duration_text
+
+REMARK_AFTER = 5.0
+"""Seconds of training after which a play is asked again what it has to say."""
+LONG_RUN = 900.0
+"""Remaining seconds from which the user gets a note on how to end the run sooner."""
+FORWARD_SHARE = 1 / 3
+"""Time of a batch of evaluation, as a share of that of a step of training."""
+
+
+def description(experiment: Experiment, players: Players, world: World) -> list[str]:
+    """What is trained, in two lines.
+
+    Args:
+        experiment: What is trained.
+        players: The agents, on their device.
+        world: Its world.
+    """
+    channel, training = players.channel, experiment.training
+    task = experiment.task.kind
+    if players.task.scores_candidates:
+        task += candidates_text(world)
+    words = words_text(channel, experiment)
+    agents = agents_text(experiment)
+    sizes = [
+        sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
+        for is_all in (1, 0)
+    ]
+    trained = "" if sizes[0] == sizes[1] else f", {sizes[1]:,} of them trained"
+    number = torch.get_num_threads()
+    threads = f", {counted(number, 'thread')}" if players.device.type == "cpu" else ""
+    return [
+        f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
+        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
+    ]
+
+
+def devices_of_run(
+    before: Sequence[Mapping[str, Any]], device: torch.device, step: int, note: Callable[[str], None]
+) -> list[Mapping[str, Any]]:
+    """The types of devices that a run has had, each with the step from which on; a change is told.
+
+    Args:
+        before: Those of its checkpoint; none in a new run.
+        device: The present one.
+        step: Steps done.
+        note: Told of a change.
+    """
+    if before and before[-1]["device"] == device.type:
+        return list(before)
+    if before:
+        note(
+            f"the run was on {before[-1]['device']} up to step {step} and goes on on {device.type}: from there its "
+            "noise is drawn otherwise, so that the result is not that of a run on one device"
+        )
+    return [*before, {"device": device.type, "from_step": step}]
+
+
+def candidates_text(world: World) -> str:
+    """What the receiver chooses among."""
+    if world.rounds.in_batch:
+        return " among the objects of a batch"
+    if world.num_targets > 1:
+        return " between sets of objects"
+    fewest = world.rounds.fewest_distractors
+    return f" among {'' if fewest is None else f'{fewest + 1} to '}{world.num_distractors + 1} objects"
+
+
+def objects_text(world: World) -> str:
+    """What an object is."""
+    if world.num_values is not None and world.shows_values:
+        number, values = len(world.num_values), sorted(set(world.num_values))
+        each = f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
+        return f"objects of {counted(number, 'attribute')} of {each} values"
+    if len(world.object_shape) == 1:
+        return f"objects of {world.object_shape[0]:,} features"
+    return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
+
+
+def words_text(channel: Channel, experiment: Experiment) -> str:
+    """What a message is."""
+    if channel.is_of_values:
+        return f"{channel.max_len} words of values"
+    up_to = "up to " if channel.has_eos else ""
+    return f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message{_noise(experiment)}"
+
+
+def _noise(experiment: Experiment) -> str:
+    """The noise of the channel, and when messages have it; nothing where there is none."""
+    section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
+    if section[KIND] == "none":
+        return ""
+    if section[KIND] == NOISES.of_lists:
+        said = ", then ".join(section["of"])
+    else:
+        said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
+    if not experiment.training.noise:
+        return f"; noise {said} in evaluation only"
+    return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
+
+
+def agents_text(experiment: Experiment) -> str:
+    """The agents of a game, and how many they are where they are more than a pair."""
+    society = experiment.society
+    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
+    if society.agents is not None:
+        return f"{agents}; {society.agents} agents that do both"
+    if society.number("sender") * society.number("receiver") == 1:
+        return agents
+    numbers = {"sender": society.senders, "receiver": society.receivers}
+    told = " and ".join(counted(number, role) for role, number in numbers.items())
+    return f"{agents}; {told}"
+
+
+def agent_text(part: Part) -> str:
+    """An agent in a few words."""
+    cell, size = getattr(part.options, "cell", None), getattr(part.options, "hidden_size", None)
+    name = part.kind if cell is None else cell if part.kind == "recurrent" else f"{part.kind}:{cell}"
+    return name if size is None else f"{name} of {size} units"
+
+
+def steps_of_the_end(experiment: Experiment) -> int:
+    """The number of training steps that take about as long as the last evaluation and the corpus."""
+    evaluation, batch_size = experiment.evaluation, experiment.training.batch_size
+    batches = (evaluation.num_valid + evaluation.corpus_size) / batch_size
+    return math.ceil(batches * FORWARD_SHARE)
+
+
+def progress_label(
+    valid: Mapping[str, float],
+    language: Mapping[str, float | None],
+    epoch: int,
+    num_epochs: int,
+    calls_left: int | None = None,
+) -> str:
+    """The text next to the progress bar: the epoch, calls of models that are left, and the last evaluation."""
+    shown = [f"epoch {epoch + 1}/{num_epochs}"]
+    shown += [] if calls_left is None else [f"{calls_left:,} calls left"]
+    if valid:
+        shown += [f"loss {valid['loss']:.3f}"] if "loss" in valid else []
+        shown += [f"accuracy {valid['accuracy']:.1%}"] if "accuracy" in valid else []
+    shown += [f"{name} {value:.3f}" for name, value in language.items() if value is not None][:2]
+    return "  ".join(shown)
+
+
+def note_on_time_left(seconds: float, until_accuracy: float | None) -> str | None:
+    """How long a long run takes, and what would end it sooner; None of a run that is not long."""
+    if seconds < LONG_RUN:
+        return None
+    until = "" if until_accuracy else "--until-accuracy 0.95 or "
+    return (
+        f"about {duration_text(seconds)} left at this speed. To end it in minutes: {until}--max-minutes 10. "
+        "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
+    )
+
+
+ROLES = ("sender", "receiver")
+SMALLEST_BF16 = 2_000_000
+"""Work of a game (`work_of_step`) from which on bf16 is the faster one on CPUs that multiply it natively.
+
+Fitted to all shipped games on an AMD EPYC: `benchmarks/precisions.py`, docs/evidence/speed.md.
+"""
+
+
+def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
+    """Resolve `auto`: as `choose_precision`, but fp32 on the CPU for small games, and in plays that do not read bf16.
+
+    Casts to and from bf16, and gates in it, take longer than the time that small products save.
+
+    Raises:
+        ConfigError: If the play does not read it, or if it is tf32, and the device is not CUDA.
+    """
+    asked, kind = experiment.training.precision, experiment.play.kind
+    read = PLAYS.load(kind).precisions
+    if asked not in ("auto", *read):
+        expected = ", ".join(("auto", *read))
+        raise ConfigError(
+            f"training.precision: play {kind} does not read {asked}: expected one of {expected}"
+        )
+    if asked == "auto" and "bf16" not in read:
+        return "fp32"
+    precision = choose_precision(asked, device)
+    if asked != "auto" or device.type != "cpu" or has_convolutions(experiment):
+        return precision
+    return precision if work_of_step(experiment) >= SMALLEST_BF16 else "fp32"
+
+
+def has_convolutions(experiment: Experiment) -> bool:
+    """Whether an agent sees through convolutions, which are most of a game's work."""
+    tree = experiment.to_tree()
+    kinds = [tree.get(role, {}).get("perception", {}).get("kind", "identity") for role in ROLES]
+    return any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in kinds)
+
+
+def has_small_products(experiment: Experiment) -> bool:
+    """Whether torch's default library multiplies faster than the one for large products: up to the same work."""
+    return 0 < work_of_step(experiment) < SMALLEST_BF16
+
+
+def work_of_step(experiment: Experiment) -> int:
+    """To what the largest product of a batch is proportional: its rows times the square of its width.
+
+    The rows of hidden states are examples, those of perceptions with hidden layers examples times candidates. Agents of
+    other kinds than ours have no width, since nothing is known of them.
+    """
+    tree = experiment.to_tree()
+    task, agents = tree.get("task", {}), [tree.get(role, {}) for role in ROLES]
+    candidates = sum(task.get(key) or 0 for key in ("num_targets", "num_distractors"))
+    of_states = _widest(agents, "hidden_size")
+    of_perceptions = _widest([agent.get("perception", {}) for agent in agents], "size")
+    return experiment.training.batch_size * max(of_states**2, candidates * of_perceptions**2)
+
+
+def _widest(parts: list[dict[str, Any]], key: str) -> int:
+    return max((width for part in parts if isinstance(width := part.get(key), int)), default=0)

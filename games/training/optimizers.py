@@ -1,0 +1,473 @@
+"""Optimizers and schedules of the learning rate; sender and receiver can have their own rates."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.games.config.registry import OPTIMIZERS
+from ecsuite.games.config.sections import Role
+from ecsuite.parts.config import Count, Natural, Positive, Share, Weight
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.compiler import take_step
+from ecsuite.runtime.errors import ConfigError, FrozenError
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
+
+Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
+"""Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OptimizerOptions:
+    """Options of every optimizer."""
+
+    lr: Positive = 0.001
+    """Learning rate, which the schedule changes."""
+    sender_lr: Positive | None = None
+    """Learning rate of the sender; null: lr."""
+    receiver_lr: Positive | None = None
+    """Learning rate of the receiver; null: lr."""
+    clip_norm: Positive | None = None
+    """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
+    clip_value: Positive | None = None
+    """Larger gradients of single weights become this large, before that; null: none does. With a tiny number, only
+    the signs of gradients count."""
+
+
+class Optimizer(ABC):
+    """Base class of optimizers, also of users' own; their `Options` derive from `OptimizerOptions`."""
+
+    Options: type[OptimizerOptions] = OptimizerOptions
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    @abstractmethod
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters, with the rate `options.lr`."""
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        return torch.optim.Adam(parameters, lr=self.options.lr, fused=True)
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(OptimizerOptions):
+        """Options of AdamW."""
+
+        weight_decay: Weight = 0.01
+        """Share of each weight that is taken off at every step, times the learning rate."""
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        options = self.options
+        return torch.optim.AdamW(parameters, lr=options.lr, weight_decay=options.weight_decay, fused=True)
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum (Polyak 1964) if asked for."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(OptimizerOptions):
+        """Options of gradient descent."""
+
+        momentum: Share = 0.0
+        """Share of the last update that is added to the next one."""
+        nesterov: bool = False
+        """Nesterov's momentum."""
+        weight_decay: Weight = 0.0
+        """Weight of the squared norm of the weights in the loss, halved."""
+
+        def __post_init__(self) -> None:
+            """Check that there is a momentum to change; `ConfigError` if not."""
+            if self.nesterov and self.momentum == 0:
+                raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        options = self.options
+        return torch.optim.SGD(
+            parameters,
+            lr=options.lr,
+            momentum=options.momentum,
+            nesterov=options.nesterov,
+            weight_decay=options.weight_decay,
+        )
+
+
+class Adagrad(Optimizer):
+    """Adagrad (Duchi et al. 2011): the rate of a weight decreases with its past gradients."""
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        return torch.optim.Adagrad(parameters, lr=self.options.lr)
+
+
+RECORDED = frozenset((torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD))
+"""Optimizers that make the same operations at each step."""
+RATES_ON_CUDA = frozenset((torch.optim.Adam, torch.optim.AdamW))
+"""Those of them that take a rate which is on CUDA."""
+
+
+class NotFiniteError(Exception):
+    """An objective that is not a finite number; no update was made of it, or it is not known of which one."""
+
+
+class Optimise:
+    """Changes the weights of a play by the gradients of its objectives.
+
+        optimise(objective)         # one update
+
+        optimise.begin()            # one update by the sum of several gradients
+        optimise.backward(first)
+        optimise.backward(second)
+        optimise.step()
+
+    Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
+
+    Args:
+        part: The section `optimizer`.
+        module: Whose weights.
+        modules_of: The modules of the sender and of the receiver.
+
+    Raises:
+        ConfigError: If there is nothing to train, or an agent has a rate of its own and nothing to train.
+    """
+
+    optimizer: torch.optim.Optimizer
+
+    def __init__(
+        self, part: Part, module: nn.Module, modules_of: Callable[[Role], Iterable[nn.Module]] = lambda _: ()
+    ) -> None:
+        self.module, options = module, part.options
+        self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if not self.parameters:
+            raise ConfigError(
+                "training: no agent has weights that learn: scripted and frozen ones learn nothing"
+            )
+        self.clip_norm, self.clip_value = options.clip_norm, options.clip_value
+        rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
+        groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
+        self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.recorded = Recorded(self.optimizer, inputs_stay=True)
+        self._forms: dict[Hashable, int] = {}  # see `_state_of`
+        self._known: tuple[Any, int, tuple[int, ...], int] | None = None  # of the last step
+        self._is_clear = False  # whether no weight has a gradient
+        self._all_places = tuple(range(len(self.parameters)))
+        self.factor = 1.0
+        """What learning rates are multiplied by: that of the schedule at this step."""
+        self._factor: float | None = None  # of the last step
+        self._with_buffers = [
+            part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
+        ]
+        self._buffers: list[Tensor] = []
+        self._sum: Tensor | None = None  # of objectives; not finite if one of them is not
+
+    def __call__(self, objective: Tensor) -> None:
+        """Change the weights by the gradient of a scalar."""
+        self.begin()
+        self.backward(objective)
+        self.step()
+
+    def begin(self) -> None:
+        """Begin an update."""
+        if not self._is_clear:
+            for parameter in self.parameters:
+                parameter.grad = None
+        self._is_clear = True
+        if not self.parameters or self.parameters[0].device.type == "cpu":
+            self._buffers = [buffer.clone() for buffer in self._present_buffers()]
+
+    def backward(self, objective: Tensor, share: int = 1) -> None:
+        """Add the gradient of an objective, divided by a number, to that of the update.
+
+        Raises:
+            NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
+                normalisation, are then as they were before the update.
+        """
+        self.add(objective.detach(), self.gradients(objective), share)
+
+    def gradients(self, objective: Tensor) -> list[Tensor | None]:
+        """The gradients of the weights; None: of those that an objective does not depend on."""
+        if not all(parameter.requires_grad for parameter in self.parameters):
+            raise FrozenError(
+                "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
+                "them yet, or cut the graph by detach()"
+            )
+        if not objective.requires_grad:  # where all agents of a step are slow
+            return [None] * len(self.parameters)
+        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        overlapping = _overlapping(gradients)
+        return [
+            # Optimizers write into gradients, which have to have the layout of the weights.
+            each if each is None or (each.stride() == parameter.stride() and place not in overlapping)
+            else torch.empty_like(parameter).copy_(each)
+            for place, (each, parameter) in enumerate(zip(gradients, self.parameters, strict=True))
+        ]  # fmt: skip
+
+    def add(self, objective: Tensor, gradients: Sequence[Tensor | None], share: int = 1) -> None:
+        """The same as `backward`, with gradients that were computed before."""
+        self._is_clear = False
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if gradient is not None:
+                gradient = gradient if share == 1 else gradient / share
+                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        self._note(objective)
+
+    def end(self, objective: Tensor, gradients: Sequence[Tensor | None]) -> None:
+        """The same as `add` and `step`, without the time of giving gradients to weights."""
+        self._note(objective)
+        self._change(gradients)
+
+    def _note(self, objective: Tensor) -> None:
+        """Look at an objective, or have it looked at later."""
+        if objective.device.type != "cpu":
+            self._sum = objective if self._sum is None else self._sum + objective
+        elif not math.isfinite(value := objective.item()):
+            for buffer, before in zip(self._present_buffers(), self._buffers, strict=True):
+                buffer.copy_(before)
+            raise NotFiniteError(f"the loss is {value}, so this update was skipped")
+
+    def _present_buffers(self) -> Iterator[Tensor]:
+        """What modules keep beside their weights, such as the statistics of normalisation."""
+        for part in self._with_buffers:
+            yield from part.buffers(recurse=False)
+
+    def step(self) -> None:
+        """End the update: change the weights."""
+        self._is_clear = False
+        self._change([parameter.grad for parameter in self.parameters])
+
+    def _change(self, found: Sequence[Tensor | None]) -> None:
+        """Change the weights by their gradients."""
+        self._set_rates()
+        gradients = [gradient for gradient in found if gradient is not None]
+        places = self._all_places
+        if len(gradients) < len(found):
+            places = tuple(place for place, gradient in enumerate(found) if gradient is not None)
+        states = self._state_of(places) if type(self.optimizer) in RECORDED else None
+        if states is not None:
+            rates = (group["lr"] for group in self.optimizer.param_groups)
+            form = (*(rate for rate in rates if not isinstance(rate, Tensor)), states)
+            self.recorded(form, partial(self._step, places), gradients)
+        else:
+            self._step(places, *gradients)
+
+    def _state_of(self, places: tuple[int, ...]) -> int | None:
+        """The number of the weights at some places with the tensors that the optimizer has of them.
+
+        None: it is yet to make some.
+
+        It makes those of an agent at its first step, and where an agent is replaced, takes them away before the next.
+        """
+        state, known = self.optimizer.state, self._known
+        if known is None or known[0] is not state or known[1:3] != (len(state), places):
+            self._known, found = None, [state.get(self.parameters[place]) for place in places]
+            if not all(found) and self._has_momentum():
+                return None
+            tensors = tuple(id(next(iter(each.values()))) for each in found if each)
+            number = self._forms.setdefault((places, tensors), len(self._forms))
+            self._known = known = state, len(state), places, number
+        return known[3]
+
+    def _set_rates(self) -> None:
+        """Set the learning rates; those of graphs of CUDA are on the device, as a graph keeps what is not."""
+        is_kept = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            if not is_kept:
+                group["lr"] = rate * self.factor
+                continue
+            if not isinstance(group["lr"], Tensor):
+                group["lr"] = torch.zeros((), device=self.parameters[0].device)
+            if self._factor != self.factor:
+                group["lr"].fill_(rate * self.factor)
+        self._factor = self.factor
+
+    def _has_momentum(self) -> bool:
+        """Whether the optimizer has a state of each weight."""
+        return any(group.get("momentum", True) for group in self.optimizer.param_groups)
+
+    def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
+        """Change the weights at some places by their gradients; nothing comes of it."""
+        for parameter in self.parameters:
+            parameter.grad = None
+        for place, gradient in zip(places, gradients, strict=True):
+            self.parameters[place].grad = gradient
+        self._is_clear = False
+        if not gradients:  # of a step in which nobody learns
+            return {}, ()
+        if self.clip_value is not None:
+            torch.nn.utils.clip_grad_value_(self.parameters, self.clip_value)
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+        take_step(self.optimizer)
+        return {}, ()
+
+    def require_finite(self) -> None:
+        """Raise `NotFiniteError` if an objective since the last call was not finite; waits for the device."""
+        total, self._sum = self._sum, None
+        if total is not None and not total.isfinite():
+            raise NotFiniteError("the loss was not finite in a step since the last evaluation or checkpoint")
+
+
+def _overlapping(tensors: Sequence[Tensor | None]) -> set[int]:
+    """The places of tensors that have memory in common with one of the others that are left."""
+    parts = sorted(
+        (int(each.untyped_storage()._cdata), int(each.storage_offset()), each.numel(), place)
+        for place, each in enumerate(tensors)
+        if each is not None
+    )
+    found, storage, end = set[int](), -1, 0
+    for of_storage, start, size, place in parts:
+        if of_storage == storage and start < end:
+            found.add(place)
+        storage, end = of_storage, max(start + size, end if of_storage == storage else 0)
+    return found
+
+
+def _groups(
+    trained: list[nn.Parameter],
+    modules_of: Callable[[Role], Iterable[nn.Module]],
+    rates: Mapping[Role, float | None],
+) -> list[dict[str, Any]]:
+    """The weights of each agent with its rate, and those of neither; what both use has the sender's."""
+    groups: list[dict[str, Any]] = []
+    left = list(trained)
+    for role, rate in rates.items():
+        of_role = {id(each) for module in modules_of(role) for each in module.parameters()}
+        own = [each for each in left if id(each) in of_role]
+        left = [each for each in left if id(each) not in of_role]
+        if rate is not None and not own:
+            raise ConfigError(f"optimizer.{role}_lr: the {role} has no weights that are trained")
+        if own:
+            groups.append({"params": own} | ({} if rate is None else {"lr": rate}))
+    return [*groups, {"params": left}] if left else groups
+
+
+class Constant:
+    """The same rate at every step."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """A constant rate has no options."""
+
+    def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
+        pass
+
+    @staticmethod
+    def horizon(options: Options, num_epochs: int) -> Options:
+        """The options for a run of `num_epochs`: the same."""
+        return options
+
+    def factor(self, step: int) -> float:
+        """The factor on the optimizer's rate at a step, counted from 0."""
+        return 1.0
+
+
+def with_epochs(options: Any, num_epochs: int) -> Any:
+    """Options with their horizon in epochs written out; `ConfigError` if the run is longer."""
+    if options.num_epochs is not None and options.num_epochs < num_epochs:
+        raise ConfigError(
+            f"schedule.num_epochs: the rate is at its end after {options.num_epochs} epochs, expected at least "
+            f"training.num_epochs ({num_epochs})"
+        )
+    return replace(options, num_epochs=options.num_epochs or num_epochs)
+
+
+class Linear:
+    """The rate decreases by the same amount at every step, and reaches 0 at the end of its horizon."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a linear decrease."""
+
+        num_epochs: Count | None = None
+        """Epochs until the rate reaches 0; null: those of the run, which are part of it from then on."""
+
+    horizon = staticmethod(with_epochs)
+
+    def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
+        assert options.num_epochs is not None
+        self.num_steps = options.num_epochs * steps_per_epoch
+
+    def factor(self, step: int) -> float:
+        """The factor on the optimizer's rate at a step, counted from 0."""
+        return 1 - step / self.num_steps
+
+
+class Cosine:
+    """The rate follows half a cosine to the end of its horizon (Loshchilov & Hutter 2017, arXiv 1608.03983, eq. 5).
+
+    Before that it may rise from 0 by the same amount at every step.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a decrease by a cosine."""
+
+        num_epochs: Count | None = None
+        """Epochs until the rate is at its end; null: those of the run, which are part of it from then on."""
+        last: Share = 0.0
+        """Share of the rate at the end."""
+        warmup_steps: Natural = 0
+        """Steps in which the rate rises, before it decreases."""
+
+    horizon = staticmethod(with_epochs)
+
+    def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
+        assert options.num_epochs is not None
+        self.options = options
+        self.num_steps = options.num_epochs * steps_per_epoch
+        if options.warmup_steps >= self.num_steps:
+            raise ConfigError(
+                f"schedule.warmup_steps: expected fewer than the {self.num_steps:,} steps of the schedule, got "
+                f"{options.warmup_steps:,}"
+            )
+
+    def factor(self, step: int) -> float:
+        """The factor on the optimizer's rate at a step, counted from 0."""
+        warmup, last = self.options.warmup_steps, self.options.last
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        share = (step - warmup) / (self.num_steps - warmup)
+        return last + (1 - last) * (1 + math.cos(math.pi * share)) / 2
+
+
+class Steps:
+    """The rate is multiplied by the same factor every so many epochs."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a decrease in steps."""
+
+        every: Count = 1
+        """Epochs between two changes of the rate."""
+        by: Positive = 0.9
+        """The factor."""
+
+    def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
+        self.options, self.steps_per_epoch = options, steps_per_epoch
+
+    @staticmethod
+    def horizon(options: Options, num_epochs: int) -> Options:
+        """The options for a run of `num_epochs`: the same."""
+        return options
+
+    def factor(self, step: int) -> float:
+        """The factor on the optimizer's rate at a step, counted from 0."""
+        factor: float = self.options.by ** (step // self.steps_per_epoch // self.options.every)
+        return factor

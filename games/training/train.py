@@ -1,0 +1,325 @@
+"""Training of an experiment in a run folder, also as a job.
+
+The memory and disk space that a training needs are checked before it begins. The key of a job is the settings and the
+data; it stops when its executor requests it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import torch
+from torch import nn
+
+import ecsuite.parts.own_code as own_code
+from ecsuite.files.disk_space import free_space, require_space
+from ecsuite.games.config.experiment import from_tree, ignore
+from ecsuite.games.config.sections import ROLES, Experiment, with_training
+from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.plays.play import make_play
+from ecsuite.games.plays.rounds import Rounds
+from ecsuite.games.runs.checkpoints import NUM_KEPT, with_initial_weights
+from ecsuite.games.runs.identity import identity, with_data, with_horizon
+from ecsuite.games.runs.run_folder import Result, only_process
+from ecsuite.games.training.checks import try_play
+from ecsuite.games.training.language_metrics import metrics_of
+from ecsuite.games.training.loggers import Logger
+from ecsuite.games.training.notes import choose_game_precision
+from ecsuite.games.training.trainer import Callbacks, Trainer
+from ecsuite.games.worlds.world import World
+from ecsuite.jobs.job import Context, Stopped, hash_of
+from ecsuite.jobs.signals import StopRequest
+from ecsuite.language_models.backend import Person
+from ecsuite.runtime.devices import choose_device, fixed_threads
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import free_memory, size_text
+
+
+def train(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replay: Path | None = None,
+    person: Person | None = None,
+    device: str = "auto",
+    loggers: Sequence[Logger] = (),
+    progress: Callable[[str, float, float], None],
+    note: Callable[[str], None],
+    announce: Callable[[str], None] = ignore,
+    should_stop: Callable[[], StopRequest | None] = lambda: None,
+) -> Result:
+    """Train the agents of an experiment and write their corpus.
+
+    Works in any thread, and leaves the handlers of signals alone.
+
+    Args:
+        experiment: What to train.
+        folder: The run folder; created if missing.
+        resume: Continue from the newest checkpoint of the folder, if there is one.
+        replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
+        person: Answers where a play of rounds asks a person at a page.
+        device: auto, cpu, cuda or mps.
+        loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
+        progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
+            the corpus count as so many steps as they are likely to take.
+        note: Called with each message for the user.
+        announce: Called with each line of what is trained and where it is written, before the first step.
+        should_stop: Called after every step. After `interrupt` the run ends with a checkpoint and a corpus, after
+            `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
+
+    Raises:
+        ConfigError: If the experiment can't be run, or the folder holds another one. Another process that uses it is
+            waited for.
+        DamagedError: If the folder's checkpoints can't be read.
+        DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
+            saved if its weights are known to be finite; `outcome` has the fields of `Result`.
+    """
+    place = choose_device(device)
+    metrics_of(experiment)  # a name that is none is told before data are downloaded or read
+    callbacks = Callbacks(
+        progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
+    )
+    with only_process(folder, note, should_stop):
+        precision = choose_game_precision(experiment, place)
+        experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
+        experiment, initial = with_initial_weights(experiment, folder, note)
+        play = make_play(experiment, place)
+        for role, agents in initial.items():
+            play.take_agents(role, agents, experiment.training.init_of(role) or "")
+        if replay is not None:
+            play.replay(replay)
+        if person is not None and isinstance(play, Rounds):
+            play.seat(person)
+        play.check(folder, note)
+        if own_code.is_foreign(experiment.play.kind):
+            try_play(experiment, place)
+        trainer = Trainer(play, experiment, folder, device=place, callbacks=callbacks)
+        return trainer.run(resume=resume)
+
+
+def cost(experiment: Experiment, device: str = "auto") -> dict[str, Any]:
+    """What a run takes, JSON-ready: steps, rounds, and of participants who are asked calls, tokens and hours.
+
+    Args:
+        experiment: What is to be trained or played; nothing is written, and nobody is asked.
+        device: auto, cpu, cuda or mps.
+
+    Raises:
+        ConfigError: If the experiment can't be run.
+    """
+    place = choose_device(device)
+    precision = choose_game_precision(experiment, place)
+    experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
+    return make_play(experiment, place).cost()
+
+
+SLOWNESS = {"thing": 1.0, "shape": 3.0}
+"""Relative time per example of a world; only used to order jobs and to estimate the remaining time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Game:
+    """An experiment as the input of a job: known by its settings and the content of its data files."""
+
+    tree: dict[str, Any]
+    """Every setting as in a YAML file, with the checksums of data files and initial weights."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
+        """The game of an experiment with a seed, and with the precision of a device."""
+        precision = choose_game_precision(experiment, device)
+        experiment = with_data(with_training(experiment, seed=seed, precision=precision))
+        return cls(tree=with_initial_weights(experiment, None, ignore)[0].to_tree())
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return from_tree(self.tree, self.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return str(self.tree["name"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of the training."""
+        return int(self.tree["training"]["seed"])
+
+    @property
+    def folder_name(self) -> str:
+        """The name of the run folder: `NAME-SEED-KEY`."""
+        return f"{self.name}-{self.seed}-{hash_of(self.job_key())[:8]}"
+
+    @property
+    def work(self) -> float:
+        """Expected cost, in any unit that is the same for all games."""
+        settings = self.tree["training"]
+        taught = [self.tree.get(role, {}).get("taught", {}).get("epochs", 0) for role in ROLES]
+        examples = settings["num_examples"] * (settings["num_epochs"] + max(taught))
+        return float(examples * SLOWNESS.get(self.tree.get("world", {}).get("kind"), 1.0))
+
+    def job_key(self) -> Any:
+        """Every setting but the description and the paths of data files."""
+        tree = identity(self.experiment)
+        if not tree["training"][
+            "deterministic"
+        ]:  # so that results from before there was this setting keep their keys
+            del tree["training"]["deterministic"]
+        return tree
+
+
+class EarlyEnd(Logger, Protocol):
+    """A logger that may end a run."""
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether the run is to end with a checkpoint."""
+
+
+def train_in_job(
+    game: Game, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
+) -> Result:
+    """Train a game with one thread; a run that was stopped in the folder goes on.
+
+    Args:
+        game: What to train.
+        folder: The run folder.
+        device: cpu, cuda or mps.
+        context: See `Context`.
+        early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
+
+    Raises:
+        DivergedError: If the loss is not finite.
+        Stopped: If the training was asked to stop.
+    """
+
+    def is_pruned() -> bool:
+        return early_end is not None and early_end.is_pruned
+
+    with fixed_threads(1):
+        result = train(
+            game.experiment,
+            folder,
+            resume=True,
+            device=device,
+            progress=lambda label, done, total: context.report_progress(
+                f"{game.name} {game.seed}: {label}", done / total
+            ),
+            note=lambda _: None,  # notes of single runs are not shown in a study
+            should_stop=lambda: "preempted" if is_pruned() or context.should_stop() else None,
+            loggers=[] if early_end is None else [early_end],
+        )
+    if result.stopped == "preempted" and not is_pruned():
+        raise Stopped
+    return result
+
+
+NUMBER = 4
+"""Bytes of a number in fp32."""
+LARGE = 2048
+"""Agents whose options are all smaller are not looked at: their weights take some hundred megabytes at most."""
+HUGE = 2**31
+"""From such a size on a layer may have more numbers than torch can count."""
+FIGURE = 8
+"""Bytes of a measure of a round of evaluation, of which chance levels need all."""
+NUM_MOMENTS = {"adam": 2, "adamw": 2}
+"""Numbers that an optimizer keeps for each weight; others are counted as keeping none."""
+
+
+def require_weights(experiment: Experiment, world: World) -> None:
+    """Refuse agents whose weights do not fit into the free memory, before they are made.
+
+    Agents of the user's own are not looked at: they would be made twice.
+
+    Raises:
+        ConfigError: If they do not fit; the message says what is needed, what is free, and what to change.
+    """
+    parts, society = (experiment.sender, experiment.receiver, experiment.channel), experiment.society
+    is_many = max(map(society.number, ROLES)) >= LARGE and society.shares == "nothing"
+    if experiment.code or (max(map(_largest, parts)) < LARGE and not is_many):
+        return
+    try:
+        with torch.device("meta"):
+            if is_many:  # which would take long to make
+                pair = make_pair(experiment, world)
+                sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
+                weights = sum(society.number(role) * num_weights(side) for role, side in sides)
+            else:
+                weights = num_weights(make_players(experiment, world))
+    except (TypeError, RuntimeError, OverflowError):
+        if max(map(_largest, parts)) < HUGE:
+            raise
+        raise ConfigError(
+            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
+        ) from None
+    needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
+    if needed > (free := free_memory()):
+        raise ConfigError(
+            f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
+            f"{size_text(free)} are free: choose {'fewer' if is_many else 'smaller'} agents"
+            f"{'' if is_many else ', such as a smaller hidden_size'}"
+        )
+
+
+def require_resources(
+    experiment: Experiment,
+    players: Players,
+    folder: Path,
+    device: torch.device,
+    note: Callable[[str], None],
+) -> None:
+    """Refuse a training whose batches do not fit into the free memory, or whose files do not fit on the disk.
+
+    Args:
+        experiment: What is trained.
+        players: Its agents.
+        folder: The run folder.
+        device: Where it is trained; only of the CPU the free memory is asked for.
+        note: Is told where the disk will be full before the training ends.
+
+    Raises:
+        ConfigError: If it cannot fit; the message says what is needed, what is free, and what to change.
+    """
+    batch_size, channel = experiment.training.batch_size, players.channel
+    needed = 2 * NUMBER * batch_size * channel.max_len * channel.symbol_size  # scores and their gradients
+    if device.type == "cpu" and needed > (free := free_memory()):
+        raise ConfigError(
+            f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
+            f"{size_text(free)} are free: choose a smaller training.batch_size"
+        )
+    num_valid = experiment.evaluation.num_valid
+    if FIGURE * num_valid > (free := free_memory()):
+        raise ConfigError(
+            f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
+            f"memory, and {size_text(free)} are free: choose fewer"
+        )
+    checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
+    corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
+    require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
+    if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
+        note(
+            f"{folder}: {NUM_KEPT + 1} checkpoints of {size_text(checkpoint)} do not fit on the disk, on which "
+            f"{size_text(space)} are free: the training may stop for want of room"
+        )
+
+
+def num_weights(agents: nn.Module) -> int:
+    """The number of weights of agents."""
+    return sum(parameter.numel() for parameter in agents.parameters())
+
+
+def _num_moments(experiment: Experiment) -> int:
+    return NUM_MOMENTS.get(experiment.optimizer.kind, 0)
+
+
+def _largest(part: object) -> int:
+    """The largest number among the options of a part, at any depth."""
+    if isinstance(part, int):
+        return part
+    if is_dataclass(part) and not isinstance(part, type):
+        return max((_largest(getattr(part, each.name)) for each in fields(part)), default=0)
+    return 0

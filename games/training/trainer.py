@@ -1,0 +1,531 @@
+"""The trainer of a play in a run folder: steps, regular evaluations and checkpoints, and at the end the corpus.
+
+After each step, evaluation, best state, checkpoint and the reasons to stop decide themselves whether they act. Nothing
+else waits for the device.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ecsuite.formats import write_corpus
+from ecsuite.games.config.registry import SCHEDULES
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.plays.play import Measures, Play, TrainedPlay
+from ecsuite.games.runs.checkpoints import (
+    Best,
+    load_checkpoint,
+    read_best,
+    remove_old_checkpoints,
+    save_best,
+    save_checkpoint,
+)
+from ecsuite.games.runs.log import CHECKSUM, LOG, NUM_LINES, open_log
+from ecsuite.games.runs.run_folder import (
+    EXTRA,
+    EXTRA_CHANCE,
+    METRICS,
+    REMEDY,
+    SINCE_BEST,
+    FolderState,
+    Result,
+    StopReason,
+    check_run_folder,
+    is_accuracy_reached,
+    measures_of,
+    prepare_run_folder,
+    versions,
+    write_divergence,
+)
+from ecsuite.games.training.language_metrics import LanguageMetrics, LanguageScores
+from ecsuite.games.training.loggers import Logger, started
+from ecsuite.games.training.notes import (
+    REMARK_AFTER,
+    devices_of_run,
+    has_small_products,
+    note_on_time_left,
+    progress_label,
+    steps_of_the_end,
+)
+from ecsuite.games.training.optimizers import NotFiniteError, Optimise
+from ecsuite.jobs.signals import StopRequest
+from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
+from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
+from ecsuite.runtime.time_left import TimeLeft
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Callbacks:
+    """Who is told of a training, and who may stop it; see `ecsuite.games.training.train.train`."""
+
+    progress: Callable[[str, float, float], None]
+    note: Callable[[str], None]
+    announce: Callable[[str], None]
+    should_stop: Callable[[], StopRequest | None]
+    loggers: Sequence[Logger] = ()
+
+
+@dataclass(kw_only=True, slots=True)
+class TrainState:
+    """Where a training stands."""
+
+    step: int = 0
+    """Steps done."""
+    sums: dict[str, Any] = field(default_factory=dict)
+    """Of the measures of the steps since the last evaluation at a multiple of `evaluate_every`."""
+    valid: dict[str, float] = field(default_factory=dict)
+    """The last evaluation; empty before the first one."""
+    is_evaluated: bool = False
+    """Whether it is of the agents as they are."""
+    language: LanguageScores = field(default_factory=LanguageScores)
+    stopped: StopReason | None = None
+    """Why no further step is made; None: it goes on."""
+    must_save: bool = False
+    """Whether there is a reason to write a checkpoint after this step, beside `checkpoint_every`."""
+    is_checked: bool = False
+    """Whether its figures are known to be finite."""
+
+    def add(self, measures: Measures) -> None:
+        """A step is done."""
+        self.step += 1
+        self.sums = sums(self.sums, measures)
+        self.must_save = self.is_checked = False
+
+    def stop(self, reason: StopReason) -> None:
+        """Make no further step; the first reason counts. The state is saved."""
+        self.stopped = self.stopped or reason
+        self.must_save = True
+
+
+def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The sum of the measures of each name."""
+    return {
+        **first,
+        **{name: value + first[name] if name in first else value for name, value in second.items()},
+    }
+
+
+class Progress:
+    """Tells how far a training is, and once, of a long one, how long it takes.
+
+    Args:
+        play: What is played.
+        num_steps: Steps of all epochs.
+        first_step: Steps that were done before.
+        callbacks: Who is told.
+    """
+
+    def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: Callbacks) -> None:
+        self.play, self.settings, self.callbacks = play, play.experiment.training, callbacks
+        self.first_step = first_step
+        calls = play.calls(num_steps)
+        self.calls = None if calls is None else [0, *accumulate(calls)]
+        end = steps_of_the_end(play.experiment) if isinstance(play, TrainedPlay) else 0
+        self.total = num_steps + end if self.calls is None else max(1, self.calls[-1])
+        self.left, self.is_hinted = TimeLeft(self.total), False
+        self.remarks_again, self.remarks = True, set[str]()
+        self.began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training."""
+        return time.monotonic() - self.began
+
+    def examples_per_second(self, step: int) -> int:
+        """Examples of training a second, after so many steps."""
+        num_examples = (step - self.first_step) * self.settings.batch_size * self.settings.accumulate
+        return round(num_examples / max(self.seconds, 1e-6))
+
+    def show(self, state: TrainState) -> None:
+        """Tell of a step."""
+        epoch = max(state.step - 1 - self.play.steps_before, 0) // self.play.steps_per_epoch
+        now, done = time.monotonic(), self._done(state)
+        calls_left = None if self.calls is None else self.total - done
+        epochs = self.settings.num_epochs
+        label = progress_label(state.valid, state.language.values, epoch, epochs, calls_left)
+        self.callbacks.progress(label, done, self.total)
+        if state.step == self.first_step + 1:
+            self._remark()
+        elif self.remarks_again and self.seconds > REMARK_AFTER:
+            self.remarks_again = False
+            self._remark()
+        self.left.add(now, done)  # not before the first step, which also imports and compiles
+        if not self.is_hinted and (seconds := self.left.seconds(now, done)) is not None:
+            self.is_hinted = True
+            hint = note_on_time_left(seconds, self.settings.until_accuracy)
+            if hint is not None:
+                self.callbacks.note(hint)
+
+    def _done(self, state: TrainState) -> int:
+        """The work that is done: steps, or calls of models."""
+        return state.step if self.calls is None else self.calls[state.step]
+
+    def _remark(self) -> None:
+        """Note what the play has to say, each line once."""
+        for line in self.play.remarks():
+            if line not in self.remarks:
+                self.remarks.add(line)
+                self.callbacks.note(line)
+
+    def show_end(self, state: TrainState) -> None:
+        """Tell of the last evaluation and the corpus."""
+        self.callbacks.progress("last evaluation and corpus", self._done(state), self.total)
+
+
+class Trainer:
+    """Trains a play in a run folder, or lets it go on where nothing is trained.
+
+    Args:
+        play: What is played.
+        experiment: Its config.
+        folder: The run folder.
+        device: Where it computes.
+        callbacks: Who is told.
+
+    Raises:
+        ConfigError: If a setting does not fit to the play.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        experiment: Experiment,
+        folder: Path,
+        *,
+        device: torch.device,
+        callbacks: Callbacks,
+    ) -> None:
+        self.play, self.experiment, self.folder, self.device = play, experiment, folder, device
+        self.callbacks, self.settings = callbacks, experiment.training
+        self.optimise: Optimise | None = None
+        if isinstance(play, TrainedPlay):
+            self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
+            self.schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=play.steps_per_epoch)
+        if not self.num_steps:
+            raise ConfigError(
+                "training.num_epochs: expected at least 1, since nobody is taught a language, got 0"
+            )
+        if self.settings.accumulate > 1 and not play.accumulates:
+            raise ConfigError(
+                f"training.accumulate: a step of play {experiment.play.kind} has one batch: expected 1, got "
+                f"{self.settings.accumulate}"
+            )
+        if self.settings.until_accuracy is not None and "accuracy" not in play.figures:
+            raise ConfigError(
+                f"training.until_accuracy: expected null, as evaluations have {', '.join(play.figures)}, no accuracy"
+            )
+        self.chance = dict(play.chance())
+        self.language_metrics = LanguageMetrics(experiment)
+        # Measured also to fail here, before anything is written, and for their names.
+        language = self.language_metrics(play)
+        self.best: Best | None = None
+        if self.settings.keep_best is not None:
+            names = [*play.figures, *language.figures()]
+            self.best = Best(self.settings, names, language.lower_is_better)
+        self.state = TrainState()
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of all epochs, and those before them."""
+        return self.play.steps_before + self.play.steps_per_epoch * self.settings.num_epochs
+
+    def run(self, *, resume: bool) -> Result:
+        """Train to the end, or until something stops it.
+
+        Args:
+            resume: Continue from the newest checkpoint of the folder, if there is one.
+
+        Raises:
+            ConfigError: If the folder holds another run.
+            DamagedError: If the folder's checkpoints can't be read.
+            DivergedError: If figures are not finite.
+            LimitError: If a limit that the user set is reached before the first step is over.
+        """
+        earlier = check_run_folder(
+            self.folder,
+            self.experiment,
+            steps_per_epoch=self.play.steps_per_epoch,
+            steps_before=self.play.steps_before,
+            resume=resume,
+        )
+        saved = None
+        if resume:
+            optimizer = None if self.optimise is None else self.optimise.optimizer
+            saved = load_checkpoint(self.folder, self.play.restore, self.callbacks.note, optimizer)
+        if earlier.finished is not None:
+            return self._finished(earlier.finished)
+        self._begin(earlier, saved, resume)
+        config = self.experiment.to_tree()
+        self.provenance: dict[str, Any] = {"config": config, "versions": versions(self.device)}
+        self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
+        with ExitStack() as stack:
+            stack.enter_context(self.log.file)
+            self.tell = stack.enter_context(
+                started(self.callbacks.loggers, config, self.folder, self.state.step)
+            )
+            stack.enter_context(routed_products(self.device, self.settings.precision))
+            if has_small_products(self.experiment):
+                stack.enter_context(default_products(self.device))
+            stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
+            while self.state.step < self.num_steps and self.state.stopped is None:
+                if not self._advance():
+                    break
+                self._stop_if_asked()
+                self._evaluate_if_due()
+                self._save_if_due()
+                self.progress.show(self.state)
+            return self._end()
+
+    def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
+        """Make the folder ready, and take the state of its checkpoint."""
+        note, state = self.callbacks.note, self.state
+        if resume and saved is None:
+            note(f"{self.folder}: no run to resume, so it starts from the beginning")
+        if earlier.diverged_at is not None:
+            what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
+            note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
+        prepare_run_folder(self.folder, self.experiment, is_replaced=earlier.is_replaced)
+        remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
+        saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
+        state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
+        self.devices = devices_of_run(saved.get("devices", []), self.device, state.step, note)
+        self.log = open_log(self.folder / LOG, state.step, saved[NUM_LINES], note, saved.get(CHECKSUM))
+        if self.best is not None:
+            self.best.restore(saved.get("best"))
+            if self.best.is_over:
+                state.stopped = "patience"
+        # The run may have been killed after it reached its accuracy and before it wrote its corpus.
+        if state.step > self.play.steps_before and is_accuracy_reached(self.experiment, state.valid):
+            state.stopped = "accuracy"
+        for line in self.play.lines():
+            self.callbacks.announce(line)
+        begin = (
+            f"from step {state.step:,} of {self.num_steps:,}" if state.step else f"{self.num_steps:,} steps"
+        )
+        size = min(self.settings.batch_size, self.play.num_rounds)
+        self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
+        self.progress = Progress(self.play, self.num_steps, state.step, self.callbacks)
+
+    def _advance(self) -> bool:
+        """Make a step; False if a limit that the user set leaves none to make."""
+        step = self.state.step
+        self.state.is_evaluated = False
+        try:
+            if self.optimise is not None:
+                played = step - self.play.steps_before
+                self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
+            self.state.add(self.play.go_on(step))
+        except LimitError as error:
+            if not step:
+                raise  # there is nothing yet that a corpus could be of
+            self.callbacks.note(str(error))
+            self.state.stop("limit")
+            self._save()
+            return False
+        except NotFiniteError as error:
+            if step > 0 and self._has_finite_state():
+                self._save()
+            raise self._diverged(step + 1, str(error)) from None
+        return True
+
+    def _stop_if_asked(self) -> None:
+        """Stop where somebody asked for it, or the time is over."""
+        request, minutes = self.callbacks.should_stop(), self.settings.max_minutes
+        if request == "preempted" or (request is not None and self.state.step < self.num_steps):
+            self.state.stop(request)
+        elif minutes is not None and self.progress.seconds >= 60 * minutes:
+            self.state.stop("minutes")
+
+    def _evaluate_if_due(self) -> None:
+        """Evaluate, log, and stop where the figures say so."""
+        state = self.state
+        is_regular = state.step % self.settings.evaluate_every == 0
+        if not is_regular and state.step not in (self.num_steps, self.play.steps_before):
+            return
+        self._require_finite()
+        self._evaluate()
+        entry = self._log_entry()
+        self.log.write(entry)
+        self.tell(entry)
+        if is_regular:
+            state.sums = {}
+        if state.step <= self.play.steps_before:
+            return  # what agents are taught is not yet what they make of it
+        if state.stopped is None and is_accuracy_reached(self.experiment, state.valid):
+            state.stop("accuracy")
+        if self.best is not None and is_regular:
+            if self.best.add(state.step, self._figures()):
+                save_best(self.folder, state.step, self.play.state())
+                state.must_save = True
+            if state.stopped is None and self.best.is_over:
+                state.stop("patience")
+
+    def _save_if_due(self) -> None:
+        """Write a checkpoint."""
+        is_regular = self.state.step % self.settings.checkpoint_every == 0
+        if is_regular or self.state.step == self.num_steps or self.state.must_save:
+            self._require_finite()
+            self._save()
+
+    def _end(self) -> Result:
+        """The last evaluation, and the corpus; nothing of them where the run is to go on elsewhere."""
+        state, stopped = self.state, self.state.stopped or "epochs"
+        if stopped == "preempted":
+            return self._result(stopped)
+        self.progress.show_end(state)
+        if not state.is_evaluated:
+            self._evaluate()
+        best_step, kept = self._with_best_state()
+        others = self.play.other_evaluations()
+        metadata = self.provenance | {"training": self._ending(stopped, state.step) | kept}
+        chance = {name: dict(levels) for name, levels in self.play.other_chance().items()}
+        metadata |= {EXTRA: others, EXTRA_CHANCE: chance} if others else {}
+        metadata |= {METRICS: dict(state.language.values)} if state.language.values else {}
+        metadata |= self.play.keep(self.folder)
+        corpus = self.play.corpus(self.experiment.evaluation)
+        write_corpus(
+            replace(corpus, metadata={**corpus.metadata, **metadata, "chance": self.chance}), self.folder
+        )
+        return self._result(
+            stopped,
+            extra_evaluations=others,
+            extra_chance=chance,
+            metrics=state.language.values,
+            best_step=best_step,
+        )
+
+    def _with_best_state(self) -> tuple[int | None, dict[str, Any]]:
+        """Take the best state back where it is kept; returns its step, and what the metadata says of it."""
+        best, state = self.best, self.state
+        if best is None:
+            return None, {}
+        step = state.step
+        if best.step is not None and not best.improves(self._figures()):
+            step = best.step
+            self.play.restore(read_best(self.folder, step))
+            self._evaluate()
+        return step, {"best_step": step, SINCE_BEST: best.num_since}
+
+    def _finished(self, done: Mapping[str, Any]) -> Result:
+        """The result of a run that the folder already holds."""
+        return Result(
+            stopped=done["stopped"],
+            step=done["step"],
+            num_steps=done["num_steps"],
+            measures=measures_of(done),
+            chance=self.chance,
+            extra_evaluations=done[EXTRA],
+            extra_chance=done[EXTRA_CHANCE],
+            metrics=done[METRICS],
+            best_step=done.get("best_step"),
+            was_done=True,
+        )
+
+    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> Result:
+        """How this run ended."""
+        return Result(
+            stopped=stopped,
+            step=self.state.step if step is None else step,
+            num_steps=self.num_steps,
+            measures=self.state.valid,
+            chance=self.chance,
+            **{"extra_evaluations": {}, "extra_chance": {}, **more},
+        )
+
+    def _evaluate(self) -> None:
+        """Find the figures and the scores of the language of the agents as they are."""
+        self.state.valid, self.state.language = self._evaluation(), self.language_metrics(self.play)
+        self.state.is_evaluated = True
+
+    def _evaluation(self) -> dict[str, float]:
+        """The figures of the agents as they are, all of them finite."""
+        figures = self.play.evaluate()
+        if not all(math.isfinite(value) for value in figures.values()):
+            raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
+        return figures
+
+    def _figures(self) -> dict[str, float | None]:
+        """The figures of the last evaluation, with the scores of the language."""
+        return {**self.state.valid, **self.state.language.figures()}
+
+    def _log_entry(self, step: int | None = None) -> dict[str, Any]:
+        """The line of the log after a step."""
+        state, settings = self.state, self.settings
+        step = state.step if step is None else step
+        number = (state.step - 1) % settings.evaluate_every + 1
+        means = self.play.means({name: float(total) for name, total in state.sums.items()}, number)
+        entry = {
+            "step": step,
+            "epoch": self._epoch(step),
+            "train": means,
+            "valid": state.valid,
+        }
+        return {
+            **entry,
+            **state.language.entry(),
+            "examples_per_second": self.progress.examples_per_second(step),
+        }
+
+    def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:
+        """What the metadata says of the end."""
+        epoch = self._epoch(step)
+        ending = {"stopped": stopped, "step": step, "num_steps": self.num_steps, "epoch": epoch}
+        return {**ending, **self.state.valid}
+
+    def _epoch(self, step: int) -> float:
+        """Passes over the training examples after so many steps."""
+        return max(step - self.play.steps_before, 0) / self.play.steps_per_epoch
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        self.log.file.flush()
+        os.fsync(self.log.file.fileno())
+        values: dict[str, Any] = {
+            **self.log.state,
+            "sums": {name: float(total) for name, total in self.state.sums.items()},
+            "valid": self.state.valid,
+            "devices": self.devices,
+        }
+        if self.best is not None:
+            values["best"] = self.best.to_json()
+        optimizer = None if self.optimise is None else self.optimise.optimizer
+        save_checkpoint(self.folder, self.state.step, self.play.state(), optimizer, **values)
+
+    def _require_finite(self) -> None:
+        """Raise `DivergedError` if the loss was not finite, or weights are not."""
+        if self.state.is_checked:
+            return
+        try:
+            if self.optimise is not None:
+                self.optimise.require_finite()
+        except NotFiniteError as error:
+            raise self._diverged(self.state.step, str(error)) from None
+        if not self._has_finite_state():
+            what = "the update made weights that are not finite, so they were not saved"
+            raise self._diverged(self.state.step, what)
+        self.state.is_checked = True
+
+    def _has_finite_state(self) -> bool:
+        """Whether all weights are finite; a finite loss may have a gradient that is not."""
+        if not isinstance(self.play, TrainedPlay):
+            return True
+        return bool(torch.stack([each.isfinite().all() for each in self.play.module.parameters()]).all())
+
+    def _diverged(self, step: int, what: str) -> DivergedError:
+        """Note in the folder that the run diverged; returns the error to raise."""
+        metadata = {
+            **self.provenance,
+            "training": self._ending("diverged", step),
+            "chance": self.chance,
+        }
+        write_divergence(self.folder, self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata)
+        outcome = self._result("diverged", step)
+        return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())
