@@ -55,14 +55,22 @@ SECTIONS = {
     "meeting": "society.meets",
     "participant": "play.participant",
     "backend": "play.participant.backend",
+    "reward": "loss.reward",
+    "frequencies": "world.frequencies",
+    "learner": "play.learner",
+    "actor": "play.agents",
 }
 """The section of a kind of part whose name is not that of the kind."""
 OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
 """Plays of rounds have no rounds of validation."""
 ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
+ACTING = {"play.kind": "acting", "channel.kind": "reinforce", "channel.length": "fixed"}
 OTHER_GAMES = {
     "participant": ROUNDS,
     "backend": {**ROUNDS, "play.participant.kind": "language_model"},
+    "reward": {"loss.kind": "reward", "channel.kind": "reinforce"},
+    "learner": ACTING,
+    "actor": ACTING,
 }
 """Settings of the game for kinds that have no place in the ordinary one."""
 
@@ -110,7 +118,8 @@ class Trial:
         part = replace(self.part, options=options)
         if self.section != self.kind:
             outer: Part = getattr(self.experiment, self.section)
-            part = replace(outer, options=replace(outer.options, **{self.kind: part}))
+            option = SECTIONS[self.kind].rpartition(".")[2]
+            part = replace(outer, options=replace(outer.options, **{option: part}))
         changed: dict[str, Any] = {self.section: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
