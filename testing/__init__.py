@@ -82,7 +82,7 @@ class Check:
     """Something that must hold of a part. Calling it raises an exception where it does not hold."""
 
     statement: str
-    """What must hold, as a sentence."""
+    """Statement that must hold, as a sentence."""
     function: Callable[[], None]
 
     def __call__(self) -> None:
@@ -141,11 +141,11 @@ def watched(options: Any, read: set[str]) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of a check."""
+    """Outcome of a check."""
 
     check: Check
     problem: str | None
-    """What does not hold, in one line; None: it holds."""
+    """Violation in one line; None: the check holds."""
 
 
 def kind_of(name: str) -> str:

@@ -80,7 +80,7 @@ class Trial:
     """A part in a small game."""
 
     kind: str
-    """What the part is."""
+    """Kind of the part."""
     experiment: Experiment
     """The game; everything but the part is of the registries."""
 
@@ -114,7 +114,7 @@ class Trial:
         return found
 
     def with_options(self, options: Any) -> "Trial":
-        """The same game, with other options of the part."""
+        """Copy with other options of the part."""
         part = replace(self.part, options=options)
         if self.section != self.kind:
             outer: Part = getattr(self.experiment, self.section)
@@ -124,7 +124,7 @@ class Trial:
         return replace(self, experiment=replace(self.experiment, **changed))
 
     def in_society(self, settings: Sequence[str]) -> "Trial":
-        """The same with several agents; those that share a perception have that of the sender, or one of their own."""
+        """Copy with several agents; those that share a perception have the sender's, or one of their own."""
         trial = self
         if settings == SHARED and self.kind == "perception":
             receiver = self.experiment.receiver
@@ -157,7 +157,7 @@ class Trial:
         return part if isinstance(part, nn.Module) else None
 
     def play(self) -> Play:
-        """What is played, at its beginning."""
+        """The play at its beginning."""
         return make_play(self.experiment, torch.device("cpu"))
 
     def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:

@@ -44,7 +44,7 @@ def test_a_new_file_passes_its_checks(ecsuite, monkeypatch, tmp_path, kind, left
     assert all(check["holds"] for check in found["checks"])
 
 
-QUICK = ("distance", "reward", "meeting", "reasoning", "frequencies", "learner", "actor")
+QUICK = ("distance", "reward", "frequencies", "learner")
 SMALL = (
     "training.num_examples=64", "training.batch_size=16", "training.num_epochs=1", "evaluation.corpus_size=8"
 )  # fmt: skip
