@@ -374,7 +374,10 @@ def place_of(on: str, slurm: str | None = None) -> Place:
 
         known = slurm_options(slurm, options)
         return Place(
-            launcher=partial(Slurm, options=known), seconds_silent=seconds, slurm=known, require=require_slurm
+            launcher=partial(Slurm, options=known),
+            seconds_silent=seconds,
+            slurm=known,
+            require=require_slurm,
         )
     if name == "ray":
         from ecsuite.jobs.ray import Cluster, Ray

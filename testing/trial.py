@@ -1,6 +1,6 @@
 """A game so small that a part can be tried in it many times."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,7 +65,7 @@ OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
 """Plays of rounds have no rounds of validation."""
 ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
 ACTING = {"play.kind": "acting", "channel.kind": "reinforce", "channel.length": "fixed"}
-OTHER_GAMES = {
+OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
     "participant": ROUNDS,
     "backend": {**ROUNDS, "play.participant.kind": "language_model"},
     "reward": {"loss.kind": "reward", "channel.kind": "reinforce"},
