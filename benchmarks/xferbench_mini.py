@@ -35,8 +35,8 @@ from ecsuite.eval.xferbench.metric import measure
 from ecsuite.eval.xferbench.presets import PRESETS, SOURCES, XferBenchPreset
 from ecsuite.eval.xferbench.texts import Request, Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
-from ecsuite.jobs.engines import num_cores
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.launchers import num_cores
 from ecsuite.runtime.ragged import Ragged
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ecsuite.jobs.engines import SECONDS_SILENT, Here, Launcher, Workers, num_cores, visible_gpus
 from ecsuite.jobs.groups import Event, GroupFolder
 from ecsuite.jobs.job import Job, Resources, Result, name_modules
+from ecsuite.jobs.launchers import SECONDS_SILENT, Here, Launcher, Workers, num_cores, visible_gpus
 from ecsuite.jobs.processes import Local
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from multiprocessing import connection
 
 from ecsuite.files.locks import process_name
-from ecsuite.jobs.engines import VISIBLE, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Resources
+from ecsuite.jobs.launchers import VISIBLE, Launcher, Lost, Standing
 from ecsuite.runtime.errors import ConfigError
 
 WORKER_ENVIRONMENT = {

@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.engines import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import MODULES, Resources
+from ecsuite.jobs.launchers import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.signals import handlers_kept
 from ecsuite.jobs.worker import WorkerOptions, work

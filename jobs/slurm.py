@@ -23,9 +23,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.engines import MOST_GROUPS, Launcher, Lost, Standing, options_of
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import Resources, hash_of
+from ecsuite.jobs.launchers import MOST_GROUPS, Launcher, Lost, Standing, options_of
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.worker import WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError, missing_extra

@@ -24,8 +24,8 @@ from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
-from ecsuite.jobs.engines import num_cores
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.launchers import num_cores
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
 
-from ecsuite.jobs import engines, graph, slurm
+from ecsuite.jobs import graph, launchers, slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
@@ -67,7 +67,7 @@ def cluster(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
     monkeypatch.setattr(graph, "SECONDS_BETWEEN_LOOKS", 0.02)
-    monkeypatch.setattr(engines, "SECONDS_TO_CANCEL", 0.0)
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
     return cluster
 
 
@@ -268,8 +268,8 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
         if isinstance(seconds, Interrupt):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(engines, "SECONDS_TO_CANCEL", Interrupt())
-    monkeypatch.setattr(engines.time, "sleep", sleep)
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", Interrupt())
+    monkeypatch.setattr(launchers.time, "sleep", sleep)
     told, asked = [], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
         Runner(
