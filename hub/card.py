@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import yaml
 
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import METADATA, Source, kind_of
 from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.comparison import means_table
@@ -80,7 +79,7 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         CorpusError: If a corpus can't be read.
         DamagedError: If a file was changed.
     """
-    sources = () if place.is_file() and place.suffix != ".json" else tuple(read_sources([place]))
+    sources = () if place.is_file() and place.suffix != ".json" else tuple(Results.read([place]))
     if place.is_file() and not any(source.records for source in sources):
         corpus = read_corpus(place)
         what = (
@@ -370,7 +369,7 @@ def _scores(sources: Sequence[Source]) -> list[str]:
     else:
         if any(source.is_run for source in scored):
             scored = [source for source in scored if source.is_run]
-        tables = [means_table(means_of(scored)), _signatures(scored)]
+        tables = [means_table(Results(scored).means()), _signatures(scored)]
         note = "Means over runs, with 95 % intervals over their seeds."
     return ["## Scores", *(table.markdown().strip() for table in tables), note]
 
@@ -386,10 +385,10 @@ def _of_one(source: Source) -> Table:
     )
     rows = [
         row_of(
-            record.name,
+            record.figure,
             interval(_value(record.value), record.ci95, DIGITS),
             number(
-                _value((record.chance or measured).get("level" if record.chance else record.name)), DIGITS
+                _value(measured.get(record.figure) if record.chance is None else record.chance.level), DIGITS
             ),
             text(record.signature or (f"undefined: {record.reason}" if record.reason else "")),
         )
@@ -405,10 +404,7 @@ def _value(value: object) -> float | None:
 def _signatures(sources: Sequence[Source]) -> Table:
     """The signatures of the scores of several sources."""
     found = dict.fromkeys(
-        (record.score, record.signature)
-        for source in sources
-        for record in source.records
-        if record.signature
+        (record.name, record.signature) for source in sources for record in source.records if record.signature
     )
     rows = [row_of(score, text(signature)) for score, signature in found]
     return Table(columns=(name_column("score"), Column("signature")), rows=rows)

@@ -450,7 +450,9 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             scores: list[Score] = []
             for names, job in each.jobs.items():
                 try:
-                    scores += [Score.of_json(score) for score in results[job].checked()["scores"]]
+                    scores += [
+                        Score.of_json(score, each.member.name) for score in results[job].checked()["scores"]
+                    ]
                 except DivergedError as error:
                     raise DivergedError(f"{each.member.name}: {names}: {error}") from None
             run = self._run(index)

@@ -14,9 +14,9 @@ from ecsuite.eval.experiments.grids import Settings
 from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import save_scores
-from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import sweep_sources
-from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP, Source, run_frame
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
 from ecsuite.files.checksums import changed, sealed
@@ -107,30 +107,25 @@ class Sweep(Sequence[SweptRun]):
     def _repr_html_(self) -> str:
         return self.table().html()
 
-    def sources(self) -> list[Source]:
-        """The runs with their records."""
+    def sources(self) -> Results:
+        """The runs with their scores."""
         place = self.runs[0].folder.parent.parent if self.runs else Path()
-        return sweep_sources(self.to_json(), place / SWEEP)
+        return Results(sweep_sources(self.to_json(), place / SWEEP))
 
     def table(self) -> Table:
         """Means over seeds: accuracy and the metrics that were asked for."""
-        return means_table(means_of(self.sources()))
+        return means_table(self.sources().means())
 
     def to_frame(self) -> Any:
-        """A row a run, as a `pandas.DataFrame`: settings, also those of the key `set`, seed, measures and scores.
-
-        A setting that is called as a measure or a score, such as `loss`, has the column `setting.loss`.
-
-        Raises:
-            ConfigError: If pandas is not installed.
-        """
-        return run_frame(self.sources(), dotted_values(self.fixed))
+        """A row a run, see `ecsuite.eval.results.results.Results.to_frame`."""
+        return self.sources().to_frame()
 
     def to_json(self) -> dict[str, Any]:
         """The sweep as JSON-ready data."""
         return {
             "name": self.name,
             "metrics": list(self.metrics),
+            "set": dotted_values(self.fixed),
             "runs": [run.to_json() for run in self.runs],
             **({} if self.search is None else {"search": dict(self.search)}),
         }

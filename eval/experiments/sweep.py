@@ -279,7 +279,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
 
     def record(self, study: SweepStudy, finding: Sweep) -> list[Source]:
         """The runs with their measures and scores."""
-        return finding.sources()
+        return list(finding.sources())
 
     def report(self, study: SweepStudy, finding: Sweep) -> Report:
         """The table over seeds, or that of the trials; and which runs are not in it."""
