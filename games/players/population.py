@@ -271,6 +271,10 @@ class Population(nn.Module):
             combine=combine,
         )
 
+    def taught_at(self, step: int, differentiate: Differentiate) -> StepResult:
+        """Learn the languages that agents are taught before they play; see `train_on`."""
+        return differentiated(self.teaching.learn(step), differentiate)
+
     def _meet(
         self, meetings: Sequence[Meeting], step: int, fixed: Collection[Role] = ()
     ) -> tuple[list[Pair], list[set[Role]]]:

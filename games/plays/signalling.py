@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.engine.engine import differentiated
 from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay
@@ -95,43 +94,41 @@ class Signalling(TrainedPlay):
             require_choices(self.players, self.experiment, "evaluation.keep")
 
     def update(self, step: int, optimise: Optimise) -> Measures:
-        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught.
-
-        `Population.train_on` draws the rounds of a batch, and has the engine play them: messages, answers, losses and
-        their gradients.
-        """
-        population = self.players
+        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""
         if step < self.steps_before:
             optimise.begin()
-            taught = differentiated(population.teaching.learn(step), optimise.gradients)
+            taught = self.players.taught_at(step, optimise.gradients)
             assert taught.gradients is not None
             optimise.add(taught.objective, taught.gradients)
-            population.scale_gradients(step)
+            self.players.scale_gradients(step)
             optimise.step()
-            population.teaching.end_step(step + 1, optimise.optimizer)
+            self.players.teaching.end_step(step + 1, optimise.optimizer)
             return taught.measures
-        epoch, within = divmod(step - self.steps_before, self.steps_per_epoch)
         step -= self.steps_before
+        epoch, within = divmod(step, self.steps_per_epoch)
         accumulate = self.experiment.training.accumulate
         first = within * accumulate
-        batches = range(first, min(first + accumulate, self.batches_per_epoch))
-        population.begin_step(step, optimise.optimizer, None if within else epoch)
+        numbers = range(first, min(first + accumulate, self.batches_per_epoch))
+        self.players.begin_step(step, optimise.optimizer, None if within else epoch)
         optimise.begin()
         measures: Mapping[str, Tensor] = {}
-        for batch in batches:
-            number = epoch * self.batches_per_epoch + batch
-            result = population.train_on(number, step, epoch, optimise.gradients)
-            assert result.gradients is not None
-            if len(batches) == 1 and population.each_learns_once(step):
-                optimise.end(result.objective, result.gradients)
-                return result.measures
-            optimise.add(result.objective, result.gradients, len(batches))
-            measures = sums(measures, result.measures)
-        population.scale_gradients(step)
+        for number in numbers:
+            played = self.players.train_on(
+                epoch * self.batches_per_epoch + number, step, epoch, optimise.gradients
+            )
+            assert played.gradients is not None
+            if len(numbers) == 1 and self.players.each_learns_once(step):
+                optimise.end(played.objective, played.gradients)
+                return played.measures
+            optimise.add(played.objective, played.gradients, len(numbers))
+            measures = sums(measures, played.measures)
+        self.players.scale_gradients(step)
         optimise.step()
-        if len(batches) == 1:
-            return measures
-        return {name: value / len(batches) for name, value in measures.items()}
+        return (
+            measures
+            if len(numbers) == 1
+            else {name: value / len(numbers) for name, value in measures.items()}
+        )
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """Means over the steps in which agents played, and over those in which they learnt messages."""

@@ -280,8 +280,8 @@ def content_digest(source: str) -> str:
             names_and_contents = hashlib.sha256()
             idx = [file for part in find_idx_files(folder) for file in part[1:]]
             for file in idx or find_images(folder)[0]:
-                content = hashlib.sha256(file.read_bytes()).digest()
-                names_and_contents.update(file.relative_to(folder).as_posix().encode() + b"\0" + content)
+                of_file = hashlib.sha256(file.read_bytes()).digest()
+                names_and_contents.update(file.relative_to(folder).as_posix().encode() + b"\0" + of_file)
             return names_and_contents.hexdigest()
         with open(source, "rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()

@@ -96,7 +96,7 @@ def test_receivers_that_are_rewarded_learn_messages_by_rewards(small, settings):
     found = society(small(*TWO, *settings, "channel=reinforce", "loss=reward"))
     updates = Optimise(small().optimizer, found)
     if "taught" in settings[0]:
-        learnt = engine.differentiated(found.teaching.learn(0), updates.gradients)
+        learnt = found.taught_at(0, updates.gradients)
     else:
         found.begin_step(3, updates.optimizer)
         learnt = found.train_on(3, 3, 0, updates.gradients)
