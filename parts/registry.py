@@ -15,7 +15,6 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import ecsuite.parts.misspelt_names as misspelt_names
 import ecsuite.parts.own_code as own_code
 from ecsuite.parts.config import checked, parse_value
 from ecsuite.parts.sources import named_source, with_source
@@ -65,17 +64,14 @@ class Registry:
         """The class of a part, imported now; `ConfigError` if the name is unknown."""
         if own_code.is_foreign(kind):
             base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
-            made = own_code.load(kind, self.word, base, self.needs, options)
-            if isinstance(made, type):
-                misspelt_names.check_class(kind, self.word, made)
-            return made
+            return own_code.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def make(self, part: Part, **known: Any) -> Any:
         """Make a part from its options and from what only the run knows."""
         made = self.load(part.kind)(part.options, **known)
         if own_code.is_foreign(part.kind):
-            misspelt_names.check_instance(part.kind, self.word, made)
+            own_code.require_spelling(part.kind, self.word, type(made), vars(made))
         return made
 
     def lines(self) -> dict[str, str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.games.config.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.config.registry import PLAYS, TASKS, WORLDS
 from ecsuite.games.config.sections import (
     DEFAULTS,
@@ -85,8 +84,10 @@ def load_experiment(
         tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
-    if is_of_run or own_code.CODE in tree or lies_in_run_folder(name_or_file):
-        tree = with_rules_of(with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code))
+    if is_of_run or own_code.CODE in tree or own_code.lies_in_run_folder(name_or_file):
+        tree = with_rules_of(
+            own_code.with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
+        )
     else:
         own_code.trust(own_code.foreign_kinds(tree))
     layers = [(name_or_file, tree)]

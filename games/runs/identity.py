@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ecsuite.games.config.code_files import with_checksums
 from ecsuite.games.players.meetings import FromFile
 from ecsuite.games.players.members import without_places
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
 from ecsuite.games.worlds.own_data import content_digest
+from ecsuite.parts.own_code import renamed
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
@@ -183,7 +183,7 @@ def identity(experiment: Experiment) -> Tree:
         del tree["training"][f"init_{role}"]
     if members := experiment.society.members:
         tree["society"]["members"] = without_places(members)
-    return with_checksums(tree, experiment.code)
+    return renamed(tree, experiment.code)
 
 
 def _place(tree: Tree, path: str) -> Tree:

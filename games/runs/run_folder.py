@@ -25,7 +25,6 @@ from ecsuite.files.format_numbers import FORMATS
 from ecsuite.files.format_numbers import KEY as FORMAT
 from ecsuite.files.locks import Lock
 from ecsuite.games.runs.checkpoints import checkpoints, newest_step
-from ecsuite.games.config.code_files import keep_copies
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.runs.identity import (
     CANDIDATES,
@@ -44,7 +43,7 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.worlds.world_making import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.parts.config import read_yaml
-from ecsuite.parts.own_code import UntrustedError
+from ecsuite.parts.own_code import UntrustedError, keep_copies
 from ecsuite.parts.registry import KIND
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.errors import ConfigError, DamagedError
