@@ -160,11 +160,11 @@ def files_of(source: str) -> PartFiles:
         PartError: If there is no such file.
     """
     if not source.endswith(".py"):
-        file = file_of(source)
-        here, real = Path().resolve(), file.resolve()
+        origin = file_of(source)
+        here, real = Path().resolve(), origin.resolve()
         if not INSTALLED.isdisjoint(real.parts):
-            return PartFiles(module=source, files={source: _read(file)}, is_installed=True)
-        source = f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(file)
+            return PartFiles(module=source, files={source: _read(origin)}, is_installed=True)
+        source = f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(origin)
     own = _read(source)
     root = folder = Path(source).parent
     package: list[str] = []

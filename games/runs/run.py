@@ -25,7 +25,7 @@ from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.run_folder import ending_of, measures_of
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.log import LOG, require_unchanged_log
 from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks.tasks import Reconstruction
@@ -122,7 +122,8 @@ class Run:
     @cached_property
     def play(self) -> Play:
         """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
-        play = make_play(with_data(self.experiment), torch.device("cpu"))
+        check_data(self.experiment)
+        play = make_play(self.experiment, torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -146,7 +147,8 @@ class Run:
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        players = make_players(self.experiment, make_world(with_data(self.experiment)))
+        check_data(self.experiment)
+        players = make_players(self.experiment, make_world(self.experiment))
         self._restore(players.load_state_dict)
         return players.eval()
 
