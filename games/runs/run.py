@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs import run as asked_agents
 from ecsuite.games.runs.checkpoints import best_step, weights_of_corpus
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
@@ -316,7 +315,7 @@ class Run:
         Raises:
             ConfigError: If these are no meanings of the world, or the sender sees more than one object.
         """
-        return asked_agents.said_of(self.pair, meanings)
+        return said_of(self.pair, meanings)
 
     def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
         """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
@@ -335,12 +334,12 @@ class Run:
             CorpusError: If messages are no lists of integers.
         """
         if isinstance(self.pair.task, Reconstruction) and candidates is None:
-            return asked_agents.reconstructed(self.pair, self.pair.task, messages)
+            return reconstructed(self.pair, self.pair.task, messages)
         if candidates is None:
             if self.corpus.meanings is None:
                 raise ConfigError("the corpus has no meanings: give the candidates")
             candidates = np.unique(self.corpus.meanings, axis=0)
-        choices = asked_agents.array_of(candidates)
+        choices = array_of(candidates)
         best: NDArray[Any] = choices[self.scores(messages, choices).argmax(1)]
         return best
 
@@ -359,7 +358,7 @@ class Run:
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
-        return asked_agents.scores_of(self.pair, messages, candidates)
+        return scores_of(self.pair, messages, candidates)
 
 
 def _listed(assignments: Iterable[str]) -> list[str]:
