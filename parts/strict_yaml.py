@@ -159,7 +159,7 @@ def _value(text: str) -> Any:
 
 
 def _check(root: yaml.Node) -> None:
-    """Refuse what is larger than it looks, before it is built."""
+    """Refuse keys that are there twice, and what is larger than it looks, before it is built."""
     sizes: dict[int, int] = {}
     above: set[int] = set()
 
@@ -173,8 +173,14 @@ def _check(root: yaml.Node) -> None:
             if len(above) == MAX_LEVELS:
                 raise StrictYamlError(f"expected at most {MAX_LEVELS} levels, got more", _line(node))
             above.add(id(node))
-            if isinstance(node, yaml.MappingNode):
-                _require_different(node)
+            seen = set()  # of two values of one key, one would be dropped without a word
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                    if (key.tag, key.value) in seen:
+                        raise StrictYamlError(
+                            f"expected each key once, got '{key.value:.60}' again", _line(key)
+                        )
+                    seen.add((key.tag, key.value))
             parts = [part for each in node.value for part in (each if isinstance(each, tuple) else (each,))]
             sizes[id(node)] = 1 + sum(map(size, parts))
             above.remove(id(node))
@@ -185,16 +191,6 @@ def _check(root: yaml.Node) -> None:
         return sizes[id(node)]
 
     size(root)
-
-
-def _require_different(mapping: yaml.MappingNode) -> None:
-    """Refuse a mapping that has a key twice: of two values, one would be dropped without a word."""
-    seen = set()
-    for key, _ in mapping.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-            if (key.tag, key.value) in seen:
-                raise StrictYamlError(f"expected each key once, got '{key.value:.60}' again", _line(key))
-            seen.add((key.tag, key.value))
 
 
 def _line(node: yaml.Node) -> int:

@@ -9,7 +9,7 @@ import yaml
 
 import ecsuite
 from ecsuite.games.config.experiment import load_experiment, named_configs, override
-from ecsuite.games.config.sections import PARTS, unread_sections, with_training
+from ecsuite.games.config.sections import PARTS, unread_settings, with_training
 from ecsuite.games.runs.run import Run
 from ecsuite.parts.registry import to_tree
 from ecsuite.runtime.errors import ConfigError
@@ -82,7 +82,7 @@ def test_a_written_config_has_the_options_of_its_kinds_and_no_others(name, tmp_p
         part = getattr(experiment, section)
         if part.kind in ("signalling", "literal"):  # the usual one is left out
             assert section not in tree
-        elif section == "play" or section not in unread_sections(experiment.play.kind):
+        elif section == "play" or section not in unread_settings(experiment.play.kind):
             written = {"kind", *to_tree(part.options)}
             assert set(tree[section]) == (
                 written if section == "play" else written - {"taught"}
