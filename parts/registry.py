@@ -216,7 +216,7 @@ def read_part(
     layers: Iterable[Layer],
     path: str,
     unknown: Callable[[str], ConfigError] | None = None,
-    complete: Callable[[dict[str, Any]], Mapping[str, Any]] = lambda built: {},
+    complete: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Any:
     """Build a part, or an options class, from the layers of its section, the lowest first.
 
@@ -229,7 +229,7 @@ def read_part(
         layers: Sections, each a mapping or, of a part, a name with options; the lowest one of a part has the kind.
         path: Of the section, for messages: `sender.perception`; empty: that of a whole config.
         unknown: The error for the path of an unknown key of a class; None: it chooses from those of the class.
-        complete: Takes the options that were read, and returns further ones.
+        complete: Takes the options that were read, and returns further ones, and others in their place.
 
     Raises:
         ConfigError: If the name or an option is unknown, the kind does not read the option, or a value has another type
@@ -275,7 +275,7 @@ def read_part(
             with named_source(above[-1][0]):
                 built[key] = checked(above[-1][1], hint, place)
     try:
-        made = options(**{**built, **complete(built)})
+        made = options(**{**built, **(complete(built) if complete else {})})
     except PartError:  # which names its own file
         raise
     except ConfigError as error:

@@ -222,21 +222,23 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     def checksums(built: dict[str, Any]) -> Tree:
         """The checksums of files that no later layer names, and of the files of foreign parts."""
         data, weights = built.get("data", {}), built.get("weights", {})
-        later = {path for _, tree in layers[1:] for path in paths_of(tree)} if data or weights else set()
-        kinds = {kind for value in built.values() for kind in foreign_parts(value)}
-        if "evaluation" in built:
-            kinds |= own_code.foreign_kinds(built["evaluation"].metrics)
-        for role in ROLES:
-            kinds |= own_code.foreign_kinds(to_tree(built[role].options.taught))
-        return {
-            "data": {
+        if data or weights:
+            later = {path for _, tree in layers[1:] for path in paths_of(tree)}
+            data = {
                 key: digest
                 for key, digest in data.items()
                 if not {key, f"world.{key}", key.removesuffix(".language")} & later
-            },
-            "weights": {role: weights[role] for role in weights if f"training.init_{role}" not in later},
-            "code": {each: own_code.checksum(each) for each in sorted(map(own_code.source_of, kinds))},
-        }
+            }
+            weights = {role: weights[role] for role in weights if f"training.init_{role}" not in later}
+        kinds = set[str]()
+        if own_code.foreign_kinds([tree for _, tree in layers]):
+            kinds |= {kind for value in built.values() for kind in foreign_parts(value)}
+            if "evaluation" in built:
+                kinds |= own_code.foreign_kinds(built["evaluation"].metrics)
+            for role in ROLES:
+                kinds |= own_code.foreign_kinds(to_tree(built[role].options.taught))
+        code = {each: own_code.checksum(each) for each in sorted(map(own_code.source_of, kinds))}
+        return {"data": data, own_code.CODE: code, "weights": weights}
 
     experiment: Experiment = read_part(Experiment, _with_perceptions(layers), "", unknown_key, checksums)
     return experiment
@@ -323,24 +325,18 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
     for key, value in settings:
         if not isinstance(key, str):  # as in YAML of users
             raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
-        set_value(tree, key, value)
+        *sections, last = key.removesuffix(".").split(".")
+        place = tree
+        for section in sections:  # one that is given by its name becomes a mapping
+            below = place.get(section)
+            if isinstance(below, Mapping):
+                place[section] = dict(below)
+            else:
+                place[section] = {KIND: below} if section in place else {}
+            place = place[section]
+        below = place.get(last)
+        place[last] = {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
     return tree
-
-
-def set_value(tree: Tree, path: str, value: Any) -> None:
-    """Set a value of a tree by its dotted path; a section that is given by its name becomes a mapping."""
-    section, _, rest = path.partition(".")
-    below = tree.get(section)
-    if rest:
-        if isinstance(below, Mapping):
-            tree[section] = dict(below)
-        else:
-            tree[section] = {KIND: below} if section in tree else {}
-        set_value(tree[section], rest, value)
-    elif isinstance(below, dict) and isinstance(value, str):
-        tree[section] = {**below, KIND: value}
-    else:
-        tree[section] = value
 
 
 def paths_of(tree: Tree) -> Iterator[str]:

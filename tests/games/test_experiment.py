@@ -288,3 +288,16 @@ def test_a_name_is_that_of_a_folder_in_runs(name, tmp_path):
     (tmp_path / "game.yaml").write_text(f"name: {name}\nworld: attributes\n")
     with pytest.raises(ConfigError, match="name: expected the name of a folder"):
         load_experiment(str(tmp_path / "game.yaml"))
+
+
+@pytest.mark.parametrize(
+    "taught", ["[concat, synth]", "{kind: [concat, synth]}", "{language: [concat, synth]}"]
+)
+def test_a_list_names_variants_of_a_language_that_is_taught(taught):
+    options = load_experiment("disc_tiny", [f"receiver.taught={taught}"]).receiver.options.taught.options
+    assert options.language == ("concat", "synth")
+
+
+def test_a_section_in_place_of_a_language_is_refused():
+    with pytest.raises(ConfigError, match=r"^--set: receiver\.taught\.kind: expected a name, got {'a': 1}$"):
+        load_experiment("disc_tiny", ["receiver.taught={kind: {a: 1}}"])
