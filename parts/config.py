@@ -27,7 +27,7 @@ RUN_CONFIG = "config.yaml"
 
 
 def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Collection[str]]) -> list[str]:
-    """Those options that other choices read and none of the chosen ones does.
+    """List the options that other choices read and none of the chosen ones does.
 
     Args:
         names: Names of options; one that `reads` does not have is read by every choice.

@@ -37,7 +37,7 @@ from ecsuite.runtime.errors import ConfigError, PartError
 CODE = "code"
 """The section that a run adds to its config, SHA-256 by source of foreign parts; also the folder of their copies."""
 RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", CODE)
-"""What lies beside the config of a run."""
+"""Names of files and folders next to the config of a run."""
 TRUSTED = "ECSUITE_TRUSTED_CODE"
 """The environment variable by which worker processes know what the user trusts: SHA-256 sums."""
 PREFIX = "ecsuite_part_"
@@ -46,7 +46,7 @@ PACKAGE = "__init__.py"
 INSTALLED = {"site-packages", "dist-packages"}
 """Names of the folders of installed packages."""
 STOPS = Path(__file__).parents[1] / "jobs" / "signals.py"
-"""Where the requests of schedulers to stop are raised, which are not errors of a part that they interrupt."""
+"""File that raises the requests of schedulers to stop, which are not errors of a part that they interrupt."""
 NO_CODE = ("members",)
 """Keys of configs whose texts with a colon are no code: `runs/a:sender`."""
 CLOSE = 0.8
@@ -77,7 +77,7 @@ def is_foreign(kind: str) -> bool:
 
 
 def source_of(kind: str) -> str:
-    """What stands before the colon: a path that ends in `.py`, or the name of a module."""
+    """The text before the colon: a path that ends in `.py`, or the name of a module."""
     return kind.partition(":")[0]
 
 
@@ -114,7 +114,7 @@ class PartFiles:
     module: str
     """Name of the part's own module: `noisy`, or `package.noisy` if it has relative imports."""
     files: Mapping[str, tuple[str, bytes]]
-    """By module name: the path that messages show, and the content; the part's own module is the first."""
+    """Path, as messages show it, and content by module name; the part's own module is the first."""
     is_installed: bool = False
     """Whether it is a module of an installed package, which Python finds by its name."""
 
@@ -301,7 +301,7 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
 
 
 def named(kind: str, word: str = "part") -> Any:
-    """What a foreign part names, as it is in its file. See `load`."""
+    """The class or function of a foreign part, as it is in its file. See `load`."""
     source, _, name = kind.partition(":")
     files = files_of(source)
     if files.digest not in _trusted:

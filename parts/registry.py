@@ -41,7 +41,7 @@ class Registry:
     """The parts of one section."""
 
     word: str
-    """What a part is called in messages, such as `channel`."""
+    """Name of a part in messages, such as `channel`."""
     parts: Mapping[str, tuple[str, str]]
     """`module:Class` and a line for people, by name."""
     read_name: str | None = None
@@ -170,7 +170,7 @@ def split_names(text: str) -> list[str]:
 
 
 def _imported(path: str) -> Any:
-    """What `module:name` names."""
+    """Import `module:name`."""
     module, name = path.split(":")
     return getattr(import_module(module), name)
 

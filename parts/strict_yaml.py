@@ -28,7 +28,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class StrictYamlError(ValueError):
-    """What is wrong, and in which line, from 1; None where that is not known."""
+    """A reason and its line, from 1; None where that is not known."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class PythonParser(Reader, Scanner, Parser):
 
 
 PARSER: Any = vars(yaml.cyaml)["CParser"] if yaml.__with_libyaml__ else PythonParser
-"""What reads a text; PyYAML can be built without libyaml."""
+"""The parser; PyYAML can be built without libyaml."""
 
 
 class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
@@ -86,7 +86,7 @@ CORE = {
         "-+.0123456789",
     ),
 }
-"""What is no text without quotes (YAML 1.2.2, section 10.3.2), by its tag, and how it may begin."""
+"""Patterns of values that are no text without quotes (YAML 1.2.2, section 10.3.2), by tag, and their first signs."""
 Loader.yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}
 for _name, (_pattern, _first) in CORE.items():
     for _kind in (Loader, Dumper):

@@ -276,7 +276,7 @@ def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
-    """What a layer says of the perception of an agent; a name is its kind."""
+    """The perception of an agent in a layer; a name is its kind."""
     agent = tree.get(role)
     found = agent.get("perception") if isinstance(agent, Mapping) else None
     if isinstance(agent, str) and "perception" in agent:

@@ -30,7 +30,7 @@ Role = Literal["sender", "receiver"]
 ROLES: tuple[Role, Role] = ("sender", "receiver")
 """The agents of a game."""
 KEPT = ("interactions", "probabilities")
-"""What a run may keep of its last evaluation."""
+"""Names of what a run may store of its last evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

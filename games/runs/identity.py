@@ -142,11 +142,13 @@ class RunContext:
         return settings | {key: dict(each) for key, each in sums.items() if each}
 
     def identity(self) -> Tree:
-        """What makes a run what it is: every setting but the description and what is kept; files by content."""
+        """Settings that two equal runs share: all but the description and `evaluation.keep`; files by content."""
         tree = self.to_tree()
         del tree["about"]
         tree["evaluation"].pop("keep", None)
-        for world in worlds_of(tree):  # settings that change nothing leave a run what it was before there were these
+        for world in worlds_of(
+            tree
+        ):  # settings that change nothing leave a run what it was before there were these
             if world.get(CANDIDATES) == "split" or not may_hold_out(world):
                 world.pop(CANDIDATES, None)
             if world.get(SHARED, 0) is None and world[KIND] != "attributes":
