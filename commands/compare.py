@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import As, Incomplete, Json, Out, Plot, Results, names_in
+from ecsuite.commands.options import As, CorpusOptions, Incomplete, Json, Out, Plot, Results, names_in
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file
 from ecsuite.parts.registry import split_names
@@ -14,7 +13,6 @@ from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
-@has_corpus_options()
 def compare(
     results: Results,
     metric: Annotated[
@@ -48,7 +46,8 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
+    from ecsuite.commands.scoring import has_scores, keep_scores, prepare_scores, scored_sources
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.comparison import common_scores
     from ecsuite.eval.results.comparison import compare as compare_sources
@@ -58,6 +57,8 @@ def compare(
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one
     from ecsuite.eval.views.console import Reporter
+    from ecsuite.eval.views.scorecard import score_corpus
+    from ecsuite.jobs.graph import Runner
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -65,7 +66,7 @@ def compare(
         check_picture(plot)
     if out is not None:
         check_output_file(out)
-    sources, scored = [], Scored(options=read_with)
+    sources = []
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
     if all(is_scored):
@@ -74,9 +75,11 @@ def compare(
         if has:
             sources += sources_at(path)
         else:
-            corpus = scored.read(path)
+            corpus = read_with.read(path)
             note(f"{path} has no scores yet: scoring it")
-            card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
+            card = score_corpus(corpus, None, Options(), num_processes=num_threads())
+            if read_with == CorpusOptions():
+                keep_scores(path, card, Runner().note)
             sources += scored_sources(path, card)
     sources = varied(without_copies(sources, note))
     names = None if metric is None else split_names(metric)

@@ -191,15 +191,12 @@ class Metric:
     ) -> None:
         update_wrapper(self, function, updated=())
         self.function, self.traits, self.own = function, traits, own
+        self.shared = traits[0]
+        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
         self.name = name or function.__name__
         self._traits_of = {each.name.partition(",")[0]: each for each in traits}
         parameters = inspect.signature(function).parameters.values()
         self._takes_runner = any(each.name == "runner" for each in parameters)
-
-    @property
-    def shared(self) -> Traits:
-        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
-        return self.traits[0]
 
     @property
     def version(self) -> int:

@@ -130,7 +130,9 @@ class Chance:
             half_width = max(high - self.level if distance > 0 else self.level - low, _half_width(draws))
         if half_width < NO_SPREAD:
             return None, "ranks"
-        tail = 2 * student_tail(abs(distance) / half_width * _student(freedom), freedom)
+        tail = 2 * student_tail(
+            abs(distance) / half_width * student_quantile(1 - ALPHA / 2, freedom), freedom
+        )
         if self.num_pairings is not None:
             tail = max(tail, 1 / self.num_pairings)
         return (tail, "tail") if tail < p_value else (p_value, "ranks")
@@ -313,9 +315,5 @@ def prediction_interval(draws: Floats) -> tuple[float, float]:
 def _half_width(draws: Floats) -> float:
     """The half-width of Student's prediction interval of at least two draws."""
     number = len(draws)
-    return _student(number - 1) * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)
-
-
-def _student(freedom: int) -> float:
-    """The quantile of Student's t for an interval."""
-    return student_quantile(1 - ALPHA / 2, freedom)
+    quantile = student_quantile(1 - ALPHA / 2, number - 1)
+    return quantile * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import table_order, traits_of
-from ecsuite.eval.metrics.by_speaker import BY_SPEAKER, REMARKS
+from ecsuite.eval.metrics.computing import BY_SPEAKER, REMARKS
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of, are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
@@ -194,8 +194,15 @@ class ShortTable:
     """Messages with their meanings."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = min(WIDTH, options.max_width)
-        for line in self._lines(width):
+        width, chosen = min(WIDTH, options.max_width), self._chosen()
+        lines = [*self._title(), *self._sample_lines(width), *self._table(chosen)]
+        left = len(self.scores) - sum(map(len, chosen.values()))
+        which = f"{left} more scores, " if left > 0 else ""
+        if self.scores:
+            lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
+        shares = [score for score in self.scores if "shares" in score.details]
+        lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
+        for line in [*lines, *(Text(line, "yellow") for line in self._warnings())]:
             line.truncate(width, overflow="ellipsis")
             line.rstrip()
             try:
@@ -206,16 +213,6 @@ class ShortTable:
                 )
                 line = Text(plain, style=line.style, spans=line.spans)
             yield line
-
-    def _lines(self, width: int) -> list[Text]:
-        lines = [*self._title(), *self._sample_lines(width), *self._table()]
-        left = len(self.scores) - sum(len(rows) for rows in self._chosen().values())
-        which = f"{left} more scores, " if left > 0 else ""
-        if self.scores:
-            lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
-        shares = [score for score in self.scores if "shares" in score.details]
-        lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
-        return [*lines, *(Text(line, "yellow") for line in self._warnings())]
 
     def _title(self) -> list[Text]:
         """Origin, sizes of messages, sizes of meanings."""
@@ -268,13 +265,14 @@ class ShortTable:
         lines = []
         for each in self.samples:
             message = each.message or EMPTY
-            meaning = "" if each.meaning is None else f"{_cut(each.meaning, column)} → "
+            meaning = (
+                "" if each.meaning is None else f"{set_cell_size(_cut_end(each.meaning, column), column)} → "
+            )
             speaker = "" if each.speaker is None else f"speaker {each.speaker}: "
             lines.append(Text(_cut_end(f"  {speaker}{meaning}{message}", width)))
         return lines
 
-    def _table(self) -> list[Text]:
-        chosen = self._chosen()
+    def _table(self, chosen: Mapping[Question, Sequence[tuple[Score, Conclusion]]]) -> list[Text]:
         is_whole = sum(map(len, chosen.values())) < len(self.scores)
         asked = {conclusion.question for conclusion in self.conclusions}
         lines = [Text()]
@@ -435,11 +433,6 @@ def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusi
     line.append(f"{interval} {chance:>{max(0, _INTERVAL + _CHANCE - 1 - len(interval))}} ")
     line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
-
-
-def _cut(text: str, width: int) -> str:
-    """A text in a column of this width."""
-    return set_cell_size(_cut_end(text, width), width)
 
 
 def _cut_end(text: str, width: int) -> str:

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from ecsuite.games.players.meetings import FromFile
-from ecsuite.games.players.members import without_places
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
+from ecsuite.games.players.meetings import FromFile
+from ecsuite.games.players.members import without_places
 from ecsuite.games.worlds.own_data import content_digest
 from ecsuite.parts.own_code import CODE, renamed
 from ecsuite.parts.registry import KIND, Part, to_tree

@@ -6,39 +6,46 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.checkpoints import best_step, weights_of_corpus
-from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.runs.checkpoints import agent_weights, require_sizes, set_agent_weights
-from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
-from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
+from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play, make_play
-from ecsuite.games.runs.run_folder import ending_of, measures_of
+from ecsuite.games.runs.checkpoints import (
+    agent_weights,
+    best_step,
+    require_sizes,
+    set_agent_weights,
+    weights_of_corpus,
+)
+from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.identity import check_data
+from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
+from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.runs.log import LOG, require_unchanged_log
-from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.tasks.views import View
+from ecsuite.games.training.loggers import flat_figures
+from ecsuite.games.worlds.noise_objects import evaluations_of
 from ecsuite.games.worlds.world import World
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.given_values import as_array, rows_of
 from ecsuite.runtime.printable import preformatted
 from ecsuite.runtime.ragged import Ragged
-from ecsuite.agents.autocast import call_receiver
-from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.tasks.views import View
-from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.given_values import as_array, rows_of
+
 
 @dataclass(frozen=True, repr=False)
 class Run:

@@ -13,8 +13,8 @@ import torch
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, find_metric
+from ecsuite.eval.metrics.computing import num_threads
 from ecsuite.eval.metrics.conclusions import conclusion, p_value
-from ecsuite.eval.metrics.parallel import num_threads
 from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.traits import SENDER
 from ecsuite.eval.results.files import XFERBENCH, is_number

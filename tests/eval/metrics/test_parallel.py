@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric, parallel
-from ecsuite.eval.metrics.parallel import compute_parallel
+from ecsuite.eval.metrics.computing import compute_parallel
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Metric, Traits
 from ecsuite.grammars.making import make_corpus

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from ecsuite.runtime.allocator import _glibc, kept_memory
+from ecsuite.runtime.memory import _glibc, kept_memory
 
 FAULTS = """
 import resource
 import numpy as np
-from ecsuite.runtime.allocator import kept_memory
+from ecsuite.runtime.memory import kept_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -43,6 +43,6 @@ def test_steps_reuse_the_pages_of_those_before_them() -> None:
 
 
 def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ecsuite.runtime.allocator._glibc", lambda: None)
+    monkeypatch.setattr("ecsuite.runtime.memory._glibc", lambda: None)
     with kept_memory(), kept_memory():
         pass
