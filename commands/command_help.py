@@ -58,6 +58,16 @@ class Command(TyperCommand):
     under: Mapping[str, str] = {}
     """The commands under it by their last words, a line each."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of the command line; an option with one value is refused where it is repeated."""
+        given: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
+        for option in dict.fromkeys(each for each in given if each.param_type_name == "option"):
+            if given.count(option) > 1 and not (option.multiple or option.is_flag or option.count):
+                raise ConfigError(
+                    f"{option.opts[0]} is given {given.count(option)} times: expected once, a list with commas"
+                )
+        return super().parse_args(ctx, args)
+
     def usage_pieces(self) -> list[str]:
         """Words after the name of the command: its arguments, and the options that must be given."""
         parameters: list[Any] = self.params

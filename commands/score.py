@@ -92,10 +92,18 @@ def score(
     options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
+    from ecsuite.commands.scoring import scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.parts.own_code import foreign_kinds, trust
 
+    first_of: dict[Path, Path] = {}
+    for path in corpora:
+        place = (scores_file(path) or path).resolve()
+        if place in first_of:
+            note(f"{path}: a corpus counts once")
+        first_of.setdefault(place, path)
+    corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
@@ -284,9 +292,9 @@ def _score_parts(
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
     from ecsuite.eval.metrics.computing import num_threads
-    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
@@ -310,12 +318,12 @@ def _score_parts(
     # A part is in no file of its own, and what strangers wrote into a column names none.
     files = [path / f"part {number}" for number in range(len(parts))]
     sources = [
-        replace(source, name=label, corpus=file)
+        replace(source, name=label, corpus=file, is_of_run=False)  # no part can be trained with other seeds
         for label, file, card in zip(parts, files, cards, strict=True)
         for source in sources_of(file, card.to_json())
     ]
     sizes = EqualSizes(corpora=_read(sources, parts.values()))
-    found = comparison.report(compare(sources, sizes=sizes))
+    found = comparison.report(Results(sources).compare(sizes=sizes))
     data = {
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
@@ -344,8 +352,8 @@ def _publish_several(
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
-    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.views import comparison
 
@@ -356,7 +364,7 @@ def _publish_several(
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
         sizes = EqualSizes(corpora=_read(sources, messages))
-        found = comparison.report(compare(sources, sizes=sizes, distinct=True))
+        found = comparison.report(Results(sources).compare(sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import SPEAKER, Corpus
@@ -29,7 +30,8 @@ from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
+from ecsuite.jobs.launchers import num_cores
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 if TYPE_CHECKING:
@@ -299,7 +301,7 @@ def mean_score(
         for speaker, score in zip(speakers, scores, strict=True):
             reasons.setdefault(str(score.reason), []).append(speaker)
         reason = _all_said(reasons, len(speakers))
-        return replace(first, signature=signature, chance=None, reason=reason, details=details)
+        return structs.replace(first, signature=signature, chance=None, reason=reason, details=details)
     if all(BY_TARGET in score.details for score in defined):
         targets = [score.details[BY_TARGET] for score in defined]
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
@@ -308,7 +310,7 @@ def mean_score(
     chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
-    return replace(
+    return structs.replace(
         first,
         value=value,
         ci95=None if half_width is None else (max(low, value - half_width), min(high, value + half_width)),

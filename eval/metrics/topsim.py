@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, structs
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -511,7 +511,9 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     number = 1 if corpus.meanings is None else flat(corpus.meanings).shape[1]
     every = [replace(own, attribute=attribute) for attribute in range(number)]
     return [
-        replace(_topsim_score(corpus, options, each), name=f"{TOPSIM.name}{non_default_options(each)}")
+        structs.replace(
+            _topsim_score(corpus, options, each), name=f"{TOPSIM.name}{non_default_options(each)}"
+        )
         for each in every
     ]
 
