@@ -7,7 +7,6 @@ step. A checkpoint is written to a temporary file and renamed, and the previous 
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -270,10 +269,10 @@ SIZES = ("num_attributes", "num_values")
 """What a world says of the sizes of its objects."""
 
 
-def with_initial_weights(
+def read_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[Experiment, dict[Role, AgentWeights]]:
-    """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
+) -> tuple[dict[str, str], dict[Role, AgentWeights]]:
+    """The checksums of the weights that agents begin with, and these weights, both by agent.
 
     Args:
         experiment: Names the runs.
@@ -319,7 +318,7 @@ def with_initial_weights(
                 f"{place} has other weights than when this config was written (SHA-256 {sums[role]}, expected "
                 f"{experiment.weights[role]}): name the run again with --init-from, or restore it"
             )
-    return replace(experiment, weights=sums), weights
+    return sums, weights
 
 
 def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:

@@ -310,7 +310,7 @@ def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
     trial = Trial.of("channel", "gumbel", settings)
     world = trial.world()
-    lines = description(trial.experiment, make_population(trial.experiment, world), world)
+    lines = description(trial.experiment, make_population(trial.experiment, world), world, "fp32")
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
 
 
