@@ -182,6 +182,8 @@ class Signalling(TrainedPlay):
         reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":
-            why = "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+            why = (
+                "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+            )
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines

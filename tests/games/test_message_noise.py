@@ -270,7 +270,8 @@ def test_noise_in_evaluation_only():
     losses = [play(trial.game(world), batch, "train").objective for trial in (noisy, plain)]
     assert torch.equal(*losses)
     found = [
-        evaluate(make_population(trial.experiment, world), world, trial.experiment) for trial in (noisy, plain)
+        evaluate(make_population(trial.experiment, world), world, trial.experiment)
+        for trial in (noisy, plain)
     ]
     assert found[0]["loss"] != found[1]["loss"]
 
