@@ -44,7 +44,7 @@ KINDS = {
 
 
 SIGNS = {
-    "play": "go_on",
+    "play": "train_step",
     "participant": "recognises",
     "backend": "is_drawn",
     "world": "corpus_batches",

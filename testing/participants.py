@@ -30,10 +30,10 @@ def is_asked_and_remembered(trial: Trial) -> None:
 def knows_what_it_was_told(trial: Trial) -> None:
     """What it knows follows from the rounds: told them again, it goes on as it would have."""
     first, second = trial.play(), trial.play()
-    first.go_on(0)
+    first.train_step(0)
     second.restore(first.state())
-    first.go_on(1)
-    second.go_on(1)
+    first.train_step(1)
+    second.train_step(1)
     require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it goes on otherwise")
 
 

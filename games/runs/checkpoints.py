@@ -347,7 +347,7 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agen
         raise ConfigError(f"{folder}: expected a run folder with a checkpoint")
     agents: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        if (place := re.fullmatch(rf"agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
+        if (place := re.fullmatch(rf"(?:players\.)?agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
             agents.setdefault(int(place[1]), {})[place[2]] = tensor
     if not agents:
         raise ConfigError(f"{folder}: expected a run with a {role}")

@@ -22,12 +22,12 @@ from ecsuite.games.runs.interventions import Interventions, chosen_interventions
 from ecsuite.games.training.loggers import flat_figures
 from ecsuite.games.worlds.noise_objects import evaluations_of
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.plays.play import Play, make_play
+from ecsuite.games.players.players import Players
+from ecsuite.games.plays.play import Play, make_play, play_class, players_of
 from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.runs.identity import with_data
 from ecsuite.games.runs.log import LOG, require_unchanged_log
-from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.worlds.world_making import make_world
 from ecsuite.games.worlds.world import World
@@ -40,6 +40,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.tasks.views import View
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.given_values import as_array, rows_of
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -116,13 +117,14 @@ class Run:
     @property
     def has_agents(self) -> bool:
         """Whether there are senders and receivers to ask: loaded ones, or trained ones in a checkpoint."""
-        is_of_them = self.experiment.play == SIGNALLING and any(self.folder.glob("*.safetensors"))
-        return "players" in vars(self) or is_of_them
+        is_trained = any(self.folder.glob("*.safetensors"))
+        return "players" in vars(self) or (is_trained and play_class(self.experiment).can_speak)
 
     @cached_property
     def play(self) -> Play:
-        """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
-        play = make_play(with_data(self.experiment), torch.device("cpu"))
+        """The play with the agents of its corpus, on the CPU and in fp32; for errors see `pair`."""
+        experiment = with_training(with_data(self.experiment), precision="fp32")
+        play = make_play(experiment, torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -141,13 +143,15 @@ class Run:
     @cached_property
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""
-        if self.experiment.play != SIGNALLING:
+        if not play_class(self.experiment).can_speak:
             raise ConfigError(
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        players = make_players(self.experiment, make_world(with_data(self.experiment)))
-        self._restore(players.load_state_dict)
+        players = self.play.players
+        if players is None:
+            kind = self.experiment.play.kind
+            raise ConfigError(f"play {kind}: expected self.players in its constructor, as can_speak is true")
         return players.eval()
 
     @torch.inference_mode()
@@ -285,7 +289,7 @@ class Run:
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
-        players = make_players(experiment, world)
+        players = players_of(experiment, world)
         try:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:

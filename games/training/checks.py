@@ -189,7 +189,7 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
     if isinstance(play, TrainedPlay):
         play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
     for method, measures, needed in (
-        ("go_on", play.go_on(0), ()),
+        ("train_step", play.train_step(0), ()),
         ("evaluate", play.evaluate(), (*play.figures, *play.chance())),
     ):
         if not isinstance(measures, Mapping):

@@ -133,7 +133,7 @@ class Optimise:
 
         optimise.begin()            # one update by the sum of several gradients
         optimise.backward(first)
-        optimise.backward(second)
+        optimise.backward(second, only=[module])    # of the weights of this module
         optimise.step()
 
     Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
@@ -171,16 +171,18 @@ class Optimise:
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._factor: float | None = None  # of the last step
+        self.scale: Callable[[], object] | None = None
+        """Called before an update, to change the gradients of weights."""
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
         self._buffers: list[Tensor] = []
         self._sum: Tensor | None = None  # of objectives; not finite if one of them is not
 
-    def __call__(self, objective: Tensor) -> None:
-        """Change the weights by the gradient of a scalar."""
+    def __call__(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> None:
+        """Change the weights by the gradient of a scalar; see `backward`."""
         self.begin()
-        self.backward(objective)
+        self.backward(objective, only=only)
         self.step()
 
     def begin(self) -> None:
@@ -192,17 +194,22 @@ class Optimise:
         if not self.parameters or self.parameters[0].device.type == "cpu":
             self._buffers = [buffer.clone() for buffer in self._present_buffers()]
 
-    def backward(self, objective: Tensor, share: int = 1) -> None:
-        """Add the gradient of an objective, divided by a number, to that of the update.
+    def backward(self, objective: Tensor, share: int = 1, only: Iterable[nn.Module] | None = None) -> None:
+        """Add the gradient of an objective to that of the update.
+
+        Args:
+            objective: A scalar.
+            share: Number that its gradient is divided by.
+            only: Modules whose weights learn from it, such as `play.modules_of("sender")`; None: all.
 
         Raises:
             NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
                 normalisation, are then as they were before the update.
         """
-        self.add(objective.detach(), self.gradients(objective), share)
+        self.add(objective.detach(), self.gradients(objective, only), share)
 
-    def gradients(self, objective: Tensor) -> list[Tensor | None]:
-        """The gradients of the weights; None: of those that an objective does not depend on."""
+    def gradients(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> list[Tensor | None]:
+        """The gradients of the weights; None: of those that an objective does not depend on, or that do not learn."""
         if not all(parameter.requires_grad for parameter in self.parameters):
             raise FrozenError(
                 "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
@@ -210,7 +217,16 @@ class Optimise:
             )
         if not objective.requires_grad:  # where all agents of a step are slow
             return [None] * len(self.parameters)
-        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        chosen = self.parameters
+        if only is not None:
+            learning = {id(parameter) for module in only for parameter in module.parameters()}
+            chosen = [parameter for parameter in self.parameters if id(parameter) in learning]
+        gradients: Sequence[Tensor | None] = ()
+        if chosen:
+            gradients = torch.autograd.grad(objective, chosen, allow_unused=True)
+        if only is not None:
+            found = dict(zip(map(id, chosen), gradients, strict=True))
+            gradients = [found.get(id(parameter)) for parameter in self.parameters]
         overlapping = _overlapping(gradients)
         return [
             # Optimizers write into gradients, which have to have the layout of the weights.
@@ -250,6 +266,8 @@ class Optimise:
     def step(self) -> None:
         """End the update: change the weights."""
         self._is_clear = False
+        if self.scale is not None:
+            self.scale()
         self._change([parameter.grad for parameter in self.parameters])
 
     def _change(self, found: Sequence[Tensor | None]) -> None:

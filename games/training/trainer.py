@@ -19,7 +19,7 @@ import torch
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.plays.play import Measures, Play, TrainedPlay
+from ecsuite.games.plays.play import Measures, Play, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import (
     Best,
     load_checkpoint,
@@ -103,14 +103,6 @@ class TrainState:
         """Make no further step; the first reason counts. The state is saved."""
         self.stopped = self.stopped or reason
         self.must_save = True
-
-
-def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The sum of the measures of each name."""
-    return {
-        **first,
-        **{name: value + first[name] if name in first else value for name, value in second.items()},
-    }
 
 
 class Progress:
@@ -322,7 +314,7 @@ class Trainer:
             if self.optimise is not None:
                 played = step - self.play.steps_before
                 self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
-            self.state.add(self.play.go_on(step))
+            self.state.add(self.play.train_step(step))
         except LimitError as error:
             if not step:
                 raise  # there is nothing yet that a corpus could be of
