@@ -240,6 +240,7 @@ def _read(layers: Sequence[Layer]) -> Experiment:
         role: digest for role, digest in experiment.weights.items() if f"training.init_{role}" not in later
     }
     kinds = {*foreign_parts(experiment), *own_code.foreign_kinds(experiment.evaluation.metrics)}
+    kinds |= own_code.foreign_kinds(experiment.training.after_step)
     for role in ROLES:
         kinds |= own_code.foreign_kinds(to_tree(getattr(experiment, role).options.taught))
     code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -192,7 +192,9 @@ class Optimise:
                 parameter.grad = None
         self._is_clear = True
         if not self.parameters or self.parameters[0].device.type == "cpu":
-            self._buffers = [buffer.clone() for buffer in self._present_buffers()]
+            self._buffers = [
+                buffer.clone() for part in self._with_buffers for buffer in part.buffers(recurse=False)
+            ]
 
     def backward(self, objective: Tensor, share: int = 1, only: Iterable[nn.Module] | None = None) -> None:
         """Add the gradient of an objective to that of the update.
@@ -254,14 +256,10 @@ class Optimise:
         if objective.device.type != "cpu":
             self._sum = objective if self._sum is None else self._sum + objective
         elif not math.isfinite(value := objective.item()):
-            for buffer, before in zip(self._present_buffers(), self._buffers, strict=True):
+            present = (buffer for part in self._with_buffers for buffer in part.buffers(recurse=False))
+            for buffer, before in zip(present, self._buffers, strict=True):
                 buffer.copy_(before)
             raise NotFiniteError(f"the loss is {value}, so this update was skipped")
-
-    def _present_buffers(self) -> Iterator[Tensor]:
-        """What modules keep beside their weights, such as the statistics of normalisation."""
-        for part in self._with_buffers:
-            yield from part.buffers(recurse=False)
 
     def step(self) -> None:
         """End the update: change the weights."""
@@ -272,7 +270,17 @@ class Optimise:
 
     def _change(self, found: Sequence[Tensor | None]) -> None:
         """Change the weights by their gradients."""
-        self._set_rates()
+        # Rates of graphs of CUDA are on the device, as a graph keeps what is not.
+        on_device = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            if not on_device:
+                group["lr"] = rate * self.factor
+                continue
+            if not isinstance(group["lr"], Tensor):
+                group["lr"] = torch.zeros((), device=self.parameters[0].device)
+            if self._factor != self.factor:
+                group["lr"].fill_(rate * self.factor)
+        self._factor = self.factor
         gradients = [gradient for gradient in found if gradient is not None]
         places = self._all_places
         if len(gradients) < len(found):
@@ -295,29 +303,13 @@ class Optimise:
         state, known = self.optimizer.state, self._known
         if known is None or known[0] is not state or known[1:3] != (len(state), places):
             self._known, found = None, [state.get(self.parameters[place]) for place in places]
-            if not all(found) and self._has_momentum():
+            has_state = any(group.get("momentum", True) for group in self.optimizer.param_groups)
+            if not all(found) and has_state:
                 return None
             tensors = tuple(id(next(iter(each.values()))) for each in found if each)
             number = self._forms.setdefault((places, tensors), len(self._forms))
             self._known = known = state, len(state), places, number
         return known[3]
-
-    def _set_rates(self) -> None:
-        """Set the learning rates; those of graphs of CUDA are on the device, as a graph keeps what is not."""
-        is_kept = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            if not is_kept:
-                group["lr"] = rate * self.factor
-                continue
-            if not isinstance(group["lr"], Tensor):
-                group["lr"] = torch.zeros((), device=self.parameters[0].device)
-            if self._factor != self.factor:
-                group["lr"].fill_(rate * self.factor)
-        self._factor = self.factor
-
-    def _has_momentum(self) -> bool:
-        """Whether the optimizer has a state of each weight."""
-        return any(group.get("momentum", True) for group in self.optimizer.param_groups)
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
         """Change the weights at some places by their gradients; nothing comes of it."""
