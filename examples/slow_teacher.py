@@ -24,19 +24,19 @@ class SlowTeacher(Signalling):
 
     def __init__(self, options, *, experiment, device):
         super().__init__(options, experiment=experiment, device=device)
-        self.mean = copy.deepcopy(self.players).requires_grad_(False)
+        self.average = copy.deepcopy(self.players).requires_grad_(False)
         # What the module holds is saved and restored; the agents are under the name `players`.
-        self.module = nn.ModuleDict({"players": self.players, "mean": self.mean})
+        self.module = nn.ModuleDict({"players": self.players, "average": self.average})
 
     def loss(self, played):
         """The game's objective and the distance from the average."""
-        pairs = zip(self.players.parameters(), self.mean.parameters(), strict=True)
+        pairs = zip(self.players.parameters(), self.average.parameters(), strict=True)
         return played.objective + self.options.strength * sum((a - b).square().sum() for a, b in pairs)
 
     def update(self, step, optimise):
         """One update, and then the average moves."""
         measures = super().update(step, optimise)
         with torch.no_grad():
-            for mean, weight in zip(self.mean.parameters(), self.players.parameters(), strict=True):
-                mean.lerp_(weight, 1 - self.options.inertia)
+            for average, weight in zip(self.average.parameters(), self.players.parameters(), strict=True):
+                average.lerp_(weight, 1 - self.options.inertia)
         return measures

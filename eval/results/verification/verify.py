@@ -49,7 +49,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.runs.log import CLOCK, LOG
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.runs.run_folder import METRICS
-from ecsuite.games.training.notes import FORWARD_SHARE
+from ecsuite.games.training.trainer import FORWARD_SHARE
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
