@@ -21,6 +21,7 @@ from ecsuite.runtime.plain_values import settings_of
 if TYPE_CHECKING:
     from ecsuite.eval.experiments.result import Sweep
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.sources import Source
     from ecsuite.eval.results.verification.outcome import Verification
     from ecsuite.eval.views.console import Findings
@@ -233,10 +234,9 @@ def compare(
         ConfigError: If there is no such metric, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
-    from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
-    from ecsuite.eval.results.reading import varied, without_copies
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.comparison import report, report_one
     from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.scorecard import Scorecard
@@ -255,19 +255,21 @@ def compare(
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
-        found = _scored(source, names, f"source {number}", own_name, options)
+        # Runs that settings tell apart have the names of these.
+        of_one = _scored(source, names, f"source {number}", own_name if by is None else None, options)
         if isinstance(source, Corpus):  # which may be part of a file, or in none
-            found = [replace(each, corpus=Path(f"source {number}")) for each in found]
-            corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}
-        scored += found
-    sizes = EqualSizes(corpora=corpora)
-    compared = compare_sources(
-        varied(without_copies(scored, note)),
+            of_one = [replace(each, corpus=Path(f"source {number}")) for each in of_one]
+            corpora |= {Messages(Path(f"source {number}"), each.how): source for each in of_one}
+        scored += of_one
+    found = Results(scored).without_copies(note)
+    if all(own_name is None for own_name, _ in named):
+        found = found.merged()
+    compared = found.varied().compare(
         names,
         baseline,
         by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
         with_incomplete=incomplete,
-        sizes=sizes,
+        sizes=EqualSizes(corpora=corpora),
     )
     return Findings(
         report=report_one(compared) if names is not None and len(names) == 1 else report(compared)
@@ -399,28 +401,25 @@ def sweep(
     )
 
 
-def results(*paths: "Run | str | Path", rows: str = "run") -> Any:
-    """What is known of runs, sweeps, collections and files of scores, as a `pandas.DataFrame`.
+def results(*paths: "Run | str | Path") -> "Results":
+    """Read the runs, sweeps, collections, corpora and files of scores at some paths.
 
     Args:
         *paths: They, or their folders and files.
-        rows: `run`: a row a run with its settings, seed, status, measures and scores. `value`: the record table, a row
-            a value, with the source, settings, unit (whole, a seed and target language, a speaker, a pair), sizes, 95 %
-            interval, chance level, signature, version and machine.
+
+    Returns:
+        The sources: `filter` and `group` them, take `means` over seeds, `compare` them, or `to_frame` as a
+        `pandas.DataFrame` with a row a run, or a row a value.
 
     Raises:
-        ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
+        ConfigError: If a path holds nothing.
     """
-    from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
-    from ecsuite.eval.results.sources import record_frame, run_frame
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.console import Reporter
 
-    look_up("rows", rows, dict.fromkeys(("run", "value")))
     places = _paths(paths)
     with Reporter() as reporter:
-        if rows == "run":
-            return run_frame(read_runs(places, reporter.note))
-        return record_frame(names_apart(read_sources(places, reporter.note)))
+        return Results.read(places, reporter.note)
 
 
 def report(
@@ -590,9 +589,8 @@ def push(
     from ecsuite.eval.views.console import Reporter
     from ecsuite.games.runs.run import Run
     from ecsuite.hub import pushing
-    from ecsuite.hub.address import read_address
-    from ecsuite.hub.licences import read_licence
-    from ecsuite.hub.statements import read_statements
+    from ecsuite.hub.address import read_address, read_licence
+    from ecsuite.hub.card import read_statements
 
     _require("source", source, (Run, str, Path), "a run or a path")
     _require("address", address, (str,), "hf:OWNER/NAME")
@@ -660,7 +658,8 @@ def _scored(
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
     from ecsuite.eval.results.files import read_scores, sources_of
-    from ecsuite.eval.results.reading import read_sources, run_source
+    from ecsuite.eval.results.reading import run_source
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs.run import Run
 
@@ -670,7 +669,7 @@ def _scored(
     )
     is_run = path is not None and (path / "metadata.json").is_file()
     if path is not None and not is_run and (path.suffix == ".json" or path.is_dir()):
-        return read_sources([path])
+        return list(Results.read([path]))
     data = read_scores(path / "scores.json") if path is not None and is_run else {}
     known = [score["name"] for score in data.get("scores", [])]
     if path is not None and (path / "config.yaml").is_file():

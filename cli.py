@@ -33,11 +33,11 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml
   ecsuite --help                          all commands
 """
-"""What `ecsuite` alone prints."""
+"""Output of `ecsuite` alone."""
 TRUST_CODE = "--trust-code"
 """The option by which a user trusts the foreign parts of a run."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
-"""What to do where memory does not suffice."""
+"""Advice where memory does not suffice."""
 
 
 class Commands(TyperGroup):
@@ -178,22 +178,6 @@ def usage_line(error: Any) -> str:
     return f"{path}: {said[0].lower()}{said[1:]}{'' if said.endswith('?') else ';'} see {path} {every}"
 
 
-def _open_closed_streams() -> None:
-    """Lead the standard streams that are closed to nowhere; else the next file that is opened gets their number."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # kept open until the process ends
-
-
-def _require_working_folder() -> None:
-    try:
-        os.getcwd()
-    except FileNotFoundError:  # libraries end the process without it
-        raise ConfigError(
-            "the working folder was removed: expected one that exists; change to one with cd"
-        ) from None
-
-
 def _end_quietly() -> NoReturn:
     """End where nobody reads the output any more, as behind `| head -1`: what was read is whole."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -202,14 +186,21 @@ def _end_quietly() -> NoReturn:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
-    _open_closed_streams()
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: otherwise the next file that is opened gets its number
+            setattr(sys, name, open(os.devnull, mode))  # kept open until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character shows a question mark; names of files that are no text are shown as given.
         is_utf = sys.stdout.encoding.lower().startswith("utf")
         with suppress(OSError):  # of a stream that was exchanged below Python
             sys.stdout.reconfigure(errors="surrogateescape" if is_utf else "replace")
     try:
-        _require_working_folder()
+        try:
+            os.getcwd()
+        except FileNotFoundError:  # libraries end the process without it
+            raise ConfigError(
+                "the working folder was removed: expected one that exists; change to one with cd"
+            ) from None
         code = app(prog_name="ecsuite", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:

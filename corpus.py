@@ -13,7 +13,6 @@ from ecsuite.runtime.given_values import (
     as_array,
     column_of,
     fields_of,
-    is_of_values,
     names_of,
     rows_of,
 )
@@ -70,8 +69,10 @@ class Corpus:
         for name in ("columns", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise CorpusError(f"{name}: expected values by name, got {getattr(self, name)!r:.60}")
-        if self.meanings is not None and not is_of_values(self.meanings):
-            found = {"meanings": None, **fields_of(self.meanings)}
+        given = self.meanings
+        is_array = type(given) is np.ndarray and given.ndim == 2 and given.dtype.kind in "ifU"
+        if given is not None and not is_array:  # an array is one of numbers or texts, as a corpus has it
+            found = {"meanings": None, **fields_of(given)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
                 found.pop(name, None)
             if missing := found.pop("missing", None):
@@ -86,7 +87,12 @@ class Corpus:
         for name, rows in (("meanings", self.meanings), ("lists of concepts", self.concepts)):
             if rows is not None and len(rows) != len(self.messages):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(rows)} {name}")
-        self._check_attribute_names()
+        if self.attribute_names:
+            width = 0 if self.meanings is None else self.meanings.shape[1]
+            names = names_of("attribute_names", self.attribute_names, width)
+            if self.meanings is not None and len(names) > width:
+                raise CorpusError(f"attribute_names: expected {width} names, got {len(names)}")
+            object.__setattr__(self, "attribute_names", names)
         columns = {}
         for name, given in self.columns.items():
             try:
@@ -119,15 +125,6 @@ class Corpus:
             if names := getattr(self, field_of_names):
                 found = names_of(field_of_names, names, int(ids.max(initial=-1)) + 1)
                 object.__setattr__(self, field_of_names, found)
-
-    def _check_attribute_names(self) -> None:
-        """Refuse names that are not as many as attributes."""
-        if self.attribute_names:
-            width = 0 if self.meanings is None else self.meanings.shape[1]
-            found = names_of("attribute_names", self.attribute_names, width)
-            if self.meanings is not None and len(found) > width:
-                raise CorpusError(f"attribute_names: expected {width} names, got {len(found)}")
-            object.__setattr__(self, "attribute_names", found)
 
     @classmethod
     def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:
@@ -236,7 +233,7 @@ class Corpus:
         raise CorpusError(f"no column {name}: the corpus {has}{shown}")
 
     def _values_of_attribute(self, place: int) -> NDArray[Any]:
-        """What `concept_names` calls the values, None where a message says nothing of it; else the numbers."""
+        """Names of the values in `concept_names`, None where a message says nothing of it; else the numbers."""
         assert self.meanings is not None
         begin = f"{self.name_of_attribute(place)}="
         names = {
@@ -285,7 +282,7 @@ class Corpus:
         )
 
     def _repr_html_(self) -> str:
-        """The same in a notebook."""
+        """The three lines in a notebook."""
         return preformatted(repr(self))
 
     def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:

@@ -33,7 +33,7 @@ from scipy.stats import binomtest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import DEFAULT_METRICS, find_metric
-from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.computing import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.run_metrics.representations import read_attributes

@@ -26,7 +26,7 @@ import httpx
 import numpy as np
 from rows import Row, add_json_option, publish
 
-from ecsuite.people.questions import QUIZ
+from ecsuite.people.codes import QUIZ
 
 PACKAGE = Path(__file__).resolve().parents[2]
 STUDY = """

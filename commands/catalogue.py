@@ -16,12 +16,12 @@ OWN = "Your own parts"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of a command without importing it."""
+    """Facts about a command, without importing it."""
 
     group: str
     """Its heading in `ecsuite --help`."""
     line: str
-    """What it does, in a line."""
+    """Its purpose, in a line."""
     examples: tuple[str, ...]
     """Arguments; further commands of an example follow after `&&`."""
     place: str | None = ""

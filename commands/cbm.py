@@ -6,11 +6,9 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import Plot, Seeds, Set, read_seeds
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import Plot, Seeds, Set, StudyOptions, read_seeds
 
 
-@has_study_options(cache=Path("runs/cbm"))
 def cbm(
     study: Annotated[
         str,
@@ -24,7 +22,7 @@ def cbm(
     assign: Set = None,
     plot: Plot = None,
     *,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/cbm")}],
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
     from ecsuite.eval.experiments.cbm import CbmTables, load_table

@@ -1,7 +1,11 @@
-"""The help of a command: what most need with `--help`, every option with `--help-all`."""
+"""Commands made of functions, and their help: what most need with `--help`, every option with `--help-all`."""
 
+import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import fields, is_dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,16 +33,11 @@ def _show_all(ctx: typer.Context, is_asked: bool) -> None:
         raise typer.Exit
 
 
-def _set_max_memory(text: str | None) -> None:
-    if text is not None:
-        set_max_memory(text)
-
-
 def _with_shared_options(
     max_memory: str | None = typer.Option(
         None,
         "--max-memory",
-        callback=_set_max_memory,
+        callback=set_max_memory,
         is_eager=True,
         expose_value=False,
         metavar="SIZE",
@@ -59,8 +58,18 @@ class Command(TyperCommand):
     under: Mapping[str, str] = {}
     """The commands under it by their last words, a line each."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of the command line; an option with one value is refused where it is repeated."""
+        given: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
+        for option in dict.fromkeys(each for each in given if each.param_type_name == "option"):
+            if given.count(option) > 1 and not (option.multiple or option.is_flag or option.count):
+                raise ConfigError(
+                    f"{option.opts[0]} is given {given.count(option)} times: expected once, a list with commas"
+                )
+        return super().parse_args(ctx, args)
+
     def usage_pieces(self) -> list[str]:
-        """What follows after the name of the command: its arguments, and the options that must be given."""
+        """Words after the name of the command: its arguments, and the options that must be given."""
         parameters: list[Any] = self.params
         arguments = [p.metavar if p.required else f"[{p.metavar}]" for p in parameters if is_argument(p)]
         needed = [f"{p.opts[0]} {p.metavar}" for p in parameters if not is_argument(p) and p.required]
@@ -94,8 +103,60 @@ class Command(TyperCommand):
                 formatter.write(f"  {example}\n")
 
 
+def expand_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Replace parameters of a function that are dataclasses by the fields of these, as parameters by keyword.
+
+    Fields are annotated as typer's parameters are. Their defaults are those of the dataclass, or of this command:
+    `options: Annotated[StudyOptions, {"cache": Path("runs/icy")}]`. What is given comes back as one object. One with
+    the method `planning` is a context in which the function is called.
+    """
+    hints = typing.get_type_hints(function, include_extras=True)
+    kinds: dict[str, tuple[Any, ...]] = {}
+    own: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        kind, *others = typing.get_args(hints[parameter.name]) or (hints[parameter.name],)
+        if is_dataclass(kind):
+            kinds[parameter.name] = (kind, *others)
+        else:
+            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    expanded = {}
+    for argument, (kind, *others) in kinds.items():
+        defaults, hints_of_kind = (
+            others[0] if others else {},
+            typing.get_type_hints(kind, include_extras=True),
+        )
+        expanded[argument] = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(each.name, each.default),
+                annotation=hints_of_kind[each.name],
+            )
+            for each in fields(kind)
+        ]
+
+    @wraps(function)
+    def with_options(**given: Any) -> None:
+        with ExitStack() as around:
+            for argument, (kind, *_) in kinds.items():
+                options = kind(**{each.name: given.pop(each.name) for each in expanded[argument]})
+                given[argument] = options
+                if hasattr(options, "planning"):
+                    around.enter_context(options.planning())
+            function(**given)
+
+    parameters = [*own, *(each for some in expanded.values() for each in some)]
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    of_others = {each.name: each.annotation for some in expanded.values() for each in some}
+    with_options.__annotations__ = {
+        name: hint for name, hint in hints.items() if name not in kinds
+    } | of_others
+    return with_options
+
+
 def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
-    """The command of a function, with examples of its arguments and the commands under it."""
+    """The command of a function, with examples of its arguments and the commands under it; see `expand_options`."""
+    function = expand_options(function)
     single = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, context_settings=HELP, rich_markup_mode=None
     )
@@ -105,8 +166,14 @@ def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
     command.under = {last: each.line for last, each in commands_of(name).items()}
     types = typing.get_type_hints(function)
     for parameter in command.params:
-        if parameter.metavar is None:
-            parameter.metavar = _metavar(parameter, types[parameter.name])
+        if parameter.metavar is None and isinstance(parameter, TyperArgument):
+            many = "..." if parameter.nargs != 1 else ""
+            parameter.metavar = f"{str(parameter.name).upper().replace('_', '-')}{many}"
+        elif parameter.metavar is None:  # by the type of its value
+            hint = types[parameter.name]
+            inner = typing.get_args(hint)
+            kinds = {hint, *inner, *(part for each in inner for part in typing.get_args(each))}
+            parameter.metavar = next(word for kind, word in METAVARS if kind in kinds)
     shown = typer.Typer(add_completion=False)
     shown.command()(_with_shared_options)
     command.params += [each for each in typer.main.get_command(shown).params if each.name in SHARED]
@@ -115,7 +182,7 @@ def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
 
 
 def make_heading(name: str, entry: Entry) -> Any:
-    """What stands for a name that is no command itself: it says which commands are under it."""
+    """A command for a name that is only a heading: it says which commands are under it."""
     under = commands_of(name)
 
     def heading(
@@ -166,16 +233,3 @@ def described(parameter: Any) -> tuple[str, str]:
     ):
         text = f"{text.rstrip('.')}; default {default}."
     return f"{names}{value}", text
-
-
-def _metavar(parameter: Any, hint: Any) -> str:
-    """The word for the value of a parameter: the name of an argument, the kind of value of an option."""
-    if is_argument(parameter):
-        many = "..." if parameter.nargs != 1 else ""
-        return f"{parameter.name.upper().replace('_', '-')}{many}"
-    kinds = {
-        hint,
-        *typing.get_args(hint),
-        *(part for each in typing.get_args(hint) for part in typing.get_args(each)),
-    }
-    return next(word for kind, word in METAVARS if kind in kinds)

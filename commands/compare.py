@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import As, Incomplete, Json, Out, Plot, Results, names_in
+from ecsuite.commands.options import As, CorpusOptions, Incomplete, Json, Out, Plot, Results, names_in
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file
 from ecsuite.parts.registry import split_names
@@ -14,7 +13,6 @@ from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
-@has_corpus_options()
 def compare(
     results: Results,
     metric: Annotated[
@@ -48,16 +46,18 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
+    from ecsuite.commands.scoring import has_scores, keep_scores, prepare_scores, scored_sources
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.results.comparison import common_scores
-    from ecsuite.eval.results.comparison import compare as compare_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import XFERBENCH
-    from ecsuite.eval.results.reading import sources_at, varied, without_copies
+    from ecsuite.eval.results.reading import sources_at
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one
     from ecsuite.eval.views.console import Reporter
+    from ecsuite.eval.views.scorecard import score_corpus
+    from ecsuite.jobs.graph import Runner
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -65,30 +65,32 @@ def compare(
         check_picture(plot)
     if out is not None:
         check_output_file(out)
-    sources, scored = [], Scored(options=read_with)
-    prepare_scores(results)
+    found = []
     is_scored = [has_scores(path) for path in results]
     if all(is_scored):
         read_with.require_unset("results with scores")
-    for path, has in zip(results, is_scored, strict=True):
-        if has:
-            sources += sources_at(path)
+    read = {path: sources_at(path) for path, has in zip(results, is_scored, strict=True) if has}
+    prepare_scores([path for path in results if path not in read])
+    for path in results:
+        if path in read:
+            found += read[path]
         else:
-            corpus = scored.read(path)
+            corpus = read_with.read(path)
             note(f"{path} has no scores yet: scoring it")
-            card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
-            sources += scored_sources(path, card)
-    sources = varied(without_copies(sources, note))
+            card = score_corpus(corpus, None, Options(), num_processes=num_threads())
+            if read_with == CorpusOptions():
+                keep_scores(path, card, Runner().note)
+            found += scored_sources(path, card)
+    sources = Results(found).without_copies(note).merged().varied()
     names = None if metric is None else split_names(metric)
-    if names == [XFERBENCH] or (names is None and common_scores(sources) == [XFERBENCH]):
+    if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
 
         shown = xferbench_report(compare_xferbench(samples_of(sources, XFERBENCH), baseline))
     else:
         with Reporter() as reporter:
-            compared = compare_sources(
-                sources,
+            compared = sources.compare(
                 names,
                 baseline,
                 by=None if by is None else names_in(by),

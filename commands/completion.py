@@ -1,4 +1,4 @@
-"""What the value of an option can be, which a shell completes: it stands in the option's `Annotated` type.
+"""Possible values of options, which a shell completes; they are in the `Annotated` type of an option.
 
 The type `Annotated[str, typer.Option(help="The sender."), names_of("senders")]` completes names of senders.
 """
@@ -17,7 +17,7 @@ from ecsuite.runtime.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a value can be."""
+    """Possible values."""
 
     names: Callable[[Any, str, str], Mapping[str, str]]
     """The values that may be meant, a line each, by the context of the command, which has the parameters that are given

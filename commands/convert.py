@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
+from ecsuite.commands.options import CorpusOptions
 
 
-@has_corpus_options()
 def convert(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     out: Annotated[

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import OUTPUT, As, Json, Quiet, names_in
 from ecsuite.eval.views.console import Reporter, print_json
 from ecsuite.tables.forms import Form, publish
@@ -72,11 +71,6 @@ class DownloadOptions:
             publish([replace(table(records), notes=[f"In {folder}"])], self.form)
 
 
-is_download = given_together(DownloadOptions, "options", {})
-"""Give a command the options of `DownloadOptions`, which it gets together as its argument `options`."""
-
-
-@is_download
 def wikipedia(
     languages: Annotated[
         str | None,
@@ -106,7 +100,6 @@ def wikipedia(
     options.download("wikipedia", prepare, lambda records: _files(records, "articles"))
 
 
-@is_download
 def wmt14(
     pairs: Annotated[int | None, typer.Option(min=1, help="How many; 3000000 if not given.")] = None,
     *,
@@ -123,7 +116,6 @@ def wmt14(
     options.download("wmt14", prepare, lambda records: _files(records, "pairs"))
 
 
-@is_download
 def xtreme(
     tasks: Annotated[
         str | None,
@@ -144,7 +136,6 @@ def xtreme(
     options.download("xtreme", prepare, lambda records: _parts(records, "task", 0))
 
 
-@is_download
 def elcc(
     systems: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Names, with commas (rlupus); all if not given.")
@@ -163,7 +154,6 @@ def elcc(
     options.download("elcc", prepare, lambda records: _parts(records, "system", 1))
 
 
-@is_download
 def wcs(
     given: Annotated[
         Path | None,

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.corpus_options import Columns, roles_in
-from ecsuite.commands.options import OptionalSeed, advanced
+from ecsuite.commands.options import Columns, OptionalSeed, advanced, roles_in
 from ecsuite.commands.setting_options import Sets
 
 

@@ -7,10 +7,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.given_together import given_together
-from ecsuite.commands.options import Plot, Seeds, advanced, read_seeds, require_read
+from ecsuite.commands.options import Plot, Seeds, StudyOptions, advanced, read_seeds, require_read
 from ecsuite.commands.setting_options import Sets, flags_of, settings_of
-from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.parts.own_code import trust
 
 Names = list[str] | None
@@ -126,8 +124,6 @@ class IcyOptions:
     ] = None
 
 
-@has_study_options(cache=Path("runs/icy"), device="cpu")
-@given_together(IcyOptions, "asked", {})
 def icy(
     ctx: typer.Context,
     study: Annotated[
@@ -144,7 +140,7 @@ def icy(
     ] = None,
     *,
     asked: IcyOptions,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/icy"), "device": "cpu"}],
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
     from ecsuite.eval.icy.benchmark import Icy

@@ -1,16 +1,30 @@
-"""Options that several commands have, each written once."""
+"""Options that several commands have, each written once; those of reading a corpus, and of running a study."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from ecsuite.commands.completion import OneOf
 from ecsuite.parts.config import refuse_unread
-from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.printable import show_notes
+from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.printable import note, show_notes
 from ecsuite.tables.forms import Form
+
+if TYPE_CHECKING:
+    from ecsuite.corpus import Corpus
+    from ecsuite.eval.experiments.benchmark import Benchmark
+    from ecsuite.formats.corpora import Reading
+    from ecsuite.jobs.engines import Place
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.job import Job
+
+Study = TypeVar("Study")
+Finding = TypeVar("Finding")
 
 MAX_SEED = 2**31 - 1
 """Largest seed on the command line: XferBench and others make larger numbers of it, of at most 63 bits."""
@@ -236,3 +250,267 @@ def require_read(
 ) -> None:
     """Refuse options of a command that the user gave and that have no effect: `refuse_unread` of its parameters."""
     refuse_unread(choice, chosen, given_options(ctx), reads)
+
+
+READING = "Reading a file"
+"""The group of these options."""
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME=ROLE",
+        help="What a column is: message, attribute, feature, speaker, group, kept ...; can be repeated.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusOptions:
+    """Options of every command that reads a corpus: columns, how messages are split, where they end."""
+
+    column: Columns = None
+    split: Annotated[
+        str,
+        advanced(
+            group=READING, help="Between symbols of a text: auto, spaces, letters, or a sign, such as -."
+        ),
+    ] = "auto"
+    eos: Annotated[
+        str, advanced(group=READING, help="The symbol at which messages end, or none; auto: found.")
+    ] = "auto"
+    numeric: Annotated[
+        str, advanced(group=READING, help="Numbers that were meant are values of attributes, or features.")
+    ] = "values"
+    missing: Annotated[
+        str,
+        advanced(
+            group=READING, help="Rows that lack a value: keep, leave (out), or take missing as a value."
+        ),
+    ] = "keep"
+    meanings: Annotated[
+        Path | None,
+        advanced(group=READING, metavar="FILE", help="A second file: what each message meant, row by row."),
+    ] = None
+
+    def require_unset(self, reader: str, *, but: Sequence[str] = ()) -> None:
+        """Refuse an option that is given where no file of a corpus is read.
+
+        Args:
+            reader: What does not read it, for the message.
+            but: The names of those that are read.
+
+        Raises:
+            ConfigError: If one has another value than its default.
+        """
+        for option in fields(self):
+            if option.name not in but and getattr(self, option.name) != option.default:
+                raise ConfigError(f"--{option.name}: not read by {reader}; read where a corpus is read")
+
+    def reading(self) -> "Reading":
+        """How files are read.
+
+        Raises:
+            ConfigError: If a role is not written as `NAME=ROLE`.
+        """
+        from ecsuite.formats.corpora import Reading
+
+        return Reading(
+            columns=roles_in(self.column) if self.column else {},
+            split=self.split,
+            eos=self.eos,
+            numeric=self.numeric,  # type: ignore[arg-type]
+            missing=self.missing,  # type: ignore[arg-type]
+            meanings=None if self.meanings is None else str(self.meanings),
+        )
+
+    def read(self, path: Path, where: str | None = None) -> "Corpus":
+        """Read the corpus of a path; what was taken for what goes to standard error.
+
+        Args:
+            path: The file or folder.
+            where: `COLUMN=VALUE`: only these messages; None: all.
+
+        Raises:
+            CorpusError: If it cannot be read, its only message is empty, as in a file of an empty list, or it has no
+                such messages.
+        """
+        from ecsuite.formats.reading import read_as
+
+        corpus = read_as(path, self.reading())
+        for each in corpus.metadata.get("notes", ()):
+            note(f"note: {each}")
+        if len(corpus.messages) == 1 and not len(corpus.messages.values):
+            raise CorpusError(
+                f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]"
+            )
+        if where is None:
+            return corpus
+        from ecsuite.eval.experiments.corpora import Selection
+
+        return Selection(reading=self.reading(), where=where).of(corpus)
+
+
+def roles_in(given: Sequence[str]) -> dict[str, str]:
+    """Roles by name of column, of `NAME=ROLE` each; a name may have `=` in it.
+
+    Raises:
+        ConfigError: If one is not written so, or a name is given twice.
+    """
+    roles: dict[str, str] = {}
+    for each in given:
+        name, equals, role = each.rpartition("=")
+        if not equals or not name or not role:
+            raise ConfigError(f"--column {each}: expected NAME=ROLE, such as --column code=message")
+        if name in roles:
+            raise ConfigError(f"--column {name}: given twice")
+        roles[name] = role
+    return roles
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """Options on where the jobs of a study are computed, and on its output."""
+
+    plan: Plan = False
+    on: On = None
+    slurm: Slurm = None
+    device: Device = "auto"
+    quiet: Quiet = False
+    as_json: Json = False
+    form: As = Form.TEXT
+
+    def __post_init__(self) -> None:
+        """Refuse a device that is none before anything is read."""
+        if self.device != "auto":
+            from ecsuite.runtime.devices import require_device_name  # which imports torch
+
+            require_device_name(self.device)
+
+    def place(self) -> "Place":
+        """The place where jobs are computed; `ConfigError` if there is no such place."""
+        from ecsuite.jobs.engines import place_of
+
+        return place_of(self.on or "local", self.slurm)
+
+    def planning(self) -> AbstractContextManager[None]:
+        """Plan jobs for where they are computed."""
+        return nullcontext() if self.on is None else self.place().planning()
+
+    def show(
+        self,
+        benchmark: "Benchmark[Study, Any]",
+        study: Study,
+        *,
+        cache: Path | None = None,
+        out: Path | None = None,
+        plot: Path | None = None,
+        retries: bool = False,
+    ) -> None:
+        """Do what the command of a benchmark does: print the plan of a study, or run it and show what came out.
+
+        Args:
+            benchmark: The benchmark.
+            study: What is asked of it.
+            cache: Folder of kept results, where the benchmark has none of its own.
+            out: The file for the JSON, or, if it ends in .csv, for the record table.
+            plot: The file for the figure.
+            retries: Whether jobs whose failure is kept are computed again.
+        """
+        from ecsuite.commands.plans import print_plan
+        from ecsuite.eval.experiments.benchmark import CSV, run, write_records
+        from ecsuite.eval.views.figures.canvas import prepare_picture
+        from ecsuite.files.atomic_files import prepare_output_file
+
+        if plot is not None:
+            benchmark.require_figure(study)
+            prepare_picture(plot)
+        device, place, folder = benchmark.device(study), self.place(), benchmark.store or cache
+        assert folder is not None
+        if self.plan:
+            print_plan(
+                benchmark.plan(study),
+                cache=folder,
+                as_json=self.as_json,
+                form=self.form,
+                num_places=1 if place.launcher is not None else place.workers_for(device),
+                notes=benchmark.notes_on_plan(study),
+                groups=benchmark.plan_groups(study),
+                why_nothing=partial(benchmark.why_nothing_is_stored, study),
+                measure=partial(benchmark.seconds_of, study),
+            )
+            return
+        if out is not None:
+            prepare_output_file(out)
+
+        def measure(runner: "Runner") -> Any:
+            lines = [] if self.quiet or self.as_json else benchmark.announce(study, runner)
+            for line in lines or ():
+                runner.note(line)
+            return benchmark.measure(study, replace(runner, announces=lines is None))
+
+        finding = run(measure, folder=folder, place=place, device=device, quiet=self.quiet, retries=retries)
+        if out is not None and out.suffix == CSV:
+            write_records(out, benchmark.record(study, finding))
+            out = None
+        benchmark.report(study, finding).publish(out=out, picture=plot, as_json=self.as_json, form=self.form)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyOptions(RunOptions):
+    """The options of a command whose results go where the user says."""
+
+    cache: Cache
+    workers: Workers = None
+    out: Out = None
+
+    def place(self) -> "Place":
+        """The place where jobs are computed; `ConfigError` if there is none, or `--workers` is given as well."""
+        from ecsuite.jobs.engines import Place
+
+        if self.on is not None and self.workers is not None:
+            raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
+        if self.on is None and self.slurm is None:
+            return Place(num_workers=self.workers)
+        return RunOptions.place(self)
+
+    def publish(self, benchmark: "Benchmark[Study, Any]", study: Study, *, plot: Path | None = None) -> None:
+        """`show` it, with the folder and the file of these options."""
+        self.show(benchmark, study, cache=self.cache, out=self.out, plot=plot)
+
+    def prepare_output(self) -> None:
+        """Refuse a file of `--out` that cannot be written, before anything is computed."""
+        if self.out is not None:
+            from ecsuite.files.atomic_files import prepare_output_file
+
+            prepare_output_file(self.out)
+
+    def print_plan(self, jobs: "Iterable[Job]") -> None:
+        """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
+        from ecsuite.commands.plans import print_plan
+
+        print_plan(jobs, cache=self.cache, as_json=self.as_json, form=self.form)
+
+    def run(self, measure: "Callable[[Runner], Finding]", *, has_jobs: bool = True) -> Finding:
+        """Run what is no benchmark; see `ecsuite.eval.experiments.benchmark.run`.
+
+        Args:
+            measure: Computes it.
+            has_jobs: Whether jobs are computed; without any, only its progress and requests to stop are looked after.
+        """
+        if not has_jobs:
+            from ecsuite.eval.views.console import Reporter
+            from ecsuite.jobs.graph import Runner
+            from ecsuite.jobs.signals import stop_signals
+
+            with Reporter(cache_dir=self.cache, quiet=self.quiet) as reporter, stop_signals() as should_stop:
+                runner = Runner(progress=reporter.progress, note=reporter.note, should_stop=should_stop)
+                return measure(runner)
+        from ecsuite.eval.experiments.benchmark import run
+
+        return run(
+            measure,
+            folder=self.cache,
+            place=self.place(),
+            quiet=self.quiet,
+            announces=not self.as_json,
+        )

@@ -13,7 +13,7 @@ from ecsuite.eval.views.console import print_json
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.parts.config import RUN_CONFIG
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.tables.forms import Form, publish
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def try_grammar(
     _require_people()
     from tempfile import TemporaryDirectory
 
-    from ecsuite.people.opening import make_database
+    from ecsuite.people.database import make_database
     from ecsuite.people.study import read_study
 
     tree = {"name": "try", "grammars": [grammar], "datasets": [dataset], "protocol": protocol, "seed": seed}
@@ -101,8 +101,8 @@ def play_run(
 ) -> None:
     """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
     _require_people()
-    from ecsuite.people.games import load_agents
-    from ecsuite.people.opening import RUNS, make_database, only_server
+    from ecsuite.people.database import RUNS, make_database, only_server
+    from ecsuite.people.kinds import load_agents
 
     if Path(run).is_dir() or ("/" in run and not run.endswith((".yaml", ".yml"))):
         name = f"people_{Path(run).resolve().name}_{role}"
@@ -131,8 +131,8 @@ def serve_study(
 ) -> None:
     """Let people take part in a study; the same command goes on with it."""
     _require_people()
-    from ecsuite.people.games import load_agents
-    from ecsuite.people.opening import RUNS, make_database, only_server
+    from ecsuite.people.database import RUNS, make_database, only_server
+    from ecsuite.people.kinds import load_agents
     from ecsuite.people.study import read_study
 
     study = read_study(file)
@@ -158,7 +158,7 @@ def new_study(
     kind: Annotated[str, typer.Option(help=f"{KINDS}."), KINDS] = "codes",
 ) -> None:
     """Write a study file with all its settings, and texts of consent and instructions to fill in."""
-    from ecsuite.people.templates import write_template
+    from ecsuite.people.study import write_template
 
     written = write_template(kind, file)
     print("\n".join(map(str, written)))
@@ -171,8 +171,8 @@ def simulate(
     """Let programs take part in a study, to see its tables and corpora before people do."""
     from dataclasses import replace
 
-    from ecsuite.people.games import game_to_play
-    from ecsuite.people.opening import RUNS, make_database, only_server
+    from ecsuite.people.database import RUNS, make_database, only_server
+    from ecsuite.people.kinds import make_kind
     from ecsuite.people.session import Sessions
     from ecsuite.people.simulated import simulate as take_part
     from ecsuite.people.study import read_study
@@ -183,21 +183,20 @@ def simulate(
     study = replace(study, name=f"{study.name}_simulated", simulated=True)
     with only_server(out or RUNS / study.name) as folder:
         database = make_database(study, folder)
-        number = take_part(Sessions(study, database, game_to_play(study, database, None)))
+        number = take_part(Sessions(make_kind(study, database)))
         print(f"{number} simulated participants in {database.file}; {_report_of(database)}")
         database.close()
 
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:
     """How many have taken part in a study, by condition."""
-    from ecsuite.people.opening import open_database, reading, stored_study
-    from ecsuite.people.records import read_records
-    from ecsuite.people.reports import make_status
+    from ecsuite.people.database import open_database, reading, stored_study
+    from ecsuite.people.kinds import make_kind, read_records
 
     database = open_database(study)
     stored = stored_study(database)
     with reading(database):
-        table, rows = make_status(stored, database, read_records(database), time.time())
+        table, rows = make_kind(stored, database).status(read_records(database), time.time())
     if as_json:
         print_json({"study": stored.name, "conditions": rows})
     else:
@@ -219,14 +218,15 @@ def export(
     ] = False,
 ) -> None:
     """Write the answers of a study as tables and corpora."""
+    from ecsuite.people.database import folder_of, open_database, reading, stored_study
     from ecsuite.people.export import export as write
-    from ecsuite.people.opening import folder_of, open_database, reading, stored_study
+    from ecsuite.people.kinds import make_kind
 
     database = open_database(study)
     folder = out or folder_of(study) / "export"
     stored = stored_study(database)
     with reading(database):
-        written = write(stored, database, folder, has_workers=worker_ids)
+        written = write(make_kind(stored, database), folder, has_workers=worker_ids)
     print("\n".join([f"In {folder}:", *written]))
 
 
@@ -236,14 +236,13 @@ def report(
     """Evaluate a study: tables beside the paper's, and tests."""
     if plot is not None:
         prepare_picture(plot)
-    from ecsuite.people.opening import open_database, reading, stored_study
-    from ecsuite.people.records import read_records
-    from ecsuite.people.reports import make_report
+    from ecsuite.people.database import open_database, reading, stored_study
+    from ecsuite.people.kinds import make_kind, read_records
 
     database = open_database(study)
     stored = stored_study(database)
     with reading(database):
-        written = make_report(stored, database, read_records(database))
+        written = make_kind(stored, database).report(read_records(database))
     if out is not None:
         prepare_output_file(out)
     written.publish(out=out, picture=plot, as_json=as_json, form=form)
@@ -256,7 +255,7 @@ def forget(
     ] = None,
 ) -> None:
     """Delete what a participant gave."""
-    from ecsuite.people.opening import find_participant
+    from ecsuite.people.database import find_participant
 
     database, row = find_participant(token, study)
     database.forget(row["id"])
@@ -269,9 +268,13 @@ def _report_of(database: "Database") -> str:
 
 
 def _require_people() -> None:
-    from ecsuite.people.serving import require_people
-
-    require_people()
+    try:
+        import markdown_it  # noqa: F401
+        import PIL  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise missing_extra(f"a study with people needs {error.name}", "people") from None
 
 
 def _study(tree: dict[str, Any], command: str) -> "Study":
@@ -293,12 +296,12 @@ def _run(
     agents: Any = None,
 ) -> None:
     """Serve a study until the user ends it."""
-    from ecsuite.people.games import game_to_play
+    from ecsuite.people.connections import address, bound, serve
+    from ecsuite.people.kinds import make_kind
     from ecsuite.people.server import People
-    from ecsuite.people.serving import address, bound, serve
     from ecsuite.people.session import Sessions
 
-    sessions = Sessions(study, database, game_to_play(study, database, agents))
+    sessions = Sessions(make_kind(study, database, agents))
     listening = bound(host, port)
     print(f"The page is at {address(listening)}   (Ctrl-C ends it)", flush=True)
     if is_trial and study.pairs:

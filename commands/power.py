@@ -28,9 +28,8 @@ def power(
     as_json: Json = False,
 ) -> None:
     """How many seeds find a difference: from the spread over seeds of runs that there are."""
-    from ecsuite.eval.results.comparison import samples_to_compare
     from ecsuite.eval.results.power import seeds_needed
-    from ecsuite.eval.results.reading import read_sources
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.console import Report
     from ecsuite.files.atomic_files import prepare_output_file
 
@@ -38,7 +37,7 @@ def power(
         raise ConfigError(f"--effect: expected a difference above 0, got {effect:g}")
     if not 0.05 < probability < 1:
         raise ConfigError(f"--power: expected a probability above .05 and below 1, got {probability:g}")
-    found = seeds_needed(samples_to_compare(read_sources(results, note), metric), metric, effect, probability)
+    found = seeds_needed(Results.read(results, note).samples(metric), metric, effect, probability)
     if out is not None:
         prepare_output_file(out)
     notes = tuple(found.notes())

@@ -6,15 +6,13 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.options import Seed, require_read
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import Seed, StudyOptions, require_read
 
 SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
 
 
-@has_study_options(cache=Path("runs/xferbench"))
 def reference(
     ctx: typer.Context,
     name: Annotated[
@@ -33,7 +31,7 @@ def reference(
     ] = None,
     seed: Seed = 0,
     *,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.metrics.score import Options
@@ -56,6 +54,7 @@ def reference(
     if options.plan:
         options.print_plan(plan_jobs(study).values())
         return
+    options.prepare_output()
     score = options.run(lambda runner: score_source(corpora, of_metrics, own, runner))
     known = {"source_path": source if text is None else f"{source} {text.name}"}
     corpus = corpora[seed]

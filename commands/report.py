@@ -6,13 +6,11 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import names_in
+from ecsuite.commands.options import CorpusOptions, names_in
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.printable import note
 
 
-@has_corpus_options()
 def report(
     paths: Annotated[
         list[Path],

@@ -7,15 +7,13 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import Plot, given_options
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import Plot, StudyOptions, given_options
 from ecsuite.eval.views.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import publish
 
 
-@has_study_options(cache=Path("runs/claims"))
 def reproduce(
     ctx: typer.Context,
     claim: Annotated[
@@ -28,7 +26,7 @@ def reproduce(
     ] = False,
     plot: Plot = None,
     *,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/claims")}],
 ) -> None:
     """List claims of published work with the verdicts on them, or run one again."""
     if claim is None:

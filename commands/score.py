@@ -2,15 +2,14 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import OUTPUT, Seed, TrustCode, require_read
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, require_read
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
@@ -18,15 +17,15 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from ecsuite.commands.scoring import Scored
     from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.sources import Source
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.eval.xferbench.presets import XferBenchOptions
+    from ecsuite.jobs.graph import Runner
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
 """The options that xferbench reads."""
@@ -44,8 +43,6 @@ def is_xferbench(name: str) -> bool:
     return name.partition(",")[0] == "xferbench"
 
 
-@has_study_options(cache=Path("runs/xferbench"))
-@has_corpus_options()
 def score(
     ctx: typer.Context,
     corpora: Annotated[
@@ -92,17 +89,23 @@ def score(
     trust_code: TrustCode = False,
     *,
     read_with: CorpusOptions,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import Scored, prepare_scores, score_and_keep
+    from ecsuite.commands.scoring import scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.run_metrics import load_run_if_needed
-    from ecsuite.parts.own_code import trust
+    from ecsuite.parts.own_code import foreign_kinds, trust
 
+    first_of: dict[Path, Path] = {}
+    for path in corpora:
+        place = (scores_file(path) or path).resolve()
+        if place in first_of:
+            note(f"{path}: a corpus counts once")
+        first_of.setdefault(place, path)
+    corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
-    trust(names)
+    trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
     if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
         traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
@@ -113,26 +116,37 @@ def score(
     require_read(ctx, chosen, names, reads)
     for name in names:
         require_files(name)
-    transfers = _transfers(names)
+    transfers: list[XferBenchOptions] = []
+    if any(map(is_xferbench, names)):
+        from ecsuite.eval.xferbench.metric import own_options
+
+        transfers = [own_options(name) for name in names if is_xferbench(name)]
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
-    scored = Scored(options=read_with, where=where)
+    read = partial(read_with.read, where=where)
     if by is not None:
         if len(corpora) > 1 or draws or options.plan:
             raise ConfigError(
                 f"--by {by}: expected one corpus, without --plan and without a folder of pictures"
             )
-        _score_parts(corpora[0], by, names, of_metrics, options, scored, plot=plot)
+        _score_parts(corpora[0], by, names, of_metrics, options, read, plot=plot)
         return
     if len(corpora) > MOST_COMPARED:
         if draws:
             raise ConfigError(
                 f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
             )
-        _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
+        _score_collection(
+            corpora, names, of_metrics, options, read_with, where, plot=plot, trust_code=trust_code
+        )
         return
     if options.plan:
-        _print_plan(corpora, transfers, of_metrics, options, scored)
+        from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
+
+        read_corpora = map(read, corpora)
+        options.print_plan(
+            [job for each in read_corpora for own in transfers for job in jobs_of(each, of_metrics, own)]
+        )
         return
     if draws and len(corpora) > 1:
         raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
@@ -142,63 +156,67 @@ def score(
         check_output_file(plot / "accuracy.svg")
     elif plot is not None:
         prepare_picture(plot)
-    prepare_scores(corpora)
-    messages = [scored.read(path) for path in corpora]
-    runs = [
-        load_run_if_needed(path, names, trust_code=trust_code, is_whole=scored.where is None)
-        for path in corpora
-    ]
-    scorecards = options.run(
-        lambda runner: [
-            score_and_keep(path, each, names, of_metrics, run=run, runner=runner, keeps=scored.is_whole)
-            for path, each, run in zip(corpora, messages, runs, strict=True)
-        ]
+    messages, scorecards = _score_each(
+        corpora, names, of_metrics, options, read_with, where, trust_code=trust_code, has_jobs=bool(transfers)
     )
     if len(scorecards) > 1:
         _publish_several(corpora, messages, scorecards, options, plot=plot)
         return
-    line = None
-    if plot is not None and not draws:
-        from ecsuite.eval.views.figures.intervals import draw_scores
-        from ecsuite.eval.views.language import corpus_name
-
-        title = f"{corpus_name(messages[0])}: scores of the language"
-        draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
-    if plot is not None and draws:
-        from ecsuite.eval.views.figures.corpora import draw_score
-
-        drawn = draw_score(messages[0], plot)
-        nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
-        line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
+    line = None if plot is None else _draw(scorecards[0], messages[0], plot)
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
     if line is not None:
         print(line, file=sys.stderr if options.as_json else sys.stdout)
 
 
-def _transfers(names: list[str]) -> "list[XferBenchOptions]":
-    """The options of XferBench, validated, of each of its entries among metrics."""
-    chosen = [name for name in names if is_xferbench(name)]
-    if not chosen:
-        return []
-    from ecsuite.eval.xferbench.metric import own_options
-
-    return [own_options(name) for name in chosen]
-
-
-def _print_plan(
+def _score_each(
     corpora: list[Path],
-    transfers: "list[XferBenchOptions]",
+    names: list[str],
     of_metrics: "Options",
     options: StudyOptions,
-    scored: "Scored",
-) -> None:
-    """Print the jobs of XferBench, the only metric that has some, without running them."""
-    from ecsuite.eval.xferbench.metric import jobs_of
+    read_with: CorpusOptions,
+    where: str | None,
+    *,
+    trust_code: bool,
+    has_jobs: bool,
+) -> "tuple[list[Corpus], list[Scorecard]]":
+    """Read and score corpora; a run stores the scores of its corpus as it is."""
+    from ecsuite.commands.scoring import keep_scores, prepare_scores
+    from ecsuite.eval.metrics.computing import num_threads
+    from ecsuite.eval.run_metrics import load_run_if_needed
+    from ecsuite.eval.views.scorecard import score_corpus
 
-    messages = [scored.read(path) for path in corpora]
-    options.print_plan(
-        [job for each in messages for own in transfers for job in jobs_of(each, of_metrics, own)]
-    )
+    prepare_scores(corpora)
+    messages = [read_with.read(path, where) for path in corpora]
+    runs = [
+        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
+    ]
+
+    def score_all(runner: "Runner") -> "list[Scorecard]":
+        cards = []
+        for path, corpus, run in zip(corpora, messages, runs, strict=True):
+            card = score_corpus(
+                corpus, names, of_metrics, run=run, runner=runner, num_processes=num_threads()
+            )
+            if where is None and read_with == CorpusOptions():
+                keep_scores(path, card, runner.note)
+            cards.append(card)
+        return cards
+
+    return messages, options.run(score_all, has_jobs=has_jobs)
+
+
+def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
+    """Draw scores into a file, or words and concepts into a folder; return a line about the pictures of a folder."""
+    from ecsuite.eval.views.figures.corpora import draw_score
+    from ecsuite.eval.views.figures.intervals import draw_scores
+    from ecsuite.eval.views.language import corpus_name
+
+    if plot.suffix:
+        draw_scores(card.scores, card.conclusions, f"{corpus_name(corpus)}: scores of the language", plot)
+        return None
+    drawn = draw_score(corpus, plot)
+    nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
+    return f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
 
 
 def _score_collection(
@@ -206,7 +224,8 @@ def _score_collection(
     names: list[str],
     of_metrics: "Options",
     options: StudyOptions,
-    scored: "Scored",
+    read_with: CorpusOptions,
+    where: str | None,
     *,
     plot: Path | None,
     trust_code: bool,
@@ -214,7 +233,7 @@ def _score_collection(
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
-    from ecsuite.eval.experiments.corpora import members_of
+    from ecsuite.eval.experiments.corpora import Selection, members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics import load_run_if_needed
@@ -223,7 +242,11 @@ def _score_collection(
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
-        read=scored.read, selection=scored.selection, options=of_metrics, kept=options.cache, note=note
+        read=partial(read_with.read, where=where),
+        selection=Selection(reading=read_with.reading(), where=where),
+        options=of_metrics,
+        kept=options.cache,
+        note=note,
     )
     if options.plan:
         options.print_plan(benchmark.plan(study))
@@ -233,11 +256,11 @@ def _score_collection(
         prepare_picture(plot)
     prepare_scores(corpora)
     runs = [
-        load_run_if_needed(path, names, trust_code=trust_code, is_whole=scored.where is None)
-        for path in corpora
+        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
     ]
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
-    for each in found_scores if scored.is_whole else ():
+    is_whole = where is None and read_with == CorpusOptions()
+    for each in found_scores if is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
     sources = sources_of(options.out or Path("scores.json"), content)
@@ -261,17 +284,17 @@ def _score_parts(
     names: list[str],
     of_metrics: "Options",
     options: StudyOptions,
-    scored: "Scored",
+    read: "Callable[[Path], Corpus]",
     *,
     plot: Path | None,
 ) -> None:
     """Score parts of a corpus by the values of columns, and print one table."""
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
-    from ecsuite.eval.metrics.parallel import num_threads
-    from ecsuite.eval.results.comparison import compare
+    from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import sources_of
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
@@ -280,7 +303,7 @@ def _score_parts(
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
-    corpus = scored.read(path)
+    corpus = read(path)
     parts = parts_by(corpus, by)
     if len(parts) == 1:
         raise ConfigError(
@@ -295,12 +318,12 @@ def _score_parts(
     # A part is in no file of its own, and what strangers wrote into a column names none.
     files = [path / f"part {number}" for number in range(len(parts))]
     sources = [
-        replace(source, name=label, corpus=file)
+        replace(source, name=label, corpus=file, is_of_run=False)  # no part can be trained with other seeds
         for label, file, card in zip(parts, files, cards, strict=True)
         for source in sources_of(file, card.to_json())
     ]
     sizes = EqualSizes(corpora=_read(sources, parts.values()))
-    found = comparison.report(compare(sources, sizes=sizes))
+    found = comparison.report(Results(sources).compare(sizes=sizes))
     data = {
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
@@ -329,8 +352,8 @@ def _publish_several(
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
-    from ecsuite.eval.results.comparison import compare
     from ecsuite.eval.results.equal_sizes import EqualSizes
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.views import comparison
 
@@ -341,7 +364,7 @@ def _publish_several(
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
         sizes = EqualSizes(corpora=_read(sources, messages))
-        found = comparison.report(compare(sources, sizes=sizes, distinct=True))
+        found = comparison.report(Results(sources).compare(sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(

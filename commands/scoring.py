@@ -1,65 +1,25 @@
-"""Scoring corpora for a command: reading them, keeping the scores of runs, and documents to compare."""
+"""Scores that run folders keep, parts of a corpus that are scored, and scores to compare."""
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments.corpora import Selection
-from ecsuite.eval.metrics.parallel import num_threads
-from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
 from ecsuite.eval.results.reading import run_source
 from ecsuite.eval.results.sources import CONFIG, CORPUS, SWEEP, Source
-from ecsuite.eval.views.scorecard import Scorecard, score_corpus
+from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.formats.strict_json import read_json
-from ecsuite.jobs.graph import Runner
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.games.runs.run import Run
-
 
 MOST_PARTS = 24
 """Most parts of a corpus that are scored side by side."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scored:
-    """Selection of the messages of corpora that are scored, and how their files are read."""
-
-    options: CorpusOptions
-    """How files are read."""
-    where: str | None = None
-    """`COLUMN=VALUE`: only these messages; None: all."""
-
-    def read(self, path: Path) -> Corpus:
-        """The messages of a path.
-
-        Raises:
-            CorpusError: If it cannot be read, or has no such messages.
-        """
-        corpus = self.options.read(path)
-        return corpus if self.where is None else self.selection.of(corpus)
-
-    @property
-    def selection(self) -> Selection:
-        """The selection for jobs."""
-        return Selection(reading=self.options.reading(), where=self.where)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether a file is scored as it is, so that a run keeps the scores."""
-        return self.where is None and self.options == CorpusOptions()
-
-
 def scores_file(path: Path) -> Path | None:
-    """Where the scores of a corpus are kept: in its run folder, given as such or by its `corpus.jsonl`."""
+    """The file of the stored scores of a corpus: in its run folder, given as such or by its `corpus.jsonl`."""
     folder = path if path.is_dir() else path.parent
     is_folder = (path.is_dir() or path.name == "corpus.jsonl") and (folder / "metadata.json").is_file()
     return folder / "scores.json" if is_folder else None
@@ -91,34 +51,6 @@ def prepare_scores(paths: Sequence[Path]) -> None:
     for file in map(scores_file, paths):
         if file is not None:
             read_scores(file)
-
-
-def score_and_keep(
-    path: Path,
-    corpus: Corpus,
-    names: Sequence[str] | None,
-    options: Options,
-    *,
-    run: "Run | None" = None,
-    runner: Runner | None = None,
-    keeps: bool = True,
-) -> Scorecard:
-    """Score a corpus; a run folder keeps the scores.
-
-    Args:
-        path: Of the corpus.
-        corpus: What it holds.
-        names: See `score_corpus`.
-        options: Of the metrics.
-        run: See `score_corpus`.
-        runner: See `score_corpus`; a note goes to it, or to standard error.
-        keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
-            published run, they are not, which a note says.
-    """
-    card = score_corpus(corpus, names, options, run=run, runner=runner, num_processes=num_threads())
-    if keeps:
-        keep_scores(path, card, (runner or Runner()).note)
-    return card
 
 
 def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> None:

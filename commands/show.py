@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
 from ecsuite.commands.game_options import GameOptions
-from ecsuite.commands.options import As, Measure, Plot, Set, TrustCode
+from ecsuite.commands.options import As, CorpusOptions, Measure, Plot, Set, TrustCode, roles_in
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.runtime.errors import ConfigError
@@ -22,7 +21,6 @@ SPLITS = OneOf("train", "valid", "test", "seen")
 GAME = "Rounds of a game"
 
 
-@has_corpus_options()
 def show(
     what: Annotated[
         list[Path],

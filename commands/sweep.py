@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.given_together import given_together
-from ecsuite.commands.options import MORE, OutFolder
-from ecsuite.commands.study_options import RunOptions
+from ecsuite.commands.options import MORE, OutFolder, RunOptions
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 
@@ -52,7 +50,6 @@ class SweepOptions(RunOptions):
         return self.place().planning()
 
 
-@given_together(SweepOptions, "options", {}, SweepOptions.planning)
 def sweep(
     study: Annotated[
         str,
@@ -90,7 +87,7 @@ def sweep(
 
 def _score_corpora(source: str, options: SweepOptions) -> None:
     """Score the corpora of a study of a collection, or plan this; no game is trained."""
-    from ecsuite.commands.corpus_options import CorpusOptions
+    from ecsuite.commands.options import CorpusOptions
     from ecsuite.eval.experiments.collection import FILES, Collections, load_collection
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed

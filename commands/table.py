@@ -64,8 +64,7 @@ def table(
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.results.equal_sizes import EqualSizes
-    from ecsuite.eval.results.means import means_of
-    from ecsuite.eval.results.reading import read_runs
+    from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.comparison import means_table, noise_notes
     from ecsuite.eval.views.console import Reporter
     from ecsuite.eval.views.runs import failed_runs, failed_runs_json, failed_runs_table
@@ -80,7 +79,7 @@ def table(
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)
-    sources = read_runs(runs, note)
+    sources = Results.read(runs, note).runs()
     if failed:
         if as_json:
             print_json(with_format("result", failed_runs_json(sources)))
@@ -94,8 +93,7 @@ def table(
         return
     settings = None if by is None else names_in(by)
     with Reporter() as reporter:
-        means = means_of(
-            sources,
+        means = sources.means(
             by=settings,
             figures=None if metrics is None else split_names(metrics),
             with_incomplete=incomplete,

@@ -9,7 +9,6 @@ import typer
 
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.game_options import GameOptions
-from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import Device, Json, OutFolder, Quiet, Set, TrustCode, advanced
 from ecsuite.commands.setting_options import flags_of, settings_of
 from ecsuite.eval.views.console import Reporter, print_json
@@ -22,7 +21,6 @@ EARLY: Mapping[str, tuple[int, str]] = {
 """How a training ends that was stopped from outside, by its reason: the exit code, and what is said of it."""
 
 
-@given_together(GameOptions, "options", {})
 def train_game(
     game: Annotated[
         str,

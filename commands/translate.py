@@ -6,17 +6,13 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import Seed
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import CorpusOptions, Seed, StudyOptions
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.runtime.errors import look_up
 
 SETTINGS = OneOf("full", "frozen", "reduced")
 
 
-@has_study_options(cache=Path("runs/translate"))
-@has_corpus_options()
 def translate(
     pairs: Annotated[
         Path,
@@ -35,7 +31,7 @@ def translate(
     seed: Seed = 0,
     *,
     read_with: CorpusOptions,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/translate")}],
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
     from ecsuite.eval.translation.benchmark import TranslationBenchmark

@@ -6,9 +6,16 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.options import (
+    CorpusOptions,
+    Plot,
+    Seeds,
+    StudyOptions,
+    advanced,
+    names_in,
+    read_seeds,
+    require_read,
+)
 from ecsuite.eval.views.console import Reporter
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
@@ -24,8 +31,6 @@ READS = {
 """By what is evaluated, the options that it reads beside those of all."""
 
 
-@has_study_options(cache=Path("runs/xtreme"))
-@has_corpus_options()
 def xtreme(
     ctx: typer.Context,
     corpus: Annotated[
@@ -83,7 +88,7 @@ def xtreme(
     ] = False,
     *,
     read_with: CorpusOptions,
-    options: StudyOptions,
+    options: Annotated[StudyOptions, {"cache": Path("runs/xtreme")}],
 ) -> None:
     """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
     if (corpus is not None) + (model is not None) + baselines != 1:

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 from ecsuite.formats.one_hot import is_one_hot
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
-from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.strict_json import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.memory import require_memory

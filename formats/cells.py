@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ecsuite.formats.line_errors import LineError, show
-from ecsuite.formats.strict_json import decode
+from ecsuite.formats.strict_json import LineError, decode, show
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20

@@ -1,20 +1,21 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
+import shlex
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import is_missing, is_number
-from ecsuite.formats.line_errors import show
+from ecsuite.formats.cells import is_id, is_missing, is_number
 from ecsuite.formats.meant import Numeric, flat, leaves, parts_of
-from ecsuite.formats.messages import messages_of, note_capitals, note_spellings
 from ecsuite.formats.roles import described, finds_meaning, roles_of
-from ecsuite.formats.rows import Rows
-from ecsuite.formats.strict_json import is_text
-from ecsuite.formats.table import Table
+from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
+from ecsuite.formats.signs import parts_of as symbols_of
+from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
+from ecsuite.formats.table import Rows, Table
 from ecsuite.formats.table_notes import (
     nearly_all_differ,
     note_different,
@@ -30,8 +31,10 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 Missing = Literal["keep", "leave", "value"]
+SPLITS = ("auto", "spaces", "letters")
+"""At what a message that is a text is split; or at a sign, such as `,`."""
 MISSING_VALUE = "missing"
-"""What a cell without a value is called by `--missing value`."""
+"""Value of a cell without a value, with `--missing value`."""
 CANONICAL = {
     "speaker": "speaker",
     "listener": "listener",
@@ -60,7 +63,7 @@ class Reading:
     """A second file with what each message meant, row by row."""
 
     def to_json(self) -> dict[str, Any]:
-        """What is not as usual, JSON-ready."""
+        """The settings that are not the defaults, JSON-ready."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
@@ -76,9 +79,10 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
         ConfigError: If a role or a column is not there.
         CorpusError: If messages or meanings can't be read; one line with the place.
     """
-    ids = table.symbol_ids
-    if ids is not None and not reading.columns and reading.missing != "leave":  # no roles are to be found
-        return Corpus(ids, metadata={"source_format": table.about})
+    if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
+        ids = table.columns.get("message")
+        if isinstance(ids, Ragged):  # no roles are to be found
+            return Corpus(ids, metadata={"source_format": table.about})
     roles = roles_of(table, reading.columns)
     notes = (
         [f"{table.source}: {described(table, roles)} (--column NAME=ROLE)"]
@@ -189,11 +193,11 @@ def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict
 def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
-    is_words = all(map(is_text, first))
+    is_words = all(isinstance(item, str) for item in first)
     for place, row in enumerate(rows):
         items = [] if row is None else row
         if not all(
-            is_text(item) if is_words else is_number(item) or isinstance(item, bool) for item in items
+            isinstance(item, str) if is_words else is_number(item) or isinstance(item, bool) for item in items
         ):
             alike = (
                 f"a meaning like the first, {show(first)}"
@@ -317,3 +321,159 @@ def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
         is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays one
         found[own] = column_of(cells if is_plain else table.values(name))
     return found
+
+
+# Messages
+
+
+def messages_of(
+    table: Table, columns: Sequence[str], split: str, notes: list[str]
+) -> tuple[Ragged, tuple[str, ...] | None]:
+    """Messages as symbols, and their names unless all are whole numbers as one writes them.
+
+    Args:
+        table: The table.
+        columns: Name of the column of messages; or of several, which have one symbol each, in this order.
+        split: At what a message that is a text is split.
+        notes: Where what was guessed is added.
+
+    Raises:
+        CorpusError: If a cell is no message; one line with the place.
+    """
+    column, *others = columns
+    if others:
+        joined = _joined(table, columns)
+        table = replace(table, columns={**table.columns, column: joined}, are_texts=False)
+    cells = table.columns[column]
+    if isinstance(cells, Ragged):
+        return cells, None
+    lacking = table.missing(column) if table.is_header else []
+    if lacking:
+        more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
+        notes.append(f"{table.place(lacking[0])} has no message{more}: taken as empty messages")
+    cells = _as_lists(table, column)
+    how = _separator(table, column, cells, notes) if split == "auto" else split
+    errors = ErrorList(
+        table.source, "a message as a list of integers or of strings, or as a text", table.unit
+    )
+    rows = [_parsed(errors, table, place, cell, how) for place, cell in enumerate(cells)]
+    errors.check()
+    are_listed = any(isinstance(item, str) for cell in cells if isinstance(cell, list) for item in cell)
+    if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
+        numbers = [[int(symbol) for symbol in row] for row in rows]
+        if max((symbol for row in numbers for symbol in row), default=0) < ID_LIMIT:
+            return Ragged.from_rows(numbers), None
+    named = Rows()
+    named.extend([[str(symbol) for symbol in row] for row in rows])
+    note_spellings(table, list(named.names), "symbols", notes)
+    return named.ragged(), tuple(named.names)
+
+
+def _joined(table: Table, columns: Sequence[str]) -> list[list[Any]]:
+    """The symbols of several columns; empty cells at the end belong to no message.
+
+    Raises:
+        CorpusError: If a cell has several symbols, or none before one that has; one line with the place.
+    """
+    cells = [[_symbol(cell) for cell in table.values(name)] for name in columns]
+    are_words = any(isinstance(cell, str) for column in cells for cell in column)
+    rows = []
+    for place, row in enumerate(map(list, zip(*cells, strict=True))):
+        while row and row[-1] is None:
+            row.pop()
+        for column, cell in zip(columns, row, strict=False):
+            if cell is None or isinstance(cell, list) or (are_words and len(str(cell).split()) > 1):
+                got = "an empty cell before others" if cell is None else show(cell)
+                listed = f"each of the {len(columns)} columns of the message"
+                raise CorpusError(f"{table.place(place, column)}: expected one symbol in {listed}, got {got}")
+        rows.append([str(cell) if are_words else cell for cell in row])
+    return rows
+
+
+def _symbol(cell: Any) -> Any:
+    """A cell of one symbol; a whole number is one, as frames write those of columns that lack a value."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _as_lists(table: Table, column: str) -> Sequence[Any]:
+    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
+
+    Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
+    """
+    cells = [
+        next(iter(cell.values()))
+        if isinstance(cell, dict) and len(cell) == 1 and all(isinstance(each, str) for each in cell.values())
+        else cell
+        for cell in replace(table, are_texts=False).values(column)
+    ]
+    return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
+
+
+def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:
+    found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
+    return found[0] if found else []
+
+
+def _symbols(cell: Any, how: str) -> list[Any]:
+    """The symbols of a cell.
+
+    Raises:
+        LineError: If it is no message.
+    """
+    if isinstance(cell, str):
+        if how == "letters":
+            return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
+        return cell.split() if how == "spaces" else symbols_of(cell, how)
+    items = cell if isinstance(cell, list) else [cell]
+    if any(type(item) is int and item >= ID_LIMIT for item in items):
+        raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
+    if any(isinstance(item, list) for item in items):
+        raise LineError(show(cell), "a list of symbols, not of lists")
+    is_words = bool(items) and isinstance(items[0], str)
+    for item in items:
+        if not (isinstance(item, str) if is_words else type(item) is int and item >= 0):
+            raise LineError(show(item))
+    return items
+
+
+def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
+    """The separator of symbols in texts: a sign where all have it, else spaces; a note where it is unclear."""
+    texts = [cell for cell in cells if isinstance(cell, str) and cell]
+    sign = sign_between(texts)
+    if sign is None and not have_spaces(texts):
+        place = f"{table.source}: column {column}" if table.is_header else table.source
+        notes += [f"{place}: {note}" for note in _of_whole_texts(texts)]
+    return sign or "spaces"
+
+
+def _of_whole_texts(texts: Sequence[str]) -> list[str]:
+    """Notes on messages of one symbol each."""
+    most = max(SIGNS, key=lambda sign: sum(sign in text.strip(sign) for text in texts), default="")
+    if any(most in text.strip(most) for text in texts):
+        return [f"some messages have {most}; each is one symbol (--split {shlex.quote(most)} splits them)"]
+    if sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
+        return ["each message is one symbol (--split letters takes its letters as symbols)"]
+    return []
+
+
+def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[str]) -> None:
+    """Say where two symbols, or two values, look the same and are written with other characters."""
+    forms: dict[str, str] = {}
+    for name in names:
+        other = forms.setdefault(unicodedata.normalize("NFC", name), name)
+        if other != name:
+            notes.append(
+                f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
+                f"{what}"
+            )
+            return
+
+
+def note_capitals(table: Table, names: Sequence[str], notes: list[str]) -> None:
+    """Say where two values differ in capital letters alone, as typed ones do."""
+    forms: dict[str, str] = {}
+    for name in names:
+        other = forms.setdefault(name.casefold(), name)
+        if other != name:
+            notes.append(f"{table.source}: {other} and {name} are two values")
+            return

@@ -7,27 +7,29 @@ the others; written last).
 
 import hashlib
 import json
+import math
+import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
-from ecsuite.formats.columns import column_files, column_lines, columns_in, read_column
-from ecsuite.formats.line_errors import show
-from ecsuite.formats.meanings import meaning_lines, with_meanings
-from ecsuite.formats.rows import ID_LIMIT
-from ecsuite.formats.strict_json import encode, is_text
+from ecsuite.formats.stored_text import chunks
+from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, decode, encode, show, show_line
+from ecsuite.formats.table import Rows
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
-from ecsuite.runtime.given_values import names_of
+from ecsuite.runtime.given_values import column_of, names_of
 from ecsuite.runtime.plain_values import BITS, plain
+from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 _FORMAT = "ecsuite-corpus"
@@ -45,7 +47,13 @@ _OWN_KEYS = (
     "where",
 )  # of metadata, not copied
 BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
-"""By key of metadata, a file that a run has beside its corpus, and whose checksum stands there."""
+"""Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
+OTHER_FILES = ("corpus", "meanings", "log", "metadata")
+"""Names of files in a folder with a corpus that are no columns."""
+_NAME = re.compile(r"[a-z][a-z_]{0,39}")
+_NUMBERED = re.compile(r"column_[0-9]+\.jsonl")
+_MAX_KNOWN = 1 << 16
+"""Lines that are remembered, to limit memory."""
 ANSWERS = "people.db"
 """The answers of people in the folder of a study with them, which is no corpus."""
 
@@ -199,31 +207,30 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         folder: Of the files.
         manifest: The metadata; by default that of `metadata.json`, if this package wrote it.
     """
-    file = folder / "metadata.json"
+    file, num_messages = folder / "metadata.json", len(corpus.messages)
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
     columns = columns_in(hashes, manifest.get("column_names", {}))
     for name in ("corpus.jsonl", "meanings.jsonl", *columns.values()):
         if name in hashes and hashes[name] != _sha256(folder / name):
             raise changed(folder / name)
+    found: dict[str, Any] = {}
     if manifest:
         names = manifest.get("symbol_names")
         highest = int(corpus.messages.values.max(initial=0))
         if names is not None and len(names) <= highest:
             raise CorpusError(f"metadata.json: expected symbol_names up to id {highest}, got {len(names)}")
         kept = {key: value for key, value in manifest.items() if key not in ("reading", "where")}
-        metadata = kept | {"source_format": "ecsuite corpus"}
-        corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
+        found["metadata"] = kept | {"source_format": "ecsuite corpus"}
+        found |= {"eos": manifest["eos"], "symbol_names": names and tuple(names)}
     if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
-        corpus = with_meanings(corpus, folder / "meanings.jsonl", manifest.get("concept_names", []))
+        found |= meanings_in(folder / "meanings.jsonl", manifest.get("concept_names", []), num_messages)
         names_of_attributes = tuple(manifest.get("attribute_names", ()))
-        if corpus.meanings is not None and names_of_attributes:
-            corpus = replace(corpus, attribute_names=names_of_attributes)
+        if found.get("meanings") is not None and names_of_attributes:
+            found["attribute_names"] = names_of_attributes
     if columns:
-        num_messages = len(corpus.messages)
-        read = {name: read_column(folder / file, num_messages) for name, file in columns.items()}
-        corpus = replace(corpus, columns=read)
-    return corpus
+        found["columns"] = {name: read_column(folder / file, num_messages) for name, file in columns.items()}
+    return replace(corpus, **found) if found else corpus
 
 
 def _columns_before(path: Path) -> list[str]:
@@ -257,7 +264,9 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
         "sha256": lambda value: isinstance(value, dict) and "corpus.jsonl" in value,
         **({"column_names": lambda value: isinstance(value, dict)} if "column_names" in manifest else {}),
-        **dict.fromkeys(has_names, lambda value: isinstance(value, list) and all(map(is_text, value))),
+        **dict.fromkeys(
+            has_names, lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)
+        ),
     }
     for key, check in is_right.items():
         if not check(value := manifest.get(key, ...)):
@@ -265,3 +274,156 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     for key in sorted(has_names):
         names_of(f"{path.name}: {key}", manifest[key], 0)
     return manifest
+
+
+def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
+    """The meanings and concepts of a corpus as JSON lines."""
+    for index in range(len(corpus.messages)):
+        line: dict[str, Any] = {}
+        if corpus.meanings is not None:
+            line["meaning"] = corpus.meanings[index].tolist()
+        if corpus.concepts is not None:
+            line["concepts"] = corpus.concepts_of(index)
+        yield encode(line)
+
+
+def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str, Any]:
+    """Read meanings and concepts, as fields of a corpus. All lines must be like the first valid one.
+
+    Most lines repeat others, so each is decoded once, and further lines are looked up.
+
+    Args:
+        path: The file, `meanings.jsonl`.
+        names: Names of concepts, by id.
+        num_messages: The number of lines that are expected.
+
+    Raises:
+        CorpusError: If a line has other keys, another length or other types, or there are not as many as messages.
+    """
+    errors = ErrorList(path.name, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
+    concepts, first, num_lines, num_distinct = Rows(names), dict[str, Any](), 0, 0
+    known: dict[bytes, int] = {}
+    distinct: list[dict[str, Any]] = []
+    meanings: list[NDArray[Any]] = []
+    places = [np.zeros(0, np.int32)]
+
+    def place_of(line: bytes) -> int:
+        """The number of a line among the different ones."""
+        place = known.get(line)
+        if place is None:
+            distinct.append(_meaning_line(decode(line), first))
+            place = num_distinct + len(distinct) - 1
+            if place < _MAX_KNOWN:
+                known[line] = place
+        return place
+
+    for number, block in chunks(path):
+        lines = block[:-1].split(b"\n")
+        found = list(map(known.get, lines))
+        places.append(np.array(errors.parse(lines, number, place_of) if None in found else found, np.int32))
+        if distinct:
+            rows = (line.get("meaning", []) for line in distinct)
+            safe = [[printable(item) if isinstance(item, str) else item for item in row] for row in rows]
+            meanings.append(np.array(safe))
+            concepts.extend([line.get("concepts", []) for line in distinct])
+            num_distinct += len(distinct)
+            distinct.clear()
+        num_lines += len(lines)
+    errors.check()
+    if num_lines != num_messages:
+        raise CorpusError(f"{path.name}: expected {num_messages} lines, one per message, got {num_lines}")
+    fields: dict[str, Any] = {}
+    places_of_rows = np.concatenate(places)
+    if "meaning" in first:
+        values, limits = np.concatenate(meanings), np.iinfo(np.int32)
+        if (
+            values.dtype == np.int64
+            and limits.min <= values.min(initial=0) <= values.max(initial=0) <= limits.max
+        ):
+            values = values.astype(np.int32)  # half of the memory
+        fields["meanings"] = values.take(places_of_rows, axis=0)
+    if "concepts" in first:
+        fields |= {"concepts": concepts.ragged().take(places_of_rows), "concept_names": tuple(concepts.names)}
+    return fields
+
+
+def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
+    """Check a line of `meanings.jsonl`; `first` is the first valid line (empty before it, then filled)."""
+    match values:
+        case [dict(line)] if line and line.keys() <= {"meaning", "concepts"}:
+            meaning, concepts = line.get("meaning", []), line.get("concepts", [])
+        case _:
+            raise LineError(show_line(values))
+    if not isinstance(concepts, list) or not all(isinstance(concept, str) for concept in concepts):
+        raise LineError(show(concepts), "concepts to be a list of strings")
+    are_texts = [isinstance(item, str) for item in meaning] if isinstance(meaning, list) else []
+    if not isinstance(meaning, list) or not (
+        all(are_texts)
+        or all(
+            (type(item) is int and abs(item) < 1 << 63) or (type(item) is float and math.isfinite(item))
+            for item in meaning
+        )
+    ):
+        raise LineError(show(meaning), "a meaning to be a list of numbers, or of strings")
+    if not first:
+        first.update(line)
+    if line.keys() != first.keys() or are_texts != [
+        isinstance(item, str) for item in first.get("meaning", [])
+    ]:
+        raise LineError(show(line), f"a line like the first, {show(first)}")
+    return line
+
+
+def column_files(names: Iterable[str]) -> dict[str, str]:
+    """The file of each column: `split.jsonl`; of a name that is no good one for a file, `column_3.jsonl`."""
+    return {
+        name: f"{name}.jsonl"
+        if _NAME.fullmatch(name) and name not in OTHER_FILES and not name.startswith("column_")
+        else f"column_{place}.jsonl"
+        for place, name in enumerate(names)
+    }
+
+
+def columns_in(hashes: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, str]:
+    """The columns among the files whose checksums metadata has, and their files.
+
+    Args:
+        hashes: Checksums by file.
+        named: The names of columns whose files are numbered, by file.
+    """
+    found = {}
+    for file in hashes:
+        name = file.removesuffix(".jsonl")
+        if _NUMBERED.fullmatch(file) and isinstance(named.get(file), str):
+            found[named[file]] = file
+        elif file.endswith(".jsonl") and _NAME.fullmatch(name) and name not in OTHER_FILES:
+            found[name] = file
+    return found
+
+
+def column_lines(values: NDArray[Any]) -> Iterator[bytes]:
+    """The values of a column as JSON lines."""
+    yield b"".join(encode(value) for value in values.tolist())
+
+
+def read_column(path: Path, num_messages: int) -> NDArray[Any]:
+    """Read a column: a JSON value a line.
+
+    Raises:
+        CorpusError: If a line is anything else, or there are not as many as messages.
+    """
+    errors = ErrorList(path.name, 'one JSON value a line, such as "train"')
+    values: list[Any] = []
+
+    def value_of(line: bytes) -> Any:
+        found = decode(line)
+        if len(found) == 1:
+            return found[0]
+        raise LineError(show_line(found))
+
+    for number, lines in chunks(path):
+        values += errors.parse(lines[:-1].split(b"\n"), number, value_of)
+    errors.check()
+    if len(values) != num_messages:
+        raise CorpusError(f"{path.name}: expected {num_messages} lines, one per message, got {len(values)}")
+    return column_of(values)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.formats.line_errors import shorten, show
 from ecsuite.formats.parquet_files import read_arrow, read_parquet
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
-from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.strict_json import ID_LIMIT, shorten, show
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 from ecsuite.runtime.given_values import with_index

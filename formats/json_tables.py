@@ -2,18 +2,26 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.formats.blocks import chunks
-from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
-from ecsuite.formats.plain import parse_plain
+import numpy as np
+from numpy.typing import NDArray
+
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
-from ecsuite.formats.rows import ID_LIMIT, Rows
-from ecsuite.formats.stored_text import read_text
-from ecsuite.formats.strict_json import VALUES, decode, documents, is_text
-from ecsuite.formats.table import Cells, Table
+from ecsuite.formats.stored_text import chunks, read_text
+from ecsuite.formats.strict_json import (
+    ID_LIMIT,
+    VALUES,
+    ErrorList,
+    LineError,
+    decode,
+    documents,
+    show,
+    show_line,
+)
+from ecsuite.formats.table import Arrays, Cells, Rows, Table
 from ecsuite.runtime.errors import CorpusError
 
 Row = dict[str, Any]
@@ -22,10 +30,30 @@ SAMPLE = 200
 FEWEST = 3
 """Fewest keys of a mapping from meanings to messages; one with fewer is a record."""
 
+_BLOCK = 1 << 18
+"""Bytes that are parsed at once; the working memory fits the second-level cache."""
+_DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
+_BITS = {b"0123456789": _DIGIT, b"[": _OPEN, b"]": _CLOSE, b",": _COMMA, b" ": _SPACE, b"\n": _NEWLINE}
+"""The bit of each byte of plain lines."""
+_BITS_AFTER = {
+    b"0123456789": _DIGIT | _COMMA | _CLOSE,
+    b"[": _DIGIT | _CLOSE,
+    b"]": _NEWLINE,
+    b",": _DIGIT | _SPACE,
+    b" ": _DIGIT,
+    b"\n": _OPEN,
+}
+"""The bits of the bytes that may follow each of them."""
+_CLASS, _FOLLOWERS = (
+    bytes(sum(value for some, value in bits.items() if byte in some) for byte in range(256))
+    for bits in (_BITS, _BITS_AFTER)
+)
+"""Tables for `bytes.translate`."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """What the values of a line, or an item of a list, may be."""
+    """A form of the values of a line, or of an item of a list."""
 
     parse: Callable[[list[Any]], Row]
     """Makes a row of them, or raises `LineError`."""
@@ -63,7 +91,7 @@ def _strings(values: list[Any]) -> Row:
 def _tokens(values: list[Any]) -> Row:
     """`["da", "bu"]`."""
     match values:
-        case [list(tokens)] if all(map(is_text, tokens)):
+        case [list(tokens)] if all(isinstance(each, str) for each in tokens):
             return {"message": tokens}
     raise LineError(show_line(values))
 
@@ -81,7 +109,7 @@ def _cbm(values: list[Any]) -> Row:
 def _csar(values: list[Any]) -> Row:
     """`[4, 7], ["red"]`, or both in one list; the message may be a text, as `["green hat", ["green"]]`."""
     match values:
-        case [[list() | str() as message, list(concepts)]] if all(map(is_text, concepts)):
+        case [[list() | str() as message, list(concepts)]] if all(isinstance(each, str) for each in concepts):
             pass
         case [list() | str() as message, list(concepts)] if all(
             type(each) in (int, str) for each in concepts
@@ -89,7 +117,7 @@ def _csar(values: list[Any]) -> Row:
             pass
         case _:
             raise LineError(show_line(values))
-    if isinstance(message, list) and not (message and all(map(is_text, message))):
+    if isinstance(message, list) and not (message and all(isinstance(each, str) for each in message)):
         message = _ids(message)
     return {"message": message, "concepts": [str(each) for each in concepts]}
 
@@ -143,7 +171,7 @@ def read_json_table(file: Path, name: str) -> Table:
     if not is_whole and not _starts_with_value(lines):
         return _of_documents(file, name)
     rest = chain([first], [] if following is None else [following], blocks)
-    return _of_lines(_form_of(lines), rest, name)
+    return _of_lines(lines, rest, name)
 
 
 def _starts_with_value(lines: Sequence[bytes]) -> bool:
@@ -166,7 +194,7 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
         is_list = len(values) == 1 and isinstance(values[0], list) and bool(values[0])
         if is_list and all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values):
             return _of_items(values[0], name)
-        if is_list and _is_document(name) and all(map(is_text, values[0])):
+        if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
     return None if _starts_with_value(lines) else _of_documents(file, name)
@@ -269,13 +297,22 @@ def _of_items(items: Sequence[Any], name: str) -> Table:
     return _table(name, about, "item", rows, len(items))
 
 
-def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
-    """A row a line, all of one form; lists of integers are not made into Python's."""
-    kind = FORMS[form]
+def _of_lines(first_lines: Sequence[bytes], blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
+    """A row a line, all of the form of most of the first ones; lists of integers are not made into Python's."""
+    sample = []
+    for line in first_lines[:SAMPLE]:
+        try:
+            sample.append(decode(line))
+        except LineError:
+            continue
+    kind = FORMS[_form_of_values(sample)]
     messages, errors = Rows(), ErrorList(name, kind.expected)
     rows: list[Row] = []
     number = 0
-    for first, lines in _without_end(blocks):
+    for block, following in pairwise(chain(blocks, [None])):
+        assert block is not None
+        first, lines = block
+        lines = lines.rstrip() + b"\n" if following is None else lines  # without empty lines at the end
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:
             messages.arrays.append(plain)
             number += len(plain[1])
@@ -296,13 +333,51 @@ def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Tabl
     return _table(name, kind.about, "line", rows, number)
 
 
-def _without_end(blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The blocks of lines without empty lines at the end of all."""
-    last = next(blocks)
-    for block in blocks:
-        yield last
-        last = block
-    yield last[0], last[1].rstrip() + b"\n"
+def parse_plain(lines: bytes) -> Arrays | None:
+    """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
+
+    Apart from leading zeros and the size of numbers, pairs of adjacent bytes suffice to check the syntax. So the
+    text can be split into blocks after any comma, even inside a long line.
+
+    Returns:
+        The two arrays, or None if any byte differs from this form; the JSON parser then reads the block.
+    """
+    text = b"\n" + lines
+    start, last, num_values = 0, len(text) - 1, 0
+    values: list[NDArray[np.integer[Any]]] = []
+    ends = [np.zeros(1, dtype=np.int64)]
+    while start < last:  # text[start] is the comma or newline before the block
+        stop = last
+        if last - start > _BLOCK:
+            stop = max(text.rfind(mark, start + 1, start + _BLOCK) for mark in (b",", b"\n"))
+            if stop < 0:
+                return None
+        block = text[start : stop + 1]
+        found = np.frombuffer(block[1:].translate(_CLASS), dtype=np.uint8)
+        if not (found & np.frombuffer(block[:-1].translate(_FOLLOWERS), dtype=np.uint8)).all():
+            return None
+        digits = np.frombuffer(block, dtype=np.uint8) - np.uint8(ord("0"))
+        is_digit = digits < 10
+        if ((digits[1:-1] == 0) & is_digit[2:] & ~is_digit[:-2]).any():
+            return None  # a leading zero
+        place = np.flatnonzero(is_digit[:-1] > is_digit[1:])  # index of each number's last digit
+        ends.append(np.searchsorted(place, np.flatnonzero(found == _NEWLINE)) + num_values)
+        numbers = digits[place].astype(np.int64)
+        is_inside = np.ones(len(place), dtype=np.bool_)
+        for power in range(1, 11):
+            place -= 1
+            is_inside &= is_digit[place]
+            if not is_inside.any():
+                break
+            numbers += (digits[place] * is_inside) * np.int64(10**power)
+        highest = int(numbers.max(initial=0))
+        if is_inside.any() or highest >= ID_LIMIT:
+            return None
+        values.append(numbers.astype(np.min_scalar_type(highest)))  # allocation dominates the cost
+        num_values += len(numbers)
+        start = stop
+    bounds: NDArray[np.int64] = np.concatenate(ends)
+    return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
 def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> Table:
@@ -323,20 +398,14 @@ def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -
     )  # fmt: skip
 
 
-def _form_of(lines: Sequence[bytes]) -> str:
-    """The form of most of the first lines; `ints` if none has one."""
-    found = []
-    for line in lines[:SAMPLE]:
-        try:
-            found.append(decode(line))
-        except LineError:
-            continue
-    return _form_of_values(found)
-
-
 def _form_of_values(sample: Sequence[list[Any]]) -> str:
     """The form that most lines have; pairs of texts are CBM's only with dots in them."""
-    found = [name for values in sample if values != [[]] and (name := _first_form(values, sample))]
+    found = []
+    for values in (values for values in sample if values != [[]]):
+        for name, form in FORMS.items():  # the first that it fits
+            if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
+                found.append(name)
+                break
     if not found:
         return "ints"
     is_record = "records" in found and any(_has_message(values) for values in sample)
@@ -346,13 +415,6 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 def _has_message(values: list[Any]) -> bool:
     """Whether it is a record with a message."""
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
-
-
-def _first_form(values: list[Any], sample: Sequence[list[Any]]) -> str | None:
-    for name, form in FORMS.items():
-        if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
-            return name
-    return None
 
 
 def _are_pairs(sample: Sequence[list[Any]]) -> bool:

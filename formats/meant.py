@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
-from ecsuite.formats.line_errors import show
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.signs import meanings_of_texts
+from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import Table
 from ecsuite.formats.table_notes import has_spellings
 from ecsuite.runtime.errors import CorpusError

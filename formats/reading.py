@@ -15,7 +15,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
-from ecsuite.formats.corpora import Missing, Reading, corpus_of
+from ecsuite.formats.corpora import SPLITS, Missing, Reading, corpus_of
 from ecsuite.formats.directory import require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -25,18 +25,14 @@ from ecsuite.formats.frames import (
     read_frame,
 )
 from ecsuite.formats.json_tables import read_json_table
-from ecsuite.formats.line_errors import LineError
 from ecsuite.formats.meant import Numeric
-from ecsuite.formats.messages import check_split
-from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import opened
-from ecsuite.formats.strict_json import decode
+from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
 from ecsuite.formats.table import NO_EOS, Cells, Table
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
-from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
-from ecsuite.runtime.memory import allowing
+from ecsuite.runtime.memory import allowing, kept_memory
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -63,7 +59,7 @@ OTHER: Mapping[bytes, str] = {
     b"\x80\x04": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
     b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
 }
-"""What files are that are not read, by their first bytes."""
+"""Kinds of files that are not read, by their first bytes."""
 OTHER_ENDINGS = {
     ".yaml": "YAML",
     ".yml": "YAML",
@@ -71,7 +67,7 @@ OTHER_ENDINGS = {
     ".ipynb": "a notebook",
     ".py": "a program of Python",
 }
-"""What texts are that are not read, by the endings of their files."""
+"""Kinds of texts that are not read, by the endings of their files."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How texts begin that are not UTF-8 and have zero bytes."""
 
@@ -134,17 +130,25 @@ def read_corpus(
 
 def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> Corpus:
     """`read_corpus` with all that says how in one argument."""
-    check_split(reading.split)
+    split = reading.split
+    is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
+    if split not in SPLITS and not is_sign:
+        raise ConfigError(
+            f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
+        )
     for name, choices in _CHOICES.items():
         look_up(name, getattr(reading, name), dict.fromkeys(choices))
     with allowing(max_memory), kept_memory():
-        if not isinstance(source, str | os.PathLike):
-            if not is_frame(source):
-                raise ConfigError(
-                    f"expected a path, a frame, a mapping of columns or a list of records, got {type(source).__name__}"
-                )
-            return _with_eos(corpus_of(_with_meanings(read_frame(source), reading), reading), reading, None)
-        return _read(Path(source), reading)
+        if isinstance(source, str | os.PathLike):
+            return _read_path(Path(source), reading)
+        if not is_frame(source):
+            raise ConfigError(
+                f"expected a path, a frame, a mapping of columns or a list of records, got {type(source).__name__}"
+            )
+        table = read_frame(source)
+        if reading.meanings is not None:
+            table = _with_meanings(table, Path(reading.meanings), reading)
+        return _with_eos(corpus_of(table, reading), reading, None)
 
 
 _CHOICES = {
@@ -153,14 +157,27 @@ _CHOICES = {
 }
 
 
-def _read(path: Path, reading: Reading) -> Corpus:
-    _require_ended(path)
+def _read_path(path: Path, reading: Reading) -> Corpus:
+    """Read a file or a folder.
+
+    Raises:
+        CorpusError: If it can't be read, or is the folder of a run that has not ended; one line that says what to do.
+    """
+    folder = path.parent if path.name == "corpus.jsonl" else path
+    if not (folder / "corpus.jsonl").exists() and (folder / "config.yaml").is_file():
+        resume = ["ecsuite", "train-game", str(folder / "config.yaml"), "--out", str(folder), "--resume"]
+        raise CorpusError(
+            f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with "
+            f"`{shlex.join(resume)}`"
+        )
     try:
         if path.is_dir() and (path / "corpus.jsonl").is_file():
             path = path / "corpus.jsonl"
         table = read_table(path, reading.columns)
         is_ours = path.name == "corpus.jsonl" and set(table.columns) == {"message"}
-        corpus = corpus_of(_with_meanings(table, reading), reading)
+        if reading.meanings is not None:
+            table = _with_meanings(table, Path(reading.meanings), reading)
+        corpus = corpus_of(table, reading)
         if is_ours and reading.meanings is None:
             corpus = with_siblings(corpus, path.parent)
     except OSError as error:
@@ -193,33 +210,28 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
         return read_arrow_table(path, str(path))
     with local_file(path) as file:
         try:
-            return _read_file(file, name, given, has_messages=has_messages)
+            try:
+                with opened(file) as content:
+                    start = content.read(4096)
+            except ConfigError as error:
+                raise CorpusError(str(error)) from None
+            kind = _kind(start, name)
+            if kind == "arrays":
+                return read_arrays(file, name, given)
+            if kind == "arrow":
+                return read_arrow_table(file, name)
+            ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
+            if ending in JSON or (ending not in ENDINGS and _begins_as_json(start)):
+                return read_json_table(file, name)
+            return read_text_table(file, name, given=tuple(given), has_messages=has_messages)
         except (ConfigError, CorpusError) as error:
             if file == path:
                 raise
             raise type(error)(str(error).replace(str(file), str(path))) from None
 
 
-def _read_file(file: Path, name: str, given: Mapping[str, str], *, has_messages: bool) -> Table:
-    try:
-        with opened(file) as content:
-            start = content.read(4096)
-    except ConfigError as error:
-        raise CorpusError(str(error)) from None
-    kind = _kind(start, name)
-    if kind == "arrays":
-        return read_arrays(file, name, given)
-    if kind == "arrow":
-        return read_arrow_table(file, name)
-    ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
-    is_json = ending in JSON or (ending not in ENDINGS and _begins_as_json(start))
-    if is_json:
-        return read_json_table(file, name)
-    return read_text_table(file, name, given=tuple(given), has_messages=has_messages)
-
-
 def _kind(start: bytes, name: str) -> str:
-    """What a file is by its first bytes: arrays, arrow, or text.
+    """The kind of a file by its first bytes: arrays, arrow, or text.
 
     Raises:
         CorpusError: If it is something that is not read.
@@ -282,15 +294,12 @@ def local_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _with_meanings(table: Table, reading: Reading) -> Table:
+def _with_meanings(table: Table, path: Path, reading: Reading) -> Table:
     """The table beside the columns of a second file of meanings.
 
     Raises:
         CorpusError: If it can't be read, or has another number of rows.
     """
-    if reading.meanings is None:
-        return table
-    path = Path(reading.meanings)
     try:
         other = read_table(path, reading.columns)
     except OSError as error:
@@ -316,7 +325,7 @@ def _with_meanings(table: Table, reading: Reading) -> Table:
 def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
     """The corpus with its EOS, and where it is from."""
     origin = {} if path is None else {"source_path": path_text(path)}
-    how = {"reading": given} if (given := reading.to_json()) else {}
+    how = {} if reading == Reading() else {"reading": reading.to_json()}
     metadata = {"eos_source": "declared", **corpus.metadata, **origin, **how}
     asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
     if asked is None:
@@ -345,23 +354,6 @@ def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
     if not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
         raise ConfigError(f"{source} {text:.40}: expected a symbol such as 0, or none")
     return int(text)
-
-
-def _require_ended(path: Path) -> None:
-    """Refuse the folder of a run that has not ended, or its corpus that is not there yet.
-
-    Raises:
-        CorpusError: One line that says what to do.
-    """
-    folder = path.parent if path.name == "corpus.jsonl" else path
-    if (folder / "corpus.jsonl").exists() or not (folder / "config.yaml").is_file():
-        return
-    resume = shlex.join(
-        ["ecsuite", "train-game", str(folder / "config.yaml"), "--out", str(folder), "--resume"]
-    )
-    raise CorpusError(
-        f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with `{resume}`"
-    )
 
 
 def _with_folder(error: CorpusError, folder: Path) -> CorpusError:

@@ -1,5 +1,6 @@
-"""Reads text files, plain or compressed; errors are one line with file and line number."""
+"""Read text files, plain or compressed: whole, line by line, or in blocks of lines; errors have file and line."""
 
+import codecs
 import gzip
 import hashlib
 import lzma
@@ -9,18 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+
 from ecsuite.parts.config import decoded
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.memory import UNCHECKED, max_memory, require_memory
 
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""
 PACKED: dict[bytes, Callable[[Path], Any]] = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open}
-"""What opens a compressed file, by its first bytes."""
+"""Functions that open compressed files, by their first bytes."""
 TEXT = 3.0
 """Bytes of memory for each byte of a text: its bytes twice while they are joined, then once and as characters."""
 LINES = 5.0
-"""The same where lines are split."""
+"""Bytes of memory for each byte of a text that is split into lines."""
+_BLOCK = 1 << 18
+"""Bytes of a corpus that are read at once; their parsed form fits the second-level cache."""
+_MAX_LINE_BYTES = 1 << 30
+"""Most bytes of a line of a corpus."""
 _LONGEST_LINE = 1 << 26
 """Most bytes of a line of a text that is read line by line."""
 _PIECE = 1 << 20
@@ -60,6 +67,54 @@ def stream_lines(path: Path) -> Iterator[str]:
                     f"{path}:{number}: expected lines of at most {_LONGEST_LINE:,} bytes, got more"
                 )
             yield decoded(line, path, number)
+
+
+def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, perhaps packed, in blocks.
+
+    Args:
+        path: The file.
+        name: What messages call it; None: the name of the file.
+
+    Yields:
+        The number of the first line, from 1, and whole lines, each ending in a newline.
+
+    Raises:
+        ConfigError: If it needs more memory than is allowed; numbers take as much as their digits, about.
+        CorpusError: If the file is empty, is no sound packed file, or a line is too long.
+        OSError: If the file cannot be read.
+    """
+    name = path.name if name is None else name
+    size = path.stat().st_size
+    require_memory(size, path)
+    allowed = max_memory() if size > UNCHECKED else None
+    try:
+        with open_packed(path) as file:
+            number, rest, num_read, block = 1, b"", 0, file.read(3)
+            block = (b"" if block == codecs.BOM_UTF8 else block) + file.read(_BLOCK)
+            while block:
+                rest += block
+                num_read += len(block)
+                if num_read > size:  # of a packed file
+                    if allowed is None and num_read > UNCHECKED:
+                        allowed = max_memory()  # looked at once, as what is read takes of what is free
+                    require_memory(num_read, path, allowed=allowed)
+                cut = rest.rfind(b"\n") + 1
+                if cut:
+                    lines, rest = rest[:cut], rest[cut:]
+                    yield number, lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
+                    is_end = np.frombuffer(lines, dtype=np.uint8) == ord("\n")
+                    number += int(np.count_nonzero(is_end))  # `bytes.count` is slow where lines are short
+                elif len(rest) > _MAX_LINE_BYTES:
+                    limit = f"a line of at most {_MAX_LINE_BYTES} bytes"
+                    raise CorpusError(f"{name}:{number}: expected {limit}, got more")
+                block = file.read(max(_BLOCK - len(rest), len(rest)))
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise CorpusError(f"{name}: can't be unpacked: {error}") from None
+    if rest:
+        yield number, rest + b"\n"
+    elif number == 1:
+        raise CorpusError(f"{name}: empty file, expected one message per line, such as [3, 1, 4]")
 
 
 def read_beginning(path: Path, num_bytes: int) -> str:

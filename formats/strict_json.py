@@ -1,25 +1,99 @@
-"""Strict JSON: rejects NaN, infinities, duplicate keys, lone surrogates and integers of more than 64 bits.
+"""Strict JSON, and the errors of lines and cells.
 
-Very long integers would take quadratic time; others, and `1e999`, would become numbers that the file does not have.
+NaN, infinities, duplicate keys, lone surrogates and integers of more than 64 bits are rejected. Very long integers
+would take quadratic time; others, and `1e999`, would become numbers that the file does not have.
 """
 
 import json
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ecsuite.files.checksums import require_unchanged
-from ecsuite.formats.line_errors import LineError, shorten, show
-from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import read_text
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
+from ecsuite.runtime.printable import printable
 
+ID_LIMIT = 1 << 31
+"""The ids of symbols and concepts are below it, so that they fit int32."""
 VALUES = 8.0
 """Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""
 _MAX_LINE_BYTES = 1 << 26  # bytes; a longer one is refused
+
+_Item = TypeVar("_Item")
+_Parsed = TypeVar("_Parsed")
+
+
+class LineError(Exception):
+    """A line that is not valid: what was found and, if it differs from the file's format, what was expected."""
+
+    def __init__(self, got: str, expected: str | None = None) -> None:
+        super().__init__(got)
+        self.got, self.expected = got, expected
+        self.place = 0
+        """Which of several cells it is, from 0."""
+
+
+def place_of(name: str, unit: str, number: int) -> str:
+    """The position of a line or row, for messages: `a.jsonl:3` of lines, `a.csv: row 3` of others."""
+    return f"{name}:{number}" if unit == "line" else f"{name}: {unit} {number}"
+
+
+class ErrorList:
+    """The errors of one file: all are counted, and the first is shown.
+
+    Args:
+        name: Of the file.
+        expected: What a line is to be.
+        unit: What is numbered: lines, or rows.
+    """
+
+    def __init__(self, name: str, expected: str, unit: str = "line") -> None:
+        self.name, self.expected, self.unit, self.count = name, expected, unit, 0
+        self.first: str | None = None
+
+    def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
+        """The results of `parse` for the valid items; `first` is the line number of the first item."""
+        parsed = []
+        for number, item in enumerate(items, first):
+            try:
+                parsed.append(parse(item))
+            except LineError as error:
+                self.count += 1
+                if self.first is None:
+                    expected = error.expected or self.expected
+                    place = place_of(self.name, self.unit, number)
+                    self.first = f"{place}: expected {expected}, got {error.got}"
+        return parsed
+
+    def check(self) -> None:
+        """Raise the first error as a `CorpusError` that counts the others, if there are any."""
+        if self.first is not None:
+            others = self.count - 1
+            raise CorpusError(f"{self.first} (and {others:,} more)" if others else self.first, self.count)
+
+
+def shorten(text: str) -> str:
+    """Shorten a text to at most 40 printable characters."""
+    text = printable(text[:41])
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def show(value: object) -> str:
+    """A JSON value as text for an error message."""
+    try:
+        return shorten(json.dumps(value, ensure_ascii=False, default=str))
+    except RecursionError:
+        return "deep nesting"
+
+
+def show_line(values: list[Any]) -> str:
+    """The JSON values of a line as text for an error message."""
+    return show(values[0]) if len(values) == 1 else f"{len(values)} JSON values: {show(values)}"
 
 
 def _parse_int(text: str) -> int:
@@ -57,7 +131,7 @@ _CHECKS: dict[str, Any] = {
 }
 _DECODER = json.JSONDecoder(**_CHECKS, parse_float=_parse_float)
 _OF_FILES = json.JSONDecoder(**_CHECKS)
-"""Of files whose readers say themselves which of their numbers is infinite."""
+"""Decoder of files whose readers say themselves which of their numbers is infinite."""
 _GAP = re.compile(r"(?:[ \t\r]+,?|,)[ \t\r]*(?=.)", re.DOTALL)  # between two JSON values of a line
 
 
@@ -158,8 +232,3 @@ def documents(text: str, name: str) -> list[Any]:
 def encode(value: object, indent: int | None = None) -> bytes:
     """Encode a value as JSON in UTF-8 with a newline; raises ValueError for NaN and infinity."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode() + b"\n"
-
-
-def is_text(value: object) -> bool:
-    """Whether a JSON value is a string."""
-    return isinstance(value, str)

@@ -1,43 +1,47 @@
-"""A table: named columns of cells, however they were written, with the place of each row for messages."""
+"""A table: named columns of cells, however they were written, with the place of each row; rows of symbol ids."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
-from ecsuite.formats.line_errors import LineError, place_of
+from ecsuite.formats.strict_json import LineError, place_of
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
-"""What `Table.eos` is where a file says that its messages have none; no symbol is called so."""
+"""Value of `Table.eos` where a file says that its messages have none; no symbol is called so."""
+Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
+"""Flat values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
 """Values of a column: texts, numbers, truth values, lists, mappings, None; or symbol ids of messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """What a file, or a frame, holds."""
+    """The content of a file or a frame."""
 
     source: str
     """Its name, for messages."""
     about: str
-    """What it is, in words: `table with a header`."""
+    """Its form in words: `table with a header`."""
     columns: Mapping[str, Cells]
     """The cells by column; all columns have as many."""
     rows: Sequence[int]
     """The number of each row in the file: of lines from 1; a header is row 1, as a spreadsheet counts."""
     unit: str = "row"
-    """What a row is called: row, or line."""
+    """The word for a row: row, or line."""
     is_header: bool = True
     """Whether the names of the columns are of the file; else they are ours, such as `message`, or numbers."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Roles that the file itself says."""
     eos: str | None = None
-    """What the file itself says of EOS: a symbol, or `NO_EOS`; None: nothing."""
+    """EOS as the file itself says it: a symbol, or `NO_EOS`; None: it says nothing."""
     are_texts: bool = False
     """Whether cells are texts whose types are found, as in CSV."""
     has_decimal_comma: bool = False
@@ -45,18 +49,12 @@ class Table:
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
-        for name, value in (("source", printable(self.source)), ("roles", _printable(self.roles)),
-                            ("columns", _printable(self.columns))):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    @property
-    def symbol_ids(self) -> Ragged | None:
-        """The messages, where there is nothing else: symbol ids without a header; otherwise None."""
-        messages = self.columns.get("message") if len(self.columns) == 1 and not self.is_header else None
-        return messages if isinstance(messages, Ragged) else None
+        object.__setattr__(self, "source", printable(self.source))
+        for field_name, named in (("roles", self.roles), ("columns", self.columns)):
+            object.__setattr__(self, field_name, {printable(name): value for name, value in named.items()})
 
     def place(self, index: int, column: str | None = None) -> str:
-        """Where a row or a cell is, for messages."""
+        """The position of a row or a cell, for messages."""
         where = place_of(self.source, self.unit, self.rows[index])
         return where if column is None or not self.is_header else f"{where}, column {column}"
 
@@ -74,7 +72,7 @@ class Table:
         return self._read(name, unfolded)
 
     def plain(self) -> "Table":
-        """The same of cells of NumPy, pandas or Arrow, as JSON has them.
+        """The table with cells of NumPy, pandas or Arrow as JSON has them.
 
         Raises:
             CorpusError: If an integer has more than 64 bits; the message names its place.
@@ -116,5 +114,22 @@ class Table:
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
 
 
-def _printable(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {printable(name): value for name, value in named.items()}
+class Rows:
+    """An append-only list of rows. Strings are mapped to ids in order of first appearance."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = {name: index for index, name in enumerate(names)}
+        self.arrays: list[Arrays] = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
+
+    def extend(self, rows: Sequence[Sequence[int | str]]) -> None:
+        """Add rows of ids or strings."""
+        names = self.names
+        flat = chain.from_iterable(rows)
+        ids = [names.setdefault(item, len(names)) if isinstance(item, str) else item for item in flat]
+        lengths = [len(row) for row in rows]
+        self.arrays.append((np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int32)))
+
+    def ragged(self) -> Ragged:
+        """All rows so far."""
+        values, lengths = zip(*self.arrays, strict=True)
+        return Ragged.from_lengths(np.concatenate(values, dtype=np.int32), np.concatenate(lengths))

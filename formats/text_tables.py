@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ecsuite.formats.cells import is_decimal, is_id
-from ecsuite.formats.line_errors import place_of, shorten
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
+from ecsuite.formats.strict_json import place_of, shorten
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, CorpusError
 

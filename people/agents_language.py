@@ -1,11 +1,12 @@
-"""What the agents of a run say about some objects, and whom their receiver takes them to mean.
+"""The language of the agents of a run over some objects: messages of the sender, and scores of the receiver.
 
-A study stores it beside the answers, so that these can be counted and exported without the run.
+A study stores it with the answers, so that these can be counted and exported without the run.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.grammars.words import stream
-from ecsuite.people.attribute_pictures import can_be_drawn, name_of
+from ecsuite.people.pictures import as_png, can_be_drawn, draw, name_of
+from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ class AgentsLanguage:
     values: tuple[tuple[int, ...], ...] | None
     """Attribute values of each object; None where they have none."""
     symbols: tuple[tuple[int, ...], ...]
-    """What the sender says of each object, without EOS."""
+    """Message of the sender about each object, without EOS."""
     scores: tuple[tuple[float, ...], ...]
-    """By object that a message is about, how well the receiver finds that each object fits."""
+    """Scores of the receiver for each object, by the object that the message is about."""
     vocab_size: int
     """Number of symbols."""
     min_len: int
@@ -58,7 +60,7 @@ class AgentsLanguage:
     num_candidates: int
     """Objects that there are to choose from."""
     drawn_by: str
-    """What pictures show: `values` (attributes as colour, shape, number and bar), `images`, or `` (there are none)."""
+    """Content of pictures: `values` (attributes as colour, shape, number and bar), `images`, or `` (there are none)."""
 
     @property
     def width(self) -> int:
@@ -88,11 +90,13 @@ class AgentsLanguage:
         letters, width = "".join(typed.lower().split()), self.width
         if letters == NOTHING:
             return None if self.min_len else []
-        known = {self.letter(symbol): symbol for symbol in range(1, self.vocab_size + 1)}
+        symbols = {self.letter(symbol): symbol for symbol in range(1, self.vocab_size + 1)}
         parts = [letters[start : start + width] for start in range(0, len(letters), width)]
-        if not max(1, self.min_len) <= len(parts) <= self.max_len or not all(part in known for part in parts):
+        if not max(1, self.min_len) <= len(parts) <= self.max_len or not all(
+            part in symbols for part in parts
+        ):
             return None
-        return [known[part] for part in parts]
+        return [symbols[part] for part in parts]
 
     @property
     def signature(self) -> str:
@@ -106,11 +110,11 @@ class AgentsLanguage:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "AgentsLanguage":
+    def from_json(cls, content: Mapping[str, Any]) -> "AgentsLanguage":
         """The language of what `as_json` made."""
-        tuples = {key: tuple(map(tuple, found[key])) for key in ("symbols", "scores")}
-        values = None if found["values"] is None else tuple(map(tuple, found["values"]))
-        return cls(**{**found, **tuples, "names": tuple(found["names"]), "values": values})
+        tuples = {key: tuple(map(tuple, content[key])) for key in ("symbols", "scores")}
+        values = None if content["values"] is None else tuple(map(tuple, content["values"]))
+        return cls(**{**content, **tuples, "names": tuple(content["names"]), "values": values})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +132,7 @@ class Objects:
 
 
 def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
-    """What the agents of a run say about some of its objects.
+    """Read the language of the agents of a run over some of its objects.
 
     Args:
         run: A run of a game in which the sender sees one object.
@@ -179,8 +183,8 @@ def _objects(run: "Run", seed: int) -> Objects:
         targets.append(batch.objects[batch.shown[:, 0]])
         if batch.values is not None:
             values.append(batch.values[batch.shown[:, 0]])
-    found, found_values = np.concatenate(targets), np.concatenate(values) if values else None
-    key = found.reshape(len(found), -1) if found_values is None else found_values
+    objects, target_values = np.concatenate(targets), np.concatenate(values) if values else None
+    key = objects.reshape(len(objects), -1) if target_values is None else target_values
     first = np.sort(np.unique(key, axis=0, return_index=True)[1])
     if len(first) < MIN_OBJECTS:
         raise ConfigError(
@@ -189,19 +193,19 @@ def _objects(run: "Run", seed: int) -> Objects:
     if len(first) > MAX_OBJECTS:
         first = np.sort(stream(seed, "objects").choice(first, MAX_OBJECTS, replace=False))
     is_image = len(world.object_shape) == 3
-    if found_values is None and not is_image:
+    if target_values is None and not is_image:
         raise ConfigError(
             f"{run.folder}: nobody can see its objects, which are features: expected a world of attribute values or "
             "of images"
         )
-    chosen_values = None if found_values is None else found_values[first]
-    given = chosen_values if chosen_values is not None and world.shows_values else found[first]
+    chosen_values = None if target_values is None else target_values[first]
+    given = chosen_values if chosen_values is not None and world.shows_values else objects[first]
     is_named = isinstance(pair.task, Reconstruction)
     return Objects(
         given=given,
         values=chosen_values,
         choices=chosen_values if is_named and chosen_values is not None else given,
-        images=_pixels(found[first]) if is_image else None,
+        images=_pixels(objects[first]) if is_image else None,
     )
 
 
@@ -233,3 +237,43 @@ def _names(objects: Objects, value_names: Sequence[Sequence[str]], drawn_by: str
         ", ".join(of[value].replace("=", " ") for of, value in zip(value_names, row, strict=True))
         for row in objects.values
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun:
+    """The trained agents of a study."""
+
+    run: "Run"
+    language: AgentsLanguage
+    objects: Objects
+    """The objects that the language is about."""
+
+    def hears(self, symbols: Sequence[int]) -> NDArray[Any]:
+        """Scores of the receiver for each object, given a message."""
+        (scores,) = self.run.scores([list(symbols)], self.objects.choices)
+        return np.asarray(scores)
+
+    def pictures(self) -> Callable[[int], bytes] | None:
+        """The picture of each object as PNG, by its number; None if there are none."""
+        if self.language.drawn_by == "images" and self.objects.images is not None:
+            return [as_png(np.asarray(pixels)) for pixels in self.objects.images].__getitem__
+        if self.language.drawn_by == "values" and self.language.values is not None:
+            return [draw(values) for values in self.language.values].__getitem__
+        return None
+
+
+def load_run_of_study(study: Study) -> TrainedRun:
+    """Load the agents of a study, and read their language.
+
+    Raises:
+        ConfigError: If there is no such run, or people can't play its game.
+    """
+    from ecsuite.games.runs.run import load_run
+    from ecsuite.people.rounds import is_of_rounds
+
+    run = load_run(Path(study.run))
+    if is_of_rounds(run.experiment):
+        game = Path(study.run) / "config.yaml"
+        raise ConfigError(f"{study.run}: agents who play rounds are met in their game: expected {game}")
+    language, objects = read_language(run, study.seed)
+    return TrainedRun(run=run, language=language, objects=objects)

@@ -1,10 +1,11 @@
-"""The answers of a study in one SQLite file: every change is one transaction, so a kill at any moment loses none.
+"""Answers of a study in one SQLite file: every change is one transaction, so a kill at any moment loses none.
 
 The file is in WAL mode and flushed to the disk at every change. Tokens are stored as their SHA-256 alone, so that
 whoever has the file cannot go on in somebody's place.
 """
 
 import hashlib
+import json
 import secrets
 import shutil
 import sqlite3
@@ -13,7 +14,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ecsuite.people.stages import (
+from ecsuite.eval.results.files import require_no_other
+from ecsuite.files.locks import Lock
+from ecsuite.formats.directory import ANSWERS
+from ecsuite.parts.config import build
+from ecsuite.people.study import (
     AWAY,
     FINISHED,
     GAME,
@@ -22,8 +27,14 @@ from ecsuite.people.stages import (
     QUESTIONS_STAGE,
     QUIZ_STAGE,
     WAITING,
+    Study,
+    read_study,
+    require_same,
 )
-from ecsuite.runtime.errors import ConfigError, DamagedError, shown
+from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError, shown
+
+RUNS = Path("runs")
+"""Folder of the folders of studies."""
 
 FORMAT = 1
 """Number of the tables below, kept as SQLite's `user_version`."""
@@ -104,7 +115,15 @@ HIGHEST = {"seed": 2**31 - 1, "score": 1000 * MOST, "seat": 1}
 LATEST = 1e11
 """Highest number of seconds since 1970, and of milliseconds of an answer."""
 
+NOBODY = "This page belongs to nobody any more. Open the link of the study again."
+"""Message for a token that is no participant's."""
+
 Row = dict[str, Any]
+"""A row of a table, by column."""
+
+
+class RefusedError(Exception):
+    """An action that is not done; the message is for the participant."""
 
 
 class Database:
@@ -131,13 +150,14 @@ class Database:
                 file, isolation_level=None, timeout=20, check_same_thread=False
             )
             self._connection.row_factory = sqlite3.Row
-            self._run(f"PRAGMA synchronous = {SYNCHRONOUS}")
-            self._run("PRAGMA journal_mode = WAL")
-            self._run("PRAGMA foreign_keys = ON")
-            self._run("PRAGMA secure_delete = ON")  # so that what a participant withdraws leaves the file
+            self._connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            # So that the answers of a participant who withdraws leave the file.
+            self._connection.execute("PRAGMA secure_delete = ON")
             if is_new and settings is not None:
                 self._make(settings)
-            version = self._run("PRAGMA user_version").fetchone()[0]
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
             raise _unusable(file, error) from None
         if version != FORMAT:
@@ -155,11 +175,11 @@ class Database:
             raise DamagedError(f"{file}: {fault}: edited or damaged; restore a copy of it")
 
     def _fault(self) -> str | None:
-        """What no server has written, or SQLite finds damaged; None: nothing."""
-        if (found := self._run("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
-            return str(found).partition("\n")[0]
-        if (found := self._run("PRAGMA foreign_key_check").fetchone()) is not None:
-            return f"a row of {found[0]} is of a participant that there is not"
+        """A content that no server has written, or that SQLite finds damaged; None if there is none."""
+        if (value := self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+            return str(value).partition("\n")[0]
+        if (value := self._connection.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+            return f"a row of {value[0]} is of a participant that there is not"
         with closing(sqlite3.connect(":memory:")) as empty:
             empty.executescript(TABLES)
             tables = {
@@ -167,7 +187,7 @@ class Database:
                 for name in ("settings", "participants", "answers", "changes", "replies")
             }
         for table, expected in tables.items():
-            if [tuple(each) for each in self._run(f"PRAGMA table_info({table})")] != expected:
+            if [tuple(each) for each in self._connection.execute(f"PRAGMA table_info({table})")] != expected:
                 return f"the table {table} has other columns"
             for _, column, kind, is_needed, _, is_key in expected:
                 types = [kind.lower()] + ([] if is_needed or is_key else ["null"])
@@ -179,21 +199,20 @@ class Database:
                     wrong += f" OR {column} NOT BETWEEN {least} AND {most}"
                 elif kind == "REAL":
                     wrong += f" OR abs({column}) > {LATEST}"
-                found = self._run(f"SELECT {column} FROM {table} WHERE {wrong} LIMIT 1").fetchone()
-                if found is not None:
-                    return f"{table}.{column}: {shown(found[0])}, which is no {kind} that is stored there"
+                value = self._connection.execute(
+                    f"SELECT {column} FROM {table} WHERE {wrong} LIMIT 1"
+                ).fetchone()
+                if value is not None:
+                    return f"{table}.{column}: {shown(value[0])}, which is no {kind} that is stored there"
         return None
 
     def _make(self, settings: Mapping[str, str]) -> None:
         with self.transaction():
             for statement in TABLES.split(";"):
-                self._run(statement)
+                self._connection.execute(statement)
             for name, value in {"secret": secrets.token_hex(32), **settings}.items():
-                self._run("INSERT INTO settings VALUES (?, ?)", name, value)
-            self._run(f"PRAGMA user_version = {FORMAT:d}")
-
-    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
+                self._connection.execute("INSERT INTO settings VALUES (?, ?)", (name, value))
+            self._connection.execute(f"PRAGMA user_version = {FORMAT:d}")
 
     def close(self) -> None:
         """Close the file."""
@@ -205,85 +224,106 @@ class Database:
             self.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All changes within are made, or none is; others wait."""
-        self._run("BEGIN IMMEDIATE")
+    def transaction(self, token: str | None = None) -> Iterator[Row]:
+        """One transaction: all changes within are made, or none is; others wait.
+
+        Args:
+            token: The participant to read at the start, whose changed columns are stored at the end.
+
+        Yields:
+            The participant's row, to be changed in place; an empty one without a token.
+
+        Raises:
+            RefusedError: If the token is nobody's.
+        """
+        self._connection.execute("BEGIN IMMEDIATE")
         try:
-            yield
+            row = {} if token is None else self.participant(token)
+            if row is None:
+                raise RefusedError(NOBODY)
+            before = dict(row)
+            yield row
+            if changed := {name: value for name, value in row.items() if value != before[name]}:
+                self.update(row["id"], changed)
         except BaseException:
             if self._connection.in_transaction:  # SQLite has ended it where the disk is full
-                self._run("ROLLBACK")
+                self._connection.execute("ROLLBACK")
             raise
-        self._run("COMMIT")
+        self._connection.execute("COMMIT")
 
     def setting(self, name: str, missing: str | None = None) -> str:
         """A stored setting; `missing` where there is none, which has to be given where that can be."""
-        found = self._run("SELECT value FROM settings WHERE name = ?", name).fetchone()
-        if found is None and missing is not None:
+        row = self._connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        if row is None and missing is not None:
             return missing
-        if found is None:
+        if row is None:
             raise DamagedError(
                 f"{self.file}: it has no setting {name!r}: edited or damaged; restore a copy of it"
             )
-        return str(found[0])
+        return str(row[0])
 
     def store_setting(self, name: str, value: str) -> None:
         """Replace a setting."""
-        self._run("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, value)
+        self._connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def participant(self, token: str) -> Row | None:
         """The participant of a token, None if there is none."""
-        found = self._run("SELECT * FROM participants WHERE token_hash = ?", hashed(token)).fetchone()
-        return dict(found) if found else None
+        row = self._connection.execute(
+            "SELECT * FROM participants WHERE token_hash = ?", (hashed(token),)
+        ).fetchone()
+        return dict(row) if row else None
 
     def participant_of_worker(self, worker: str) -> Row | None:
         """The participant with an ID, as it is stored; None if there is none."""
-        found = self._run("SELECT * FROM participants WHERE worker = ?", worker).fetchone()
-        return dict(found) if found else None
+        row = self._connection.execute("SELECT * FROM participants WHERE worker = ?", (worker,)).fetchone()
+        return dict(row) if row else None
 
     def participants(self) -> list[Row]:
         """All participants, in the order in which they began."""
-        return [dict(row) for row in self._run("SELECT * FROM participants ORDER BY id")]
+        return [dict(row) for row in self._connection.execute("SELECT * FROM participants ORDER BY id")]
 
     def answers(self, participant: int | None = None) -> list[Row]:
         """The answers of one participant, or all, by participant and step."""
         where, values = ("", ()) if participant is None else (" WHERE participant = ?", (participant,))
         return [
             dict(row)
-            for row in self._run(f"SELECT * FROM answers{where} ORDER BY participant, step", *values)
+            for row in self._connection.execute(
+                f"SELECT * FROM answers{where} ORDER BY participant, step", values
+            )
         ]
 
     def answer(self, participant: int, step: int) -> Row | None:
         """The answer of a step, None if there is none."""
-        found = self._run(
-            "SELECT * FROM answers WHERE participant = ? AND step = ?", participant, step
+        row = self._connection.execute(
+            "SELECT * FROM answers WHERE participant = ? AND step = ?", (participant, step)
         ).fetchone()
-        return dict(found) if found else None
+        return dict(row) if row else None
 
     def table(self, name: str) -> list[Row]:
         """All rows of `changes` or `replies`."""
         assert name in ("changes", "replies")
-        return [dict(row) for row in self._run(f"SELECT * FROM {name} ORDER BY participant")]
+        return [dict(row) for row in self._connection.execute(f"SELECT * FROM {name} ORDER BY participant")]
 
     def condition_counts(self, active_since: float, visiting_since: float) -> dict[tuple[str, str], int]:
-        """By dataset and grammar, how many have finished or were seen since a time, without pairs that ended early.
+        """Numbers of participants by dataset and grammar who have finished or were seen since a time.
+
+        Members of pairs that ended early do not count.
 
         Args:
             active_since: The time for those whose game has begun.
             visiting_since: The time for all others.
         """
-        rows = self._run(
+        rows = self._connection.execute(
             "SELECT dataset, grammar, COUNT(*) FROM participants WHERE stage NOT IN ('left', 'away') AND ("
             "finished_at IS NOT NULL OR last_seen >= CASE WHEN shown_at IS NULL THEN ? ELSE ? END) "
             "GROUP BY dataset, grammar",
-            visiting_since,
-            active_since,
+            (visiting_since, active_since),
         )
         return {(dataset, grammar): count for dataset, grammar, count in rows}
 
     def rows_of_chains(self) -> list[Row]:
         """The participants of chains, with when they ended the game (None: they have not) and failed checks."""
-        rows = self._run(
+        rows = self._connection.execute(
             "SELECT participants.*, "
             "CASE WHEN stage IN ('questions', 'finished') THEN MAX(answered_at) END AS ended_at, "
             "COALESCE(SUM(answers.kind = 'attention' AND NOT is_right), 0) AS num_failed "
@@ -293,10 +333,10 @@ class Database:
 
     def partner(self, pair: int, participant: int) -> Row | None:
         """The other participant of a pair; None if there is none any more."""
-        found = self._run(
-            "SELECT * FROM participants WHERE pair = ? AND id != ?", pair, participant
+        row = self._connection.execute(
+            "SELECT * FROM participants WHERE pair = ? AND id != ?", (pair, participant)
         ).fetchone()
-        return dict(found) if found else None
+        return dict(row) if row else None
 
     def next_pair(self) -> int:
         """The number of the next pair."""
@@ -304,12 +344,9 @@ class Database:
 
     def judge(self, participant: int, step: int, is_right: bool, points: int) -> None:
         """Store what came of an answer that others judge."""
-        self._run(
+        self._connection.execute(
             "UPDATE answers SET is_right = ?, points = ? WHERE participant = ? AND step = ?",
-            int(is_right),
-            points,
-            participant,
-            step,
+            (int(is_right), points, participant, step),
         )
 
     def next_id(self) -> int:
@@ -318,22 +355,30 @@ class Database:
 
     def _last(self, column: str) -> int:
         """The highest number that was given, also to somebody who has withdrawn: exports name people by it."""
-        highest = self._run(f"SELECT COALESCE(MAX({column}), 0) FROM participants").fetchone()[0]
+        highest = self._connection.execute(f"SELECT COALESCE(MAX({column}), 0) FROM participants").fetchone()[
+            0
+        ]
         return max(int(highest), int(self.setting(f"last {column}", "0")))
 
     def insert(self, table: str, values: Mapping[str, Any]) -> None:
         """Add a row; names of tables and columns are those of this package, never what was sent."""
-        places = ", ".join("?" * len(values))
-        self._run(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})", *values.values())
+        marks = ", ".join("?" * len(values))
+        self._connection.execute(
+            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", (*values.values(),)
+        )
 
     def update(self, participant: int, values: Mapping[str, Any]) -> None:
         """Change columns of a participant."""
         columns = ", ".join(f"{name} = ?" for name in values)
-        self._run(f"UPDATE participants SET {columns} WHERE id = ?", *values.values(), participant)
+        self._connection.execute(
+            f"UPDATE participants SET {columns} WHERE id = ?", (*values.values(), participant)
+        )
 
     def reply(self, participant: int, question: str, reply: str) -> None:
         """Store the reply to a question, in place of an earlier one."""
-        self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", participant, question, reply)
+        self._connection.execute(
+            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (participant, question, reply)
+        )
 
     def forget(self, participant: int) -> None:
         """Delete all that a participant gave, also from the log of changes, and their play of rounds."""
@@ -341,8 +386,8 @@ class Database:
         with self.transaction():
             for column in ("id", "pair"):
                 self.store_setting(f"last {column}", str(self._last(column)))
-            self._run("DELETE FROM participants WHERE id = ?", participant)
-        self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._connection.execute("DELETE FROM participants WHERE id = ?", (participant,))
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def play_folder(file: Path, participant: int) -> Path:
@@ -362,3 +407,112 @@ def _unusable(file: Path, error: sqlite3.DatabaseError) -> Exception:
             f"{file}: can't be used: {error}; expected a folder that can be written, with free space"
         )
     return DamagedError(f"{file}: not a database of a study, or damaged: {error}; restore a copy of it")
+
+
+def folder_of(study: Path) -> Path:
+    """The folder of the answers of a study: its own, or that of a study file, `runs/NAME`."""
+    return RUNS / read_study(study).name if study.suffix in (".yaml", ".yml") else study
+
+
+@contextmanager
+def only_server(folder: Path) -> Iterator[Path]:
+    """Keep other servers from a study meanwhile: who waits for a partner, and how plays go on, one of them knows.
+
+    The lock is that of a run folder, beside the folder, and ends with the process.
+
+    Raises:
+        ConfigError: If another process has it, or the folder is of a run or a sweep.
+    """
+    require_no_other(folder, "a study with people")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = Lock(folder.parent / f".{folder.name}.lock")
+    if not lock.acquire():
+        raise ConfigError(
+            f"{folder}: {lock.holder}, serves it: end that first, or choose another folder with --out"
+        )
+    try:
+        yield folder
+    finally:
+        lock.release(removes=True)
+
+
+def make_database(study: Study, folder: Path) -> Database:
+    """Open the answers of a study to add to them, or begin with none.
+
+    Raises:
+        ConfigError: If the folder has answers to another study, is of a run or a sweep, or can't be used.
+    """
+    require_no_other(folder, "a study with people")
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = json.dumps(study.as_json())
+    database = Database(folder / ANSWERS, {"study": settings})
+    require_same(stored_study(database), study, folder)
+    database.store_setting("study", settings)
+    return database
+
+
+def open_database(study: Path) -> Database:
+    """Open the answers of a study by its folder or its file.
+
+    Raises:
+        ConfigError: If there are none.
+    """
+    return Database(folder_of(study) / ANSWERS)
+
+
+def stored_study(database: Database) -> Study:
+    """The study that answers were given in, with its texts."""
+    text = database.setting("study")
+    try:
+        study: Study = build(Study, json.loads(text), str(database.file))
+    except ValueError as error:
+        raise _unfit(database, error) from None
+    for row in database.participants():
+        if (row["dataset"], row["grammar"]) not in study.conditions or row[
+            "protocol"
+        ] != study.played_protocol:
+            raise _unfit(
+                database, f"nobody does {row['protocol']}, {row['grammar']} about {row['dataset']} in it"
+            )
+    return study
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[None]:
+    """Read answers, which nobody has checked since they were stored.
+
+    Raises:
+        DamagedError: If they do not fit to their study, as after somebody edited the file.
+    """
+    try:
+        yield
+    except (ConfigError, FormatError):
+        raise
+    except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError) as error:
+        raise _unfit(database, error) from error
+
+
+def _unfit(database: Database, cause: object) -> DamagedError:
+    reason = " ".join(str(cause).split()) or type(cause).__name__
+    return DamagedError(
+        f"{database.file}: what is stored does not fit to its study ({reason:.200}): edited or damaged; restore a "
+        "copy of it"
+    )
+
+
+def find_participant(token: str, study: Path | None) -> tuple[Database, Row]:
+    """The participant of a token: in one study, or in any below `runs/`.
+
+    Raises:
+        ConfigError: If nobody has it.
+    """
+    folders = sorted(file.parent for file in RUNS.glob(f"*/{ANSWERS}")) if study is None else [study]
+    for folder in folders:
+        database = open_database(folder)
+        if (row := database.participant(token)) is not None:
+            return database, row
+        database.close()
+    looked = ", ".join(map(str, folders)) or f"{RUNS}/*/{ANSWERS}, of which there is none"
+    raise ConfigError(
+        f"no participant with this token in {looked}; expected the token of a participant's last page"
+    )

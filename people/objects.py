@@ -36,13 +36,13 @@ class Dataset:
         """Number of combinations of a colour and a shape."""
         return self.geometry.num_meanings
 
-    def values(self, thing: int) -> tuple[int, int]:
+    def values(self, meaning: int) -> tuple[int, int]:
         """Colour and shape of an object, from 0."""
-        return divmod(thing, self.geometry.num_values)
+        return divmod(meaning, self.geometry.num_values)
 
-    def description(self, thing: int) -> str:
+    def description(self, meaning: int) -> str:
         """An object in words: `red circle`."""
-        colour, shape = self.values(thing)
+        colour, shape = self.values(meaning)
         return f"{tuple(COLOURS)[colour]} {SHAPES[shape]}"
 
 
@@ -58,11 +58,11 @@ DATASETS = {
         words=ABBREVIATIONS,
     ),
 }
-"""By name: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
+"""Datasets: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
 
 
 def letters_of(typed: str) -> str:
-    """The letters of what was typed, in lower case; what is no letter from a to z is left out."""
+    """The letters from a to z of a typed text, in lower case; other characters are left out."""
     return "".join(letter for letter in typed.lower() if "a" <= letter <= "z")
 
 
@@ -71,7 +71,7 @@ class Codes:
     """The codes of all objects of a dataset in one language."""
 
     texts: tuple[str, ...]
-    """By object, lower-case letters."""
+    """Codes by object, in lower-case letters."""
     signature: str
     """Everything that determines them."""
 
@@ -94,6 +94,9 @@ def make_codes(dataset: str, grammar: str, seed: int) -> Codes:
         words = np.array(
             [[[ord(letter) - ord("a") for letter in word] for word in of] for of in chosen.words]
         )
-    made = language(grammar, chosen.geometry, seed, words=words)
-    texts = ("".join(chr(ord("a") + int(symbol) - 1) for symbol in message) for message in made.messages)
-    return Codes(texts=tuple(texts), signature=made.signature)
+    grammar_language = language(grammar, chosen.geometry, seed, words=words)
+    texts = (
+        "".join(chr(ord("a") + int(symbol) - 1) for symbol in message)
+        for message in grammar_language.messages
+    )
+    return Codes(texts=tuple(texts), signature=grammar_language.signature)

@@ -1,91 +1,328 @@
-"""Two people who play with each other: who meets whom, whose turn it is, and what happens when one leaves.
+"""Studies with pairs: in turns one of two people sees an object and types a message, and the other chooses the object.
 
-Who is there is known by signs that pages give every second. They are not stored: after a restart of the server
-everybody counts as seen at its start, so that nobody has gone because of it.
+What one participant does in a round is one step: speaking, or listening. Who has spoken in a round listens in the next
+one, so that a listener waits for the message of the same step, and nobody waits for anything else.
+
+Whether a participant is there is known by signs that pages give every second. They are not stored: after a restart of
+the server everybody counts as seen at its start, so that nobody has gone because of it.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.eval.views.figures.canvas import save
+from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.grammars.words import stream
-from ecsuite.people.database import Database, Row
-from ecsuite.people.game import Shown
-from ecsuite.people.pair_game import LISTENING, pair_game
-from ecsuite.people.stages import AWAY, GAME, LEFT, WAITING
-from ecsuite.people.study import Study
-from ecsuite.people.waiting import Queue
+from ecsuite.people.database import Database, RefusedError, Row
+from ecsuite.people.kinds import (
+    BLOCK,
+    LETTERS,
+    LISTENING,
+    SPEAKING,
+    BadRequestError,
+    Game,
+    LiveKind,
+    Mean,
+    Question,
+    Queue,
+    Record,
+    Shown,
+    block_names,
+    letter_ids,
+    mean_cell,
+    mean_of,
+    object_concepts,
+)
+from ecsuite.people.objects import DATASETS, Dataset, letters_of
+from ecsuite.people.pictures import panel_picture
+from ecsuite.people.session import show_step
+from ecsuite.people.study import AWAY, GAME, LEFT, PAIR, WAITING, Study
+from ecsuite.runtime.ragged import Ragged
+from ecsuite.tables.cells import INTERVAL
+from ecsuite.tables.table import Table, name_column, number_column, row_of
+
+if TYPE_CHECKING:
+    from ecsuite.eval.views.console import Report
+
+VERSION = 1
+"""Increased whenever the same seed would give another game than before."""
+MAX_MESSAGE = 20
+"""Most letters of a message that the page takes."""
+KEEP_SECONDS = 30.0
+"""Seconds after which the sign of a participant who waits is stored, which keeps the place."""
+PAIR_QUIZ = {
+    "what_matters": Question(
+        text="By what do the objects differ?",
+        choices=("their colour and their shape", "their size", "how they are turned"),
+        right="their colour and their shape",
+    ),
+    "who_sees": Question(
+        text="Who sees which object is meant?",
+        choices=("the one who types", "the one who chooses", "both"),
+        right="the one who types",
+    ),
+    "points": Question(
+        text="When do you both get a point?",
+        choices=("when the right object is chosen", "when a message is long", "after every round"),
+        right="when the right object is chosen",
+    ),
+}
+"""Questions before the game, by name."""
 
 
-class Pairs:
-    """The pairs of a study.
+@dataclass(frozen=True, kw_only=True)
+class PairGame(Game):
+    """One participant's side of the game of a pair."""
 
-    Args:
-        study: The study.
-        database: Its answers.
-        clock: Seconds since 1970.
-    """
+    dataset: str
+    """One of `DATASETS`."""
+    num_rounds: int
+    num_choices: int
+    """Objects that the listener chooses among."""
+    seat: int
+    """0: the participant speaks in the first round; 1: the partner does."""
+    seed: int
+    """Seed of the pair."""
 
-    def __init__(self, study: Study, database: Database, clock: Callable[[], float]) -> None:
-        self.study, self.database, self._clock = study, database, clock
+    @property
+    def objects(self) -> Dataset:
+        """The objects."""
+        return DATASETS[self.dataset]
+
+    @property
+    def signature(self) -> str:
+        """Everything that determines the game but what the participants do."""
+        sizes = f"rounds:{self.num_rounds},choices:{self.num_choices}"
+        return f"dataset:{self.dataset}|protocol:{PAIR},{sizes},v:{VERSION}|seed:{self.seed}"
+
+    @cached_property
+    def num_examples(self) -> int:
+        """Rounds."""
+        return self.num_rounds
+
+    @cached_property
+    def num_steps(self) -> int:
+        """Rounds."""
+        return self.num_rounds
+
+    def target(self, step: int) -> int:
+        """Object of a round: each once, in random order, before one comes again."""
+        cycle, position = divmod(step, self.objects.num_objects)
+        return int(stream(self.seed, f"cycle{cycle}").permutation(self.objects.num_objects)[position])
+
+    def shown(self, step: int, num_available: int) -> Shown:
+        """Content of a step."""
+        return Shown(kind=SPEAKING if step % 2 == self.seat else LISTENING, meaning=self.target(step))
+
+    def candidates(self, step: int) -> list[int]:
+        """The objects that the listener chooses among, the right one among them."""
+        rng, target = stream(self.seed, f"candidates{step}"), self.target(step)
+        others = [meaning for meaning in range(self.objects.num_objects) if meaning != target]
+        return [
+            int(meaning)
+            for meaning in rng.permutation([target, *rng.choice(others, self.num_choices - 1, replace=False)])
+        ]
+
+    def name_of(self, meaning: int) -> str:
+        """An object in words."""
+        return self.objects.description(meaning)
+
+    def chosen(self, step: int, typed: str) -> int | None:
+        """Object of a listener's answer, a number of a candidate; None if it is no such number."""
+        is_number = typed.isascii() and typed.isdigit() and 0 < int(typed) <= self.num_choices
+        return self.candidates(step)[int(typed) - 1] if is_number else None
+
+    def right_answer(self, step: int, shown: Shown) -> str:
+        """Number of the right object; empty for a message."""
+        return str(self.candidates(step).index(shown.meaning) + 1) if shown.kind == LISTENING else ""
+
+    def is_right(self, step: int, shown: Shown, typed: str) -> bool:
+        """Whether a listener chose the object; messages are judged later."""
+        return shown.kind == LISTENING and self.chosen(step, typed) == shown.meaning
+
+    def feedback(self, step: int, shown: Shown, typed: str) -> str:
+        """Feedback to a listener's choice `typed`: to the listener, or to the speaker of the message."""
+        chosen, right = self.chosen(step, typed), self.name_of(shown.meaning)
+        if chosen == shown.meaning:
+            return f"Right: it was the {right}." if shown.kind == LISTENING else f"Understood: the {right}."
+        name = "nothing" if chosen is None else f"the {self.name_of(chosen)}"
+        return (
+            f"Wrong: it was the {right}."
+            if shown.kind == LISTENING
+            else f"Your partner chose {name}, not the {right}."
+        )
+
+    def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
+        """Content of a step for the page, without the message: nothing that gives the object away to a listener."""
+        if shown.kind == SPEAKING:
+            name = self.name_of(shown.meaning) if names_objects else None
+            return {"kind": "speak", "name": name, "max_length": MAX_MESSAGE}
+        names = [self.name_of(meaning) if names_objects else None for meaning in self.candidates(step)]
+        return {"kind": "choice", "choices": names}
+
+    def step_picture(self, step: int, shown: Shown) -> bytes | None:
+        """Picture of the speaker's object as PNG."""
+        return panel_picture(self.objects, shown.meaning) if shown.kind == SPEAKING else None
+
+    def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
+        """Picture of a candidate as PNG, by its position."""
+        is_there = shown.kind == LISTENING and position < self.num_choices
+        return panel_picture(self.objects, self.candidates(step)[position]) if is_there else None
+
+    def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
+        """The columns of a response; of a listener, the objects in place of their numbers."""
+        if shown.kind != LISTENING:
+            return super().response(step, shown, typed, message)
+        chosen = self.chosen(step, typed)
+        response = typed if chosen is None else self.name_of(chosen)
+        return {"message": message, "response": response, "target": self.name_of(shown.meaning)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairSuccess:
+    """Success of a pair."""
+
+    pair: str
+    dataset: str
+    num_rounds: int
+    """Rounds in which the listener has chosen."""
+    has_finished: bool
+    """Whether the listener has chosen in all rounds."""
+    curve: tuple[float, ...]
+    """Share of rounds in which the object was chosen, in each block of ten rounds that was begun."""
+
+
+class PairsStudy(LiveKind):
+    """A study with pairs of people."""
+
+    quiz = PAIR_QUIZ
+    waits_for_partner = True
+    absent_columns = (
+        "chain",
+        "generation",
+        "counted",
+        "left_out_published",
+        "left_out_preregistered",
+        "accuracy_training",
+        "accuracy_held_out",
+        "passed_attention",
+    )
+
+    def __init__(self, study: Study, database: Database, agents: Any, clock: Callable[[], float]) -> None:
+        super().__init__(study, database, agents, clock)
         self._start = clock()
         self._seen: dict[int, float] = {}
 
-    def sign(self, row: Row) -> None:
-        """Say that a participant is there."""
-        self._seen[row["id"]] = self._clock()
+    def game(self, row: Mapping[str, Any]) -> PairGame:
+        """The game of a participant, who is given as stored, and may have no partner yet."""
+        return PairGame(
+            dataset=row["dataset"],
+            num_rounds=self.study.rounds,
+            num_choices=self.study.choices,
+            seat=row.get("seat") or 0,
+            seed=row["seed"],
+        )
 
-    def met(self, row: Row, token: str, queue: Queue) -> list[tuple[str, dict[str, Any]]]:
-        """Say that somebody waits for a partner, and find the first who waits in the same condition.
+    def signed(self, queue: Queue, token: str, row: Row) -> None:
+        """Let a participant who waits meet a partner, or end a game whose partner has gone."""
+        now = self._seen[row["id"]] = self.clock()
+        if row["stage"] == WAITING:
+            if row["last_seen"] < now - KEEP_SECONDS:
+                row["last_seen"] = now
+            if queue.seconds(token) is None or queue.is_waiting(token):
+                self._meet(queue, token, row)
+        elif row["stage"] == GAME and self._is_left(row, partner := self.partner(row)):
+            row["stage"] = LEFT
+            if partner is not None and partner["stage"] == GAME:
+                self.database.update(partner["id"], {"stage": AWAY})
 
-        Args:
-            row: Who waits.
-            token: Theirs.
-            queue: All who wait.
-
-        Returns:
-            The tokens of the two who meet and what they have as columns; nothing if nobody else is there, or if the
-            participant has waited too long.
-        """
-        if queue.seconds(token) is not None and not queue.is_waiting(token):
-            return []
+    def _meet(self, queue: Queue, token: str, row: Row) -> None:
+        """Begin the game with the first who waits in the same condition, if there is one."""
         queue.join(token)
         for other_token in queue.before(token):
             other = self.database.participant(other_token)
             if other is not None and (other["stage"], other["dataset"]) == (WAITING, row["dataset"]):
                 break
         else:
-            return []
-        number = self.database.next_pair()
+            return
+        number, now = self.database.next_pair(), self.clock()
         seed = int(stream(self.study.seed, f"pair{number}").integers(2**31))
-        for member in (other, row):
-            self.sign(member)
-        for member_token in (other_token, token):
-            queue.leave(member_token)
         seats = map(int, stream(seed, "seats").permutation(2))
-        return [
-            (member_token, {"pair": number, "seat": seat, "seed": seed})
-            for member_token, seat in zip((other_token, token), seats, strict=True)
-        ]
+        for member, member_token, seat in zip((other, row), (other_token, token), seats, strict=True):
+            self._seen[member["id"]] = now
+            queue.leave(member_token)
+            member |= {"pair": number, "seat": seat, "seed": seed}
+            show_step(self, member, 0, member["num_available"], now)
+        self.database.update(other["id"], other)
 
     def partner(self, row: Row) -> Row | None:
-        """The other one; None if they have withdrawn."""
+        """The other participant of a pair; None after a withdrawal."""
         return self.database.partner(row["pair"], row["id"])
 
     def message(self, row: Row) -> str | None:
-        """What a listener hears in the present step; None as long as nothing was said."""
+        """Message to a listener in the present step; None as long as there is none."""
         partner = self.partner(row)
-        said = None if partner is None else self.database.answer(partner["id"], row["step"])
-        return None if said is None else str(said["typed"])
+        message = None if partner is None else self.database.answer(partner["id"], row["step"])
+        return None if message is None else str(message["typed"])
 
-    def judge(self, row: Row, step: int, is_right: bool, points: int) -> None:
-        """Store at the speaker's message what its listener made of it, who is given."""
-        if (partner := self.partner(row)) is not None:
-            self.database.judge(partner["id"], step, is_right, points)
-            self.database.update(partner["id"], {"score": partner["score"] + points})
+    def _is_left(self, row: Row, partner: Row | None) -> bool:
+        """Whether a participant is alone, because the partner has withdrawn (None), gone, or taken too long."""
+        if partner is None or partner["stage"] in (LEFT, AWAY):
+            return True
+        if partner["stage"] != GAME:  # has done all rounds
+            return False
+        now = self.clock()
+        if now - self._seen.get(partner["id"], self._start) > self.study.partner_seconds:
+            return True
+        began = self._turn_of(partner, row)
+        return began is not None and now - max(began, self._start) > self.study.turn_seconds
 
-    def told(self, row: Row) -> tuple[str, str]:
-        """What a participant is told of the round before, and `right`, `wrong` or nothing."""
-        step, game = row["step"] - 1, pair_game(self.study, row)
+    def _turn_of(self, row: Row, other: Row) -> float | None:
+        """Time since which it is a participant's turn, None if it is not."""
+        if row["kind"] != LISTENING:
+            return float(row["shown_at"])
+        message = self.database.answer(other["id"], row["step"])
+        return None if message is None else max(float(message["answered_at"]), float(row["shown_at"]))
+
+    def read(self, row: Row, typed: str) -> str:
+        """The letters of a message, as the partner and the corpus get them; a listener's answer as it is.
+
+        Raises:
+            BadRequestError: If a message has anything but letters.
+            RefusedError: If a listener has got no message yet.
+        """
+        if row["kind"] == SPEAKING:
+            if letters_of(typed) != typed.lower():
+                raise BadRequestError("Type letters from a to z, and nothing else.")
+            return letters_of(typed)
+        if self.message(row) is None:
+            raise RefusedError("Your partner has said nothing yet.")
+        return typed
+
+    def answered(self, row: Row, entry: Row) -> None:
+        """Judge the speaker's message by the listener's choice."""
+        self._seen[row["id"]] = self.clock()
+        if entry["kind"] == LISTENING and (partner := self.partner(row)) is not None:
+            self.database.judge(partner["id"], entry["step"], entry["is_right"], entry["points"])
+            self.database.update(partner["id"], {"score": partner["score"] + entry["points"]})
+
+    def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
+        """The object, or the message and the candidates, or that the partner types."""
+        shown = self.game(row).view(row["step"], Shown(kind=row["kind"], meaning=row["thing"]), names_objects)
+        if row["kind"] != LISTENING:
+            return shown
+        message = self.message(row)
+        return {"kind": "partner"} if message is None else {**shown, "message": message}
+
+    def last_feedback(self, row: Row) -> tuple[str, str]:
+        """Feedback on the round before, and `right`, `wrong` or an empty text."""
+        step, game = row["step"] - 1, self.game(row)
         if step < 0:
             return "", ""
         shown = game.shown(step, 0)
@@ -93,33 +330,174 @@ class Pairs:
         answer = None if listener is None else self.database.answer(listener["id"], step)
         if answer is None:
             return "Sent.", ""
-        return game.told(step, shown, answer["typed"]), "right" if answer["is_right"] else "wrong"
+        return game.feedback(step, shown, answer["typed"]), "right" if answer["is_right"] else "wrong"
 
-    def is_left(self, row: Row, partner: Row | None) -> bool:
-        """Whether a participant is alone, because the other one has withdrawn (None), gone, or taken too long."""
-        if partner is None or partner["stage"] in (LEFT, AWAY):
-            return True
-        if partner["stage"] != GAME:  # has done all rounds
-            return False
-        now = self._clock()
-        if now - self._seen.get(partner["id"], self._start) > self.study.partner_seconds:
-            return True
-        began = self._turn_of(partner, row)
-        return began is not None and now - max(began, self._start) > self.study.turn_seconds
+    def extra_columns(self, record: Record) -> dict[str, Any]:
+        """The pair."""
+        return {"pair": record.pair}
 
-    def _turn_of(self, row: Row, other: Row) -> float | None:
-        """Since when it is a participant's turn, None if it is not."""
-        if row["kind"] != LISTENING:
-            return float(row["shown_at"])
-        said = self.database.answer(other["id"], row["step"])
-        return None if said is None else max(float(said["answered_at"]), float(row["shown_at"]))
+    def messages(self, records: Sequence[Record]) -> Mapping[tuple[str | None, int], str]:
+        """Messages by pair and step."""
+        return {
+            (record.pair, answer["step"]): answer["typed"]
+            for record in records
+            for answer in record.answers
+            if answer["kind"] == SPEAKING
+        }
 
-    def view(self, row: Row, names_objects: bool) -> dict[str, Any]:
-        """What the page shows of a step: the object, or the message and the candidates, or that the other one types."""
-        game = pair_game(self.study, row)
-        shown = Shown(kind=row["kind"], thing=row["thing"])
-        if shown.kind != LISTENING:
-            return game.view(row["step"], shown, names_objects)
-        if (message := self.message(row)) is None:
-            return {"kind": "partner"}
-        return {**game.view(row["step"], shown, names_objects), "message": message}
+    def unjudged(self, records: Sequence[Record]) -> set[tuple[str | None, int]]:
+        """Pair and step of messages that no listener has answered: the last before a participant left.
+
+        It is not known whether a listener who has withdrawn had answered.
+        """
+        answered = {
+            (record.pair, answer["step"])
+            for record in records
+            for answer in record.answers
+            if answer["kind"] == LISTENING
+        }
+        last = {
+            (record.pair, answer["step"])
+            for record in records
+            for answer in record.answers[-1:]
+            if answer["kind"] == SPEAKING and not answer["is_right"]
+        }
+        return last - answered
+
+    def successes(self, records: Sequence[Record]) -> list[PairSuccess]:
+        """Success of each pair, by the choices of the participants who have not withdrawn."""
+        successes = []
+        for name, members in pairs_of(records).items():
+            rights = {
+                answer["step"]: answer["is_right"]
+                for record in members
+                for answer in record.answers
+                if answer["kind"] == LISTENING
+            }
+            blocks: dict[int, list[int]] = {}
+            for step, is_right in sorted(rights.items()):
+                blocks.setdefault(step // BLOCK, []).append(is_right)
+            successes.append(
+                PairSuccess(
+                    pair=name,
+                    dataset=members[0].row["dataset"],
+                    num_rounds=len(rights),
+                    has_finished=len(rights) == self.study.rounds,
+                    curve=tuple(sum(block) / len(block) for block in blocks.values()),
+                )
+            )
+        return successes
+
+    def report(self, records: Sequence[Record]) -> "Report":
+        """Share of rounds in which pairs understood each other, by dataset and block of rounds."""
+        from ecsuite.eval.views.console import Report
+
+        pairs = self.successes(records)
+        chance = 1 / self.study.choices
+        means: dict[str, list[Mean]] = {
+            dataset: _means([pair.curve for pair in pairs if pair.dataset == dataset and pair.has_finished])
+            for dataset in self.study.datasets
+        }
+        numbers: dict[str, int] = {
+            dataset: sum(pair.dataset == dataset and pair.has_finished for pair in pairs)
+            for dataset in self.study.datasets
+        }
+        return Report(
+            tables=[self._table(pairs, means, numbers)],
+            notes=(),
+            data=self.result({"chance": chance, "pairs": [asdict(pair) for pair in pairs]}),
+            draw=partial(_draw, self.study, means, numbers),
+        )
+
+    def _table(
+        self,
+        pairs: Sequence[PairSuccess],
+        means: Mapping[str, Sequence[Mean]],
+        numbers: Mapping[str, int],
+    ) -> Table:
+        num_blocks = -(-self.study.rounds // BLOCK)
+        columns = [name_column("dataset"), number_column("pairs")]
+        columns += [number_column(name, parts=INTERVAL) for name in block_names(num_blocks)]
+        rows = []
+        for dataset, curve in means.items():
+            cells = [mean_cell(mean, 2) for mean in [*curve, *[None] * (num_blocks - len(curve))]]
+            rows.append(row_of(dataset, numbers[dataset], *cells))
+        early = sum(not pair.has_finished for pair in pairs)
+        notes = [
+            "mean over pairs that finished ± half of its 95 % interval (Student's t); who guesses is right in "
+            f"{1 / self.study.choices:.2f}"
+        ]
+        notes += [f"left out: {early} pairs that did not finish"] if early else []
+        title = f"Study {self.study.name}: rounds in which pairs understood each other"
+        return Table(columns=columns, rows=rows, title=title, notes=notes + self.simulated_note)
+
+    def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
+        """The messages of each pair, a message a round: with speaker, listener, and whether it was understood."""
+        corpora, unjudged = {}, self.unjudged(records)
+        for name, members in pairs_of(records).items():
+            messages = [
+                (answer, record)
+                for record in members
+                for answer in record.answers
+                if answer["kind"] == SPEAKING
+            ]
+            messages.sort(key=lambda each: each[0]["step"])
+            if messages:
+                unknown = {step for pair, step in unjudged if pair == name}
+                corpora[name] = self._corpus(name, members, messages, unknown)
+        return corpora
+
+    def _corpus(
+        self, name: str, members: Sequence[Record], messages: Sequence[tuple[Row, Record]], unknown: set[int]
+    ) -> Corpus:
+        answers, speakers = [answer for answer, _ in messages], [record.name for _, record in messages]
+        dataset, meanings = members[0].row["dataset"], [answer["thing"] for answer in answers]
+        partners = {
+            record.name: next((other.name for other in members if other is not record), "")
+            for record in members
+        }
+        successes = [None if answer["step"] in unknown else answer["is_right"] for answer in answers]
+        return Corpus(
+            Ragged.from_rows([letter_ids(letters_of(answer["typed"])) for answer in answers]),
+            meanings=np.array([DATASETS[dataset].values(meaning) for meaning in meanings]),
+            attribute_names=("colour", "shape"),
+            symbol_names=LETTERS,
+            **object_concepts(dataset, meanings),
+            columns={
+                SPEAKER: np.array(speakers),
+                "listener": np.array([partners[speaker] for speaker in speakers]),
+                "success": np.array(successes),
+                "round": np.array([answer["step"] + 1 for answer in answers]),
+            },
+            metadata={
+                "speaker": self.study.speakers[1],
+                "pair": name,
+                "dataset": dataset,
+                "vocab_size": len(LETTERS) - 1,
+            },
+        )
+
+
+def pairs_of(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Participants of each pair by its name."""
+    pairs: dict[str, list[Record]] = {}
+    for record in sorted(records, key=lambda record: record.row["pair"] or 0):
+        if record.pair is not None:
+            pairs.setdefault(record.pair, []).append(record)
+    return pairs
+
+
+def _means(shares: Sequence[Sequence[float]]) -> list[Mean]:
+    """Mean over pairs by block."""
+    return [mean_of(block) for block in zip(*shares, strict=True)]
+
+
+def _draw(study: Study, means: Mapping[str, Sequence[Mean]], numbers: Mapping[str, int], file: Path) -> None:
+    """Draw the share of rounds by block, a line a dataset."""
+    lines = []
+    for dataset, curve in means.items():
+        name = f"{dataset} (N={numbers[dataset]} pairs{', simulated' if study.simulated else ''})"
+        blocks = [BLOCK * (block + 1) for block in range(len(curve))]
+        lines.append(Curve(x=blocks, y=[mean.mean for mean in curve], name=name))
+    levels = {"chance": 1 / study.choices}
+    save(curves(lines, x="rounds", y="share understood", limits=(0, 1.03), levels=levels), file)

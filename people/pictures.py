@@ -1,6 +1,11 @@
-"""Pictures of coloured shapes as PNG, drawn by the renderer of the games' worlds."""
+"""Pictures of coloured shapes and of attribute values as PNG, drawn by the renderer of the games' worlds.
+
+A participant sees each attribute of an object in a way of its own, the first as a colour, the second as a shape, then
+as a number of copies and as the side of a bar; each way has five values, whose names tell them apart without colours.
+"""
 
 import io
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,26 +26,42 @@ from ecsuite.people.objects import COLOURS, SHAPES, Dataset
 SIZE = 160
 """Width and height in pixels."""
 NUM_CORNERS = {"pentagon": 5, "hexagon": 6}
+SIDES = ("", "left", "top", "right", "bottom")
+"""Sides of the white bar, which may be missing."""
+NUM_WAYS, NUM_VALUES = 4, 5
+"""Attributes that a picture can show, and values of each."""
+PLACES = {
+    1: ((0.5, 0.5),),
+    2: ((0.34, 0.5), (0.66, 0.5)),
+    3: ((0.34, 0.65), (0.66, 0.65), (0.5, 0.35)),
+    4: ((0.35, 0.35), (0.65, 0.35), (0.35, 0.65), (0.65, 0.65)),
+    5: ((0.3, 0.3), (0.7, 0.3), (0.5, 0.5), (0.3, 0.7), (0.7, 0.7)),
+}
+"""Centres of the copies as shares of width and height, by their number."""
+WIDTHS = {1: 0.46, 2: 0.3, 3: 0.27, 4: 0.27, 5: 0.22}
+"""Width of each copy as a share of the picture's."""
+BAR = 0.05
+"""Width of the bar, and how far it is from the edge, as a share of the picture's width."""
 
 
 @lru_cache(maxsize=256)
-def panel_picture(dataset: Dataset, thing: int) -> bytes:
+def panel_picture(dataset: Dataset, meaning: int) -> bytes:
     """An object upright in the middle, as the training panel shows it."""
     centre = (SIZE - 1) / 2
-    return _png(dataset, thing, centre, centre, 0.62 * SIZE, 0.0)
+    return _png(dataset, meaning, centre, centre, 0.62 * SIZE, 0.0)
 
 
-def example_picture(dataset: Dataset, thing: int, seed: int, step: int) -> bytes:
-    """An object at a random place, in a random size and turn, all of which follow from the seed and the step."""
+def example_picture(dataset: Dataset, meaning: int, seed: int, step: int) -> bytes:
+    """An object at a random position, in a random size and turn, all of which follow from the seed and the step."""
     rng = stream(seed, f"picture{step}")
     width = float(rng.uniform(0.35, 0.6)) * SIZE
     reach = 0.6 * width  # of a triangle, the widest from its centre
     x, y = rng.uniform(reach, SIZE - 1 - reach, size=2)
-    return _png(dataset, thing, float(x), float(y), width, float(rng.uniform(0, 2 * np.pi)))
+    return _png(dataset, meaning, float(x), float(y), width, float(rng.uniform(0, 2 * np.pi)))
 
 
-def _png(dataset: Dataset, thing: int, x: float, y: float, width: float, rotation: float) -> bytes:
-    colour, shape = dataset.values(thing)
+def _png(dataset: Dataset, meaning: int, x: float, y: float, width: float, rotation: float) -> bytes:
+    colour, shape = dataset.values(meaning)
     share = covered_by(SHAPES[shape], x, y, width, rotation)
     return as_png(share[:, :, None] * np.array(tuple(COLOURS.values())[colour], dtype=np.float32))
 
@@ -70,23 +91,58 @@ def covered_by(shape: str, x: float, y: float, width: float, rotation: float) ->
     turn = np.full((1, 1, 1), rotation)
     centre = np.full((1, 1, 1), x), np.full((1, 1, 1), y)
     along, across = own_coordinates(*centre, np.cos(turn), np.sin(turn), np.arange(SIZE))
-    found: Singles = _covered(shape, along, across, np.full((1, 1, 1), width / 2, dtype=np.float32))[0]
-    return found
-
-
-def _covered(shape: str, along: Singles, across: Singles, half_width: Singles) -> Singles:
-    """Share of each pixel that a shape covers, (1, size, size)."""
+    half_width = np.full((1, 1, 1), width / 2, dtype=np.float32)
+    share: Singles
     if shape == "circle":
-        return cover_ellipse(along, across, half_width, half_width)
-    if shape == "square":
+        share = cover_ellipse(along, across, half_width, half_width)
+    elif shape == "square":
         side = half_width * np.float32(0.85)
-        return cover_rectangle(along, across, side, side)
-    if shape == "triangle":
-        return cover_triangle(along, across, half_width, half_width)
-    num_corners = NUM_CORNERS[shape]
-    edge = half_width * np.float32(np.cos(np.pi / num_corners))  # distance of the centre from each side
-    angles = np.pi / 2 + np.pi * (2 * np.arange(num_corners) + 1) / num_corners
-    share: Singles = np.ones_like(along)
-    for angle in angles:
-        share = share * cover(along * np.float32(np.cos(angle)) - across * np.float32(np.sin(angle)) - edge)
-    return share
+        share = cover_rectangle(along, across, side, side)
+    elif shape == "triangle":
+        share = cover_triangle(along, across, half_width, half_width)
+    else:
+        num_corners = NUM_CORNERS[shape]
+        edge = half_width * np.float32(np.cos(np.pi / num_corners))  # distance of the centre from each side
+        angles = np.pi / 2 + np.pi * (2 * np.arange(num_corners) + 1) / num_corners
+        share = np.ones_like(along)
+        for angle in angles:
+            cosine, sine = np.float32(np.cos(angle)), np.float32(np.sin(angle))
+            share = share * cover(along * cosine - across * sine - edge)
+    covered: Singles = share[0]
+    return covered
+
+
+def can_be_drawn(num_values: Sequence[int]) -> bool:
+    """Whether pictures can show objects with so many values of each attribute."""
+    return len(num_values) <= NUM_WAYS and max(num_values) <= NUM_VALUES
+
+
+def name_of(values: Sequence[int]) -> str:
+    """An object in words: `3 red circles, bar on the left`."""
+    colour, shape, number, side = _ways(values)
+    counted = f"{number} " if len(values) > 2 else ""
+    plural = "s" if number > 1 else ""
+    bar = f", bar on the {SIDES[side]}" if SIDES[side] else ""
+    return f"{counted}{tuple(COLOURS)[colour]} {SHAPES[shape]}{plural}{bar}"
+
+
+def draw(values: Sequence[int]) -> bytes:
+    """An object as PNG."""
+    (colour, shape, number, side), width = _ways(values), round(BAR * SIZE)
+    share = np.zeros((SIZE, SIZE), np.float32)
+    for x, y in PLACES[number]:
+        centre_x, centre_y = x * (SIZE - 1), y * (SIZE - 1)
+        share = np.maximum(share, covered_by(SHAPES[shape], centre_x, centre_y, WIDTHS[number] * SIZE, 0.0))
+    pixels = share[:, :, None] * np.array(tuple(COLOURS.values())[colour], dtype=np.float32)
+    if side:
+        near = SIDES[side] in ("left", "top")
+        across = slice(width, 2 * width) if near else slice(SIZE - 2 * width, SIZE - width)
+        along = slice(2 * width, SIZE - 2 * width)
+        pixels[(along, across) if SIDES[side] in ("left", "right") else (across, along)] = 255
+    return as_png(pixels)
+
+
+def _ways(values: Sequence[int]) -> tuple[int, int, int, int]:
+    """Colour, shape, number of copies and side of an object; what it has no attribute for is the first value."""
+    colour, shape, number, side = [*map(int, values), *[0] * NUM_WAYS][:NUM_WAYS]
+    return colour, shape, number + 1, side

@@ -5,39 +5,55 @@ All addresses are relative, so that it works behind a proxy under any path.
 
 import hmac
 import re
-from collections.abc import Awaitable, Callable
+import sqlite3
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ecsuite.people.database import Row, hashed
-from ecsuite.people.errors import RefusedError
-from ecsuite.people.game import ATTENTION, TEST, Shown
-from ecsuite.people.limits import Limiter
-from ecsuite.people.objects import letters_of
-from ecsuite.people.pair_game import SPEAKING
-from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
+from ecsuite.people.database import RefusedError, Row, hashed
+from ecsuite.people.kinds import ATTENTION, JUDGED_LATER, QUESTIONS, BadRequestError, Question, Shown
 from ecsuite.people.session import MAX_TYPED, Sessions
-from ecsuite.people.stages import GAME
-from ecsuite.people.study import WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN
-from ecsuite.people.views import view
+from ecsuite.people.study import (
+    AWAY,
+    FINISHED,
+    GAME,
+    INSTRUCTIONS,
+    LEFT,
+    QUESTIONS_STAGE,
+    QUIZ_STAGE,
+    WAITING,
+    WITH_CHAINS,
+    WITH_PAIRS,
+    WITH_PLAY,
+    WITH_RUN,
+    Study,
+    as_html,
+)
 
 MAX_BODY = 16_384
-"""Most bytes of what an action sends."""
+"""Most bytes of the body of a request."""
 MAX_WORKER = 200
 """Most characters of an ID."""
 CHOICES_A_STEP = 10
-"""Pictures of objects to choose are numbered by steps of so many, so that a picture never changes."""
+"""Size of the range of numbers of a step's pictures to choose from, so that a picture never changes."""
 NUMBER = re.compile("[0-9]{1,6}")
-"""Of a picture."""
+"""Number of a picture."""
 YEAR = 365 * 24 * 3600
+MAX_KEYS = 100_000
+"""Most visitors whose buckets are stored; beyond, full buckets are forgotten."""
 STATIC = {
     "page.css": "text/css",
     "page.js": "text/javascript",
@@ -47,15 +63,67 @@ STATIC = {
     "icon.svg": "image/svg+xml",
     "jspsych.js": "text/javascript",
 }
-"""The files of the page, and their types."""
+"""Files of the page, and their types."""
 TITLES = {
     WITH_RUN: "A language that agents invented",
     WITH_CHAINS: "An unknown language",
     WITH_PAIRS: "A game for two",
     WITH_PLAY: "A game of words",
 }
-"""By kind of study, the title of the page."""
-Action = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Titles of the page by kind of study."""
+AWAY_TEXT = """# The game has ended
+
+You were away for too long, so that the game of your partner ended, too. What you gave until then is stored. If this is
+a mistake, write to those who invited you.
+"""
+"""Text for a participant who was away from a game with a partner."""
+CONSENT, WAITED = "consent", "waited"
+"""Stages that are not stored: before the beginning, and after waiting too long."""
+NO_PLACE = "Others are playing, and you will learn what one of them types. A place may become free soon."
+NO_PARTNER = "You will play with another participant, who is not there yet."
+"""Reasons of waiting for a place of a chain, and for a partner."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Headers of every response that does not set them itself."""
+Action = Callable[[str, dict[str, Any]], tuple[Row | None, dict[str, Any]]]
+"""Action of a visitor, given by the token, and the JSON that was sent: the participant's row after it, and a result."""
+
+
+class Limiter:
+    """A bucket of permits for each visitor, which fills up again with time.
+
+    Args:
+        burst: Permits in a full bucket.
+        per_second: Permits that are added in a second.
+        clock: Seconds; tests give another one.
+    """
+
+    def __init__(self, burst: float, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burst, self._per_second, self._clock = burst, per_second, clock
+        self._buckets: dict[str, tuple[float, float]] = {}  # permits, and when they were counted
+
+    def allows(self, key: str) -> bool:
+        """Take a permit from the bucket of a visitor; returns False if it is empty."""
+        now, burst, rate = self._clock(), self._burst, self._per_second
+        if len(self._buckets) >= MAX_KEYS:
+            self._buckets = {
+                name: (left, since)
+                for name, (left, since) in self._buckets.items()
+                if left + (now - since) * rate < burst
+            }
+        left, since = self._buckets.get(key, (burst, now))
+        left = min(burst, left + (now - since) * rate)
+        self._buckets[key] = (max(left - 1, 0.0), now)
+        return left >= 1
 
 
 class People:
@@ -80,49 +148,47 @@ class People:
         self._starts, self._requests = Limiter(per_minute, per_minute / 60), Limiter(240, 40)
         self.actions: dict[str, Action] = {
             "begin": self._begin,
-            "wait": self._wait,
-            "go_on": self._go_on,
-            "choose": self._choose,
+            "wait": lambda token, sent: (sessions.wait(token, _text(sent, "worker", MAX_WORKER)), {}),
+            "go_on": lambda token, sent: (
+                sessions.go_on(token, _text(sent, "stage", 20), _settings(sent)),
+                {},
+            ),
+            "choose": lambda token, sent: (sessions.choose(token, _settings(sent)), {}),
             "quiz": self._quiz,
             "answer": self._answer,
             "panel": self._panel,
-            "look": self._look,
-            "reply": self._reply,
-            "withdraw": self._withdraw,
+            "look": lambda token, sent: (sessions.look(token, _number(sent, "step")), {}),
+            "reply": lambda token, sent: (sessions.reply(token, _replies(sent)), {}),
+            "withdraw": lambda token, sent: (None, {"is_deleted": sessions.withdraw(token)}),
         }
         if is_trial:
-            self.actions["skip"] = self._skip
+            self.actions["skip"] = lambda token, sent: (sessions.skip(token), {})
 
     def app(self) -> ASGIApp:
         """The application."""
         routes = [
-            Route("/", self._limited(self._index)),
-            Route("/static/{name}", self._limited(self._file)),
-            Route("/api/state", self._limited(self._state)),
-            Route("/api/{action}", self._limited(self._act), methods=["POST"]),
-            Route("/picture/{place}/{number}", self._limited(self._picture)),
+            Route("/", self._index),
+            Route("/static/{name}", self._file),
+            Route("/api/state", self._state),
+            Route("/api/{action}", self._act, methods=["POST"]),
+            Route("/picture/{place}/{number}", self._picture),
         ]
         return WithHeaders(Starlette(routes=routes, exception_handlers=ERRORS))
 
-    def _limited(
-        self, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """A handler that a visitor may ask so often."""
-
-        async def limited(request: Request) -> Response:
-            if self._token(request) and not self._requests.allows(self._token(request)):
-                raise HTTPException(429, "Too many requests; wait a moment.")
-            return await handler(request)
-
-        return limited
-
-    def _token(self, request: Request) -> str:
+    def _visitor(self, request: Request) -> str:
+        """Count a request, and return the token of its visitor; empty if this study has not made it."""
         token = request.cookies.get(self.cookie, "")
-        return token if token.isascii() and self.sessions.is_token(token) else ""
+        number, code = token[:32], token[32:]
+        expected = self.sessions.code(f"token {number}")[:32]
+        if not token.isascii() or not hmac.compare_digest(code, expected):
+            return ""
+        if not self._requests.allows(token):
+            raise HTTPException(429, "Too many requests; wait a moment.")
+        return token
 
     async def _index(self, request: Request) -> Response:
         response = Response(self._page, media_type="text/html")
-        if not self._token(request) or (self.is_trial and "again" in request.query_params):
+        if not self._visitor(request) or (self.is_trial and "again" in request.query_params):
             response.set_cookie(
                 self.cookie,
                 self.sessions.new_token(),
@@ -135,6 +201,7 @@ class People:
         return response
 
     async def _file(self, request: Request) -> Response:
+        self._visitor(request)
         name = request.path_params["name"]
         if name not in self._static:
             raise HTTPException(404)
@@ -143,96 +210,69 @@ class People:
         )
 
     async def _state(self, request: Request) -> Response:
-        if not (token := self._token(request)):
+        if not (token := self._visitor(request)):
             raise RefusedError(
                 "This study needs a cookie to know you again. Allow cookies and open the page again."
             )
-        return JSONResponse(view(self.sessions, token, self.is_trial))
+        row = self.sessions.database.participant(token)
+        return JSONResponse(view(self.sessions, token, row, self.is_trial))
 
     async def _act(self, request: Request) -> Response:
-        token, action = self._token(request), self.actions.get(request.path_params["action"])
-        sent = request.headers.get("x-csrf-token", "")
-        if not token or not hmac.compare_digest(sent.encode(), self.sessions.csrf(token).encode()):
+        token, name = self._visitor(request), request.path_params["action"]
+        sent_code = request.headers.get("x-csrf-token", "")
+        if not token or not hmac.compare_digest(sent_code.encode(), self.sessions.code(token).encode()):
             raise HTTPException(403, "Open the page of the study again.")
-        if action is None:
+        if name not in self.actions:
             raise HTTPException(404)
-        if request.path_params["action"] == "begin" and not self._starts.allows(
-            request.client.host if request.client else ""
-        ):
+        address = request.client.host if request.client else ""
+        if name == "begin" and not self._starts.allows(address):
             raise HTTPException(429, "Too many people begin at once; wait a minute.")
-        found = action(token, await _body(request))
-        return JSONResponse({**found, "state": view(self.sessions, token, self.is_trial)})
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise BadRequestError("Too much was sent.")
+        try:
+            sent = msgspec.json.decode(body, type=dict[str, Any])
+        except (ValueError, RecursionError):  # also halves of surrogate pairs, which no text file can have
+            raise BadRequestError("Expected a JSON object.") from None
+        row, result = self.actions[name](token, sent)
+        return JSONResponse({**result, "state": view(self.sessions, token, row, self.is_trial)})
 
-    def _begin(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, token: str, sent: dict[str, Any]) -> tuple[Row | None, dict[str, Any]]:
         worker = _text(sent, "worker", MAX_WORKER)
         if worker == "ASSIGNMENT_ID_NOT_AVAILABLE":
             raise RefusedError("Accept the task at the platform first.")
-        self.sessions.begin(token, worker)
-        return {}
+        return self.sessions.begin(token, worker), {}
 
-    def _wait(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.wait(token, _text(sent, "worker", MAX_WORKER))
-        return {}
+    def _quiz(self, token: str, sent: dict[str, Any]) -> tuple[Row | None, dict[str, Any]]:
+        row, is_right = self.sessions.take_quiz(token, _number(sent, "attempt"), _replies(sent))
+        return row, {"is_right": is_right}
 
-    def _skip(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.skip(token)
-        return {}
-
-    def _go_on(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.go_on(token, _text(sent, "stage", 20), _settings(sent))
-        return {}
-
-    def _choose(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.choose(token, _settings(sent))
-        return {}
-
-    def _quiz(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        return {"is_right": self.sessions.take_quiz(token, _number(sent, "attempt"), _replies(sent))}
-
-    def _answer(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, token: str, sent: dict[str, Any]) -> tuple[Row | None, dict[str, Any]]:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
-        plays, step, row = self.sessions.plays, _number(sent, "step"), self.sessions.required(token)
-        if row["stage"] == GAME and step == row["step"] and (wrong := self._refusal(row, typed)):
-            raise BadRequestError(wrong)  # one that is sent again was taken before
-        row = self.sessions.answer(token, step, typed, _milliseconds(sent))
-        game = self.sessions.game_of(self.sessions.required(token))
-        told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
-        return {
-            "is_right": None
-            if plays is not None or row["kind"] in (TEST, SPEAKING)
-            else bool(row["is_right"]),
-            "points": row["points"],
-            "kept": row["typed"],
-            "told": told,
+        milliseconds = sent.get("response_ms")  # None if the page sent nothing that can be
+        if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+            milliseconds = None
+        elif not 0 <= milliseconds < 1e9:
+            milliseconds = None
+        response_ms = None if milliseconds is None else float(milliseconds)
+        row, entry = self.sessions.answer(token, _number(sent, "step"), typed, response_ms)
+        shown, game = Shown(kind=entry["kind"], meaning=entry["thing"]), self.sessions.kind.game(row)
+        return row, {
+            "is_right": None if shown.kind in JUDGED_LATER else bool(entry["is_right"]),
+            "points": entry["points"],
+            "kept": entry["typed"],
+            "told": game.feedback(entry["step"], shown, entry["typed"]),
         }
 
-    def _refusal(self, row: Row, typed: str) -> str:
-        """What should have been answered to the present step in place of what was; empty: it can be."""
-        if row["kind"] == TEST and not letters_of(typed):
-            return "Type letters from a to z."
-        if row["kind"] == SPEAKING and letters_of(typed) != typed.lower():
-            return "Type letters from a to z, and nothing else."
-        return "" if self.sessions.plays is None else self.sessions.plays.refusal(row, typed)
-
-    def _panel(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.change_panel(token, _number(sent, "before"), _number(sent, "after"))
-        return {}
-
-    def _look(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.look(token, _number(sent, "step"))
-        return {}
-
-    def _reply(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        self.sessions.reply(token, _replies(sent))
-        return {}
-
-    def _withdraw(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
-        return {"is_deleted": self.sessions.withdraw(token)}
+    def _panel(self, token: str, sent: dict[str, Any]) -> tuple[Row | None, dict[str, Any]]:
+        return self.sessions.change_panel(token, _number(sent, "before"), _number(sent, "after")), {}
 
     async def _picture(self, request: Request) -> Response:
-        row = self.sessions.required(self._token(request))
+        row = self.sessions.required(self._visitor(request))
         number, place = request.path_params["number"], request.path_params["place"]
         picture = self._drawn(row, place, int(number)) if NUMBER.fullmatch(number) else None
         if picture is None:
@@ -241,10 +281,10 @@ class People:
 
     def _drawn(self, row: Row, place: str, number: int) -> bytes | None:
         """A picture that the participant may see now: of the present step, or of an unlocked object."""
-        game, step = self.sessions.game_of(row), row["step"]
+        game, step = self.sessions.kind.game(row), row["step"]
         if row["stage"] != GAME:
             return None
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         if place == "panel" and number < row["num_available"]:
             return game.panel_picture(number)
         if shown.kind == ATTENTION:
@@ -255,19 +295,6 @@ class People:
         if place == "choice" and first <= number < first + CHOICES_A_STEP:
             return game.choice_picture(step, shown, number - first)
         return None
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object that an action sends."""
-    data = b""
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > MAX_BODY:
-            raise BadRequestError("Too much was sent.")
-    try:
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except (ValueError, RecursionError):  # also halves of surrogate pairs, which no text file can have
-        raise BadRequestError("Expected a JSON object.") from None
 
 
 def _text(sent: dict[str, Any], key: str, longest: int) -> str:
@@ -284,14 +311,6 @@ def _number(sent: dict[str, Any], key: str) -> int:
     return value
 
 
-def _milliseconds(sent: dict[str, Any]) -> float | None:
-    """How long the answer took, None if the page sent nothing that can be."""
-    value = sent.get("response_ms")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < 1e9 else None
-
-
 def _settings(sent: dict[str, Any]) -> dict[str, bool]:
     """The participant's choices, of which both are needed."""
     values = {key: sent.get(key) for key in ("has_sound", "names_objects")}
@@ -305,3 +324,155 @@ def _replies(sent: dict[str, Any]) -> dict[str, str]:
     if not isinstance(replies, dict) or not all(isinstance(value, str) for value in replies.values()):
         raise BadRequestError("replies: expected texts by name.")
     return {str(name): value for name, value in replies.items()}
+
+
+def view(sessions: Sessions, token: str, row: Row | None, is_trial: bool) -> dict[str, Any]:
+    """The state of the page of a visitor, JSON-ready.
+
+    Args:
+        sessions: The participants.
+        token: The visitor's.
+        row: The participant of the token, if there is one.
+        is_trial: Whether somebody tries the game alone, who can play again.
+    """
+    study, queue = sessions.study, sessions.queue
+    state: dict[str, Any] = {"csrf": sessions.code(token), "is_trial": is_trial, "platform": study.platform}
+    is_waiting = row["stage"] == WAITING if row is not None else queue.seconds(token) is not None
+    if is_waiting:
+        seconds = queue.seconds(token)
+        if seconds is not None and not queue.is_waiting(token):
+            return {
+                **state,
+                "stage": WAITED,
+                "html": as_html(study.waited),
+                **_way_back(study, study.waited_code),
+            }
+        reason = NO_PLACE if row is None else NO_PARTNER
+        waited = {"seconds": round(seconds or 0.0), "minutes": study.wait_minutes}
+        return {**state, "stage": WAITING, "reason": reason, **waited}
+    if row is None:
+        return {**state, "stage": CONSENT, "html": as_html(study.consent)}
+    state |= {
+        "stage": row["stage"],
+        "settings": {"has_sound": bool(row["has_sound"]), "names_objects": bool(row["names_objects"])},
+    }
+    if row["stage"] == INSTRUCTIONS:
+        state["html"] = as_html(study.instructions)
+    elif row["stage"] == QUIZ_STAGE:
+        state |= {"attempt": row["num_quiz_attempts"], "questions": _questions(sessions.kind.quiz)}
+    elif row["stage"] == GAME:
+        state["game"] = _game(sessions, row)
+    elif row["stage"] == QUESTIONS_STAGE:
+        state["questions"] = _questions(QUESTIONS)
+    elif row["stage"] in (LEFT, AWAY):
+        text, code = (study.left, study.left_code) if row["stage"] == LEFT else (AWAY_TEXT, "")
+        state |= {"html": as_html(text), "token": token, **_way_back(study, code)}
+    else:
+        assert row["stage"] == FINISHED
+        state |= {
+            "html": as_html(study.debriefing),
+            "score": row["score"],
+            "table": sessions.kind.result_table(row),
+            "token": token,
+            **_way_back(study, study.completion_code),
+        }
+    return state
+
+
+def _way_back(study: Study, code: str) -> dict[str, Any]:
+    """The code of a last page, and the address of the platform."""
+    url = study.return_url
+    return {
+        "completion_code": code,
+        "return_url": url.replace("{code}", code) if code or "{code}" not in url else "",
+    }
+
+
+def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
+    """The step of a participant, and the panel of unlocked objects."""
+    game, names_objects = sessions.kind.game(row), bool(row["names_objects"])
+    if sessions.live is None:
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
+        step: dict[str, Any] = {"view": game.view(row["step"], shown, names_objects)}
+    else:
+        feedback, colour = sessions.live.last_feedback(row)
+        step = {"view": sessions.live.step_view(row, names_objects), "told": feedback, "told_kind": colour}
+    return {
+        **step,
+        "step": row["step"],
+        "example": game.example_of(row["step"]) + 1,
+        "num_examples": game.num_examples,
+        "score": row["score"],
+        "num_available": row["num_available"],
+        "min_available": game.first_available,
+        "max_available": game.max_available,
+        "panel": game.panel(row["num_available"], names_objects),
+        "has_pictures": game.has_pictures,
+    }
+
+
+def _questions(questions: Mapping[str, Question]) -> list[dict[str, Any]]:
+    """Questions without what is right."""
+    return [
+        {"name": name, "text": question.text, "choices": list(question.choices)}
+        for name, question in questions.items()
+    ]
+
+
+class WithHeaders:
+    """An application whose responses have `HEADERS`, whichever part of it makes them.
+
+    Args:
+        app: The application, which has answered before it raises.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        with suppress(Exception):  # Starlette raises again the error that `_mistaken` has reported
+            await self.app(scope, receive, send_with_headers)
+
+
+def _message(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def handler(request: Request, error: Exception) -> Response:
+        return JSONResponse({"error": str(error)}, status)
+
+    return handler
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    text = "There is no such page." if error.status_code == 404 else error.detail
+    return JSONResponse({"error": text}, error.status_code, error.headers)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    sys.stderr.write(f"an answer can't be stored now: {error}; nothing is lost, pages send it again\n")
+    return JSONResponse({"error": "The server can't store answers now."}, 503)
+
+
+async def _mistaken(request: Request, error: Exception) -> Response:
+    place = f"{request.method} {quote(request.url.path)}"  # no escape sequence reaches the terminal
+    sys.stderr.write(f"{place}: {type(error).__name__}: {error}\n")
+    return JSONResponse({"error": "The server made a mistake."}, 500)
+
+
+ERRORS = {
+    HTTPException: _refused,
+    BadRequestError: _message(400),
+    ClientDisconnect: _message(400),
+    RefusedError: _message(409),
+    sqlite3.OperationalError: _not_stored,
+    Exception: _mistaken,
+}
+"""Handlers of errors: one line for the visitor, nothing of the inside."""

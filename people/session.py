@@ -1,92 +1,76 @@
-"""What participants may do, and what follows: the server alone judges answers, gives points and goes on.
+"""Actions of participants: the server alone judges answers, gives points and goes on.
 
-A participant's row says where they are. Every action names where the page believes them to be (the stage, the step, the
-number of unlocked objects), and does nothing if they are elsewhere: so an action that is sent twice, from two tabs or
-after a reload, counts once.
+A participant's row has the position in the study. Every action names the position that the page believes in (the stage,
+the step, the number of unlocked objects), and does nothing at another one: so an action that is sent twice, from two
+tabs or after a reload, counts once. Each action is one transaction, and returns the participant's row after it.
 """
 
 import hmac
 import secrets
-import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from ecsuite.grammars.words import stream
-from ecsuite.people.codes_game import codes_game
-from ecsuite.people.database import Database, Row, hashed
-from ecsuite.people.errors import RefusedError
-from ecsuite.people.game import ATTENTION, TEST, Game, Shown
+from ecsuite.people.database import NOBODY, RefusedError, Row, hashed
+from ecsuite.people.kinds import (
+    ATTENTION,
+    QUESTIONS,
+    TEST,
+    BadRequestError,
+    LiveKind,
+    Queue,
+    Shown,
+    StudyKind,
+)
 from ecsuite.people.objects import letters_of
-from ecsuite.people.pair_game import LISTENING, SPEAKING
-from ecsuite.people.pairs import Pairs
-from ecsuite.people.places import Places
-from ecsuite.people.protocols import PROTOCOLS
-from ecsuite.people.questions import QUESTIONS
-from ecsuite.people.stages import (
-    AWAY,
+from ecsuite.people.study import (
     FINISHED,
     GAME,
     INSTRUCTIONS,
-    LEFT,
     QUESTIONS_STAGE,
     QUIZ_STAGE,
     WAITING,
+    Study,
 )
-from ecsuite.people.study import Study
-from ecsuite.people.waiting import Queue
-from ecsuite.people.workers import stored_worker
 
-if TYPE_CHECKING:
-    from ecsuite.people.plays import Plays
-
-KEEP_SECONDS = 30.0
-"""After so long it is stored again that somebody who waits for a partner is still there, and keeps the place."""
 MAX_TYPED = 64
 """Most characters of an answer."""
 MAX_REPLY = 2000
 """Most characters of a reply to a question."""
+CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
+"""Normalisation of the IDs of each platform."""
 
 
 class Sessions:
     """The participants of a study.
 
     Args:
-        study: The study.
-        database: Its answers.
-        make_game: Makes the game of a participant.
-        clock: Seconds since 1970; tests give another one.
+        kind: The study.
     """
 
-    def __init__(
-        self,
-        study: Study,
-        database: Database,
-        make_game: Callable[[Mapping[str, Any]], Game] = codes_game,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.study, self.database, self.clock = study, database, clock
-        self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
-        self.pairs = Pairs(study, database, clock) if study.pairs else None
-        self.plays = _plays(study, database) if study.play else None
-        self.queue = Queue(60.0 * study.wait_minutes, clock)
-        self._places = Places(study, database, self.queue)
+    def __init__(self, kind: StudyKind) -> None:
+        self.kind, self.study, self.database, self.clock = kind, kind.study, kind.database, kind.clock
+        self.live = kind if isinstance(kind, LiveKind) else None
+        self.queue = Queue(60.0 * self.study.wait_minutes, self.clock)
+        self._secret = bytes.fromhex(self.database.setting("secret"))
 
     def new_token(self) -> str:
         """A token for a visitor: 192 random bits, and a code that only this study makes of them."""
         number = secrets.token_urlsafe(24)
-        return number + self._code(f"token {number}")[:32]
+        return number + self.code(f"token {number}")[:32]
 
-    def is_token(self, token: str) -> bool:
-        """Whether a token is one of `new_token`, and not what a visitor, or who sent them, has chosen."""
-        number, code = token[:32], token[32:]
-        return hmac.compare_digest(code.encode(), self._code(f"token {number}")[:32].encode())
-
-    def csrf(self, token: str) -> str:
-        """What a page must send with every action: another site can't know it."""
-        return self._code(token)
-
-    def _code(self, text: str) -> str:
+    def code(self, text: str) -> str:
+        """The HMAC of a text under the study's secret; a page sends that of its token, which no other site knows."""
         return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
+
+    def required(self, token: str) -> Row:
+        """The participant of a token.
+
+        Raises:
+            RefusedError: If there is none.
+        """
+        if (row := self.database.participant(token)) is None:
+            raise RefusedError(NOBODY)
+        return row
 
     def begin(self, token: str, worker: str = "") -> Row | None:
         """Start a participant, in a condition of which the fewest have finished or are at work.
@@ -111,7 +95,7 @@ class Sessions:
                 self.database.update(row["id"], {"token_hash": hashed(token), "last_seen": self.clock()})
                 return self.required(token)
             now, number = self.clock(), self.database.next_id()
-            if (place := self._places.next_place(token, now, number)) is None:
+            if (place := self.kind.place(self.queue, token, number, now)) is None:
                 return None
             values = {
                 **place,
@@ -124,222 +108,208 @@ class Sessions:
                 "started_at": now,
                 "last_seen": now,
             }
-            self.database.insert(
-                "participants", {**values, "num_available": self.game_of(values).first_available}
-            )
-        return self.required(token)
+            num_available = self.kind.game(values).first_available
+            self.database.insert("participants", {**values, "num_available": num_available})
+            return self.required(token)
 
-    def wait(self, token: str, worker: str = "") -> None:
-        """Say that somebody is still there: who waits for a place or a partner, or plays with one."""
+    def wait(self, token: str, worker: str = "") -> Row | None:
+        """Handle a sign of a visitor who waits for a place or a partner, or plays with others."""
         row = self.database.participant(token)
         if row is None and self.queue.is_waiting(token):
-            self.begin(token, worker)
-        if row is not None and self.plays is not None and row["stage"] == GAME:
-            with self.database.transaction():
-                if self.plays.judge(row := self.required(token)):
-                    self.database.update(row["id"], {"stage": FINISHED, "finished_at": self.clock()})
-        if row is None or self.pairs is None:
-            return
-        self.pairs.sign(row)
-        with self.database.transaction():
-            row = self.required(token)
-            if row["stage"] == WAITING:
-                if row["last_seen"] < self.clock() - KEEP_SECONDS:
-                    self.database.update(row["id"], {"last_seen": self.clock()})
-                for member, values in self.pairs.met(row, token, self.queue):
-                    self.database.update(self.required(member)["id"], values)
-                    self._show(self.required(member), GAME)
-            elif row["stage"] == GAME and self.pairs.is_left(row, partner := self.pairs.partner(row)):
-                self.database.update(row["id"], {"stage": LEFT})
-                if partner is not None and partner["stage"] == GAME:
-                    self.database.update(partner["id"], {"stage": AWAY})
-
-    def required(self, token: str) -> Row:
-        """The participant of a token.
-
-        Raises:
-            RefusedError: If there is none.
-        """
-        if (row := self.database.participant(token)) is None:
-            raise RefusedError("This page belongs to nobody any more. Open the link of the study again.")
+            return self.begin(token, worker)
+        if row is None or self.live is None:
+            return row
+        with self.database.transaction(token) as row:
+            self.live.signed(self.queue, token, row)
         return row
 
-    def skip(self, token: str) -> None:
+    def skip(self, token: str) -> Row | None:
         """Begin at the first picture, without the instructions and the quiz."""
         if self.begin(token) is None:
-            return
-        with self.database.transaction():
-            row = self.required(token)
+            return None
+        with self.database.transaction(token) as row:
             if row["stage"] in (INSTRUCTIONS, QUIZ_STAGE):
                 self._enter(row)
+        return row
 
-    def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> None:
+    def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> Row:
         """Leave the instructions; `settings` are the participant's choices of sound and of names of objects."""
-        with self.database.transaction():
-            row = self.required(token)
-            self.database.update(row["id"], {**settings, "last_seen": self.clock()})
+        with self.database.transaction(token) as row:
+            row |= {**settings, "last_seen": self.clock()}
             if row["stage"] == stage == INSTRUCTIONS:
-                if PROTOCOLS[row["protocol"]].quiz:
-                    self.database.update(row["id"], {"stage": QUIZ_STAGE})
+                if self.kind.quiz:
+                    row["stage"] = QUIZ_STAGE
                 else:
                     self._enter(row)
+        return row
 
-    def choose(self, token: str, settings: Mapping[str, bool]) -> None:
+    def choose(self, token: str, settings: Mapping[str, bool]) -> Row:
         """Store the participant's choices of sound and of names of objects."""
-        with self.database.transaction():
-            self.database.update(self.required(token)["id"], settings)
+        with self.database.transaction(token) as row:
+            row |= settings
+        return row
 
-    def take_quiz(self, token: str, attempt: int, replies: Mapping[str, str]) -> bool:
-        """Judge the quiz; returns whether everything is right, which begins the game."""
-        with self.database.transaction():
-            row = self.required(token)
+    def take_quiz(self, token: str, attempt: int, replies: Mapping[str, str]) -> tuple[Row, bool]:
+        """Judge the quiz.
+
+        Returns:
+            The participant, and whether everything is right, which begins the game.
+        """
+        with self.database.transaction(token) as row:
             if row["stage"] != QUIZ_STAGE or attempt != row["num_quiz_attempts"]:
-                return bool(row["stage"] != QUIZ_STAGE)
-            quiz = PROTOCOLS[row["protocol"]].quiz
-            is_right = all(replies.get(name) == question.right for name, question in quiz.items())
-            self.database.update(row["id"], {"num_quiz_attempts": attempt + 1, "last_seen": self.clock()})
+                return row, bool(row["stage"] != QUIZ_STAGE)
+            is_right = all(replies.get(name) == each.right for name, each in self.kind.quiz.items())
+            row |= {"num_quiz_attempts": attempt + 1, "last_seen": self.clock()}
             if is_right:
                 self._enter(row)
-            return is_right
+        return row, is_right
 
     def _enter(self, row: Row) -> None:
         """Go to the first step, or wait for a partner."""
-        if self.pairs is None:
-            self._show(row, GAME)
+        if self.kind.waits_for_partner:
+            row["stage"] = WAITING
         else:
-            self.database.update(row["id"], {"stage": WAITING})
+            show_step(self.kind, row, 0, row["num_available"], self.clock())
 
-    def _show(self, row: Row, stage: str, step: int = 0, num_available: int | None = None) -> None:
-        """Go to a step of the game, and fix what it shows."""
-        num_available = row["num_available"] if num_available is None else num_available
-        shown = self.game_of(row).shown(step, num_available)
-        values = {"stage": stage, "step": step, "kind": shown.kind, "thing": shown.thing, "num_looks": 0}
-        times = {"shown_at": self.clock(), "shown_available": num_available, "num_available": num_available}
-        self.database.update(row["id"], values | times)
-
-    def answer(self, token: str, step: int, typed: str, response_ms: float | None = None) -> Row:
+    def answer(self, token: str, step: int, typed: str, response_ms: float | None = None) -> tuple[Row, Row]:
         """Judge the answer of a step, and go to the next; an answered step keeps its first answer.
 
         Args:
-            token: Whose.
+            token: The participant's.
             step: The step that the page shows.
             typed: At most `MAX_TYPED` characters.
             response_ms: Milliseconds from picture to answer, as the page measured them.
 
         Returns:
-            The row of the answer.
+            The rows of the participant and of the answer.
 
         Raises:
+            BadRequestError: If the answer is none of those that are allowed in this step.
             RefusedError: If nothing can be answered, or the step is a later one.
         """
-        with self.database.transaction():
-            entry = self._answered(token, step, typed, response_ms)
-        if self.plays is not None:  # stored, so that the play may go on with it
-            self.plays.seat(self.required(token)).give(step, entry["typed"])
-        return entry
+        with self.database.transaction(token) as row:
+            if row["stage"] == GAME and step == row["step"]:
+                entry = self._judge(row, typed, response_ms)
+            elif (earlier := self.database.answer(row["id"], step)) is not None:
+                entry = earlier
+            else:
+                raise RefusedError("This example can't be answered now.")
+        if self.live is not None:
+            self.live.stored(row, entry)
+        return row, entry
 
-    def _answered(self, token: str, step: int, typed: str, response_ms: float | None) -> Row:
-        row = self.required(token)
-        if (known := self.database.answer(row["id"], step)) is not None:
-            return known
-        if row["stage"] != GAME or step != row["step"]:
-            raise RefusedError("This example can't be answered now.")
-        game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
-        if shown.kind == LISTENING and self.pairs is not None and self.pairs.message(row) is None:
-            raise RefusedError("Your partner has said nothing yet.")
-        if self.plays is not None:
-            if (read := self.plays.seat(row).read(step, typed)) is None:
-                raise RefusedError("This can't be answered now.")
-            typed = read
-        elif shown.kind == SPEAKING:  # the partner sees what the corpus has
-            typed = letters_of(typed)
+    def _judge(self, row: Row, typed: str, response_ms: float | None) -> Row:
+        """Store the answer to the present step, and go to the next; returns the row of the answer."""
+        step, game, now = row["step"], self.kind.game(row), self.clock()
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
+        if self.live is not None:
+            typed = self.live.read(row, typed)
+        elif shown.kind == TEST and not letters_of(typed):
+            raise BadRequestError("Type letters from a to z.")
         is_right = game.is_right(step, shown, typed)
-        points = (
-            game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
-        )
-        now = self.clock()
+        has_points = is_right and shown.kind not in (ATTENTION, TEST)
         entry = {
             "participant": row["id"],
             "step": step,
             "example": game.example_of(step),
             "kind": shown.kind,
-            "thing": shown.thing,
+            "thing": shown.meaning,
             "num_available": row["shown_available"],
             "num_looks": row["num_looks"],
             "typed": typed,
             "is_right": int(is_right),
-            "points": points,
+            "points": game.points(row["shown_available"]) if has_points else 0,
             "shown_at": row["shown_at"],
             "answered_at": now,
             "response_ms": response_ms,
         }
         self.database.insert("answers", entry)
-        if self.pairs is not None:
-            self.pairs.sign(row)
-            if shown.kind == LISTENING:
-                self.pairs.judge(row, step, is_right, points)
-        self.database.update(row["id"], {"score": row["score"] + points, "last_seen": now})
+        if self.live is not None:
+            self.live.answered(row, entry)
+        row |= {"score": row["score"] + entry["points"], "last_seen": now}
         after = game.available_after(step, shown, row["num_available"])
         if after != row["num_available"]:
-            self._change(row, after, "unlocked")
+            self._store_change(row, after, "unlocked")
         if step + 1 < game.num_steps:
-            self._show(row, GAME, step + 1, after)
-        elif PROTOCOLS[row["protocol"]].quiz:
-            self.database.update(row["id"], {"stage": QUESTIONS_STAGE})
+            show_step(self.kind, row, step + 1, after, now)
         else:
-            self.database.update(row["id"], {"stage": FINISHED, "finished_at": now})
+            row |= {"stage": QUESTIONS_STAGE} if self.kind.quiz else {"stage": FINISHED, "finished_at": now}
         return entry
 
-    def change_panel(self, token: str, before: int, after: int) -> None:
+    def change_panel(self, token: str, before: int, after: int) -> Row:
         """Add an object to the panel or remove one, if the page knows how many there are."""
-        with self.database.transaction():
-            row = self.required(token)
-            game = self.game_of(row)
+        with self.database.transaction(token) as row:
+            game = self.kind.game(row)
             is_allowed = game.first_available <= after <= game.max_available and abs(after - before) == 1
             can_change = game.first_available < game.max_available
             if row["stage"] == GAME and can_change and before == row["num_available"] and is_allowed:
-                self._change(row, after, "added" if after > before else "removed")
-                self.database.update(row["id"], {"num_available": after, "last_seen": self.clock()})
+                self._store_change(row, after, "added" if after > before else "removed")
+                row |= {"num_available": after, "last_seen": self.clock()}
+        return row
 
-    def _change(self, row: Row, after: int, cause: str) -> None:
+    def _store_change(self, row: Row, after: int, cause: str) -> None:
         values = {"participant": row["id"], "step": row["step"], "num_before": row["num_available"]}
         self.database.insert("changes", {**values, "num_after": after, "cause": cause, "at": self.clock()})
 
-    def look(self, token: str, step: int) -> None:
+    def look(self, token: str, step: int) -> Row:
         """Count that the participant looked at the panel during a step."""
-        with self.database.transaction():
-            row = self.required(token)
+        with self.database.transaction(token) as row:
             if row["stage"] == GAME and step == row["step"]:
-                self.database.update(row["id"], {"num_looks": row["num_looks"] + 1})
+                row["num_looks"] += 1
+        return row
 
-    def reply(self, token: str, replies: Mapping[str, str]) -> None:
+    def reply(self, token: str, replies: Mapping[str, str]) -> Row:
         """Store the replies to the questions at the end, and finish."""
-        with self.database.transaction():
-            row = self.required(token)
+        with self.database.transaction(token) as row:
             if row["stage"] == QUESTIONS_STAGE:
                 for name in QUESTIONS:
                     self.database.reply(row["id"], name, replies.get(name, "")[:MAX_REPLY])
                 now = self.clock()
-                self.database.update(row["id"], {"stage": FINISHED, "finished_at": now, "last_seen": now})
-
-    def close(self) -> None:
-        """End what goes on, and close the file of the answers."""
-        if self.plays is not None:
-            self.plays.close()
-        self.database.close()
+                row |= {"stage": FINISHED, "finished_at": now, "last_seen": now}
+        return row
 
     def withdraw(self, token: str) -> bool:
         """Delete all that a participant gave; returns whether there was one."""
         if (row := self.database.participant(token)) is None:
             return False
-        if self.plays is not None:
-            self.plays.leave(row)
+        if self.live is not None:
+            self.live.withdrawn(row)
         self.database.forget(row["id"])
         return True
 
+    def close(self) -> None:
+        """End all games, and close the file of the answers."""
+        if self.live is not None:
+            self.live.close()
+        self.database.close()
 
-def _plays(study: Study, database: Database) -> "Plays":
-    """The plays of a study, which import torch."""
-    from ecsuite.people.plays import Plays
 
-    return Plays(study, database)
+def show_step(kind: StudyKind, row: Row, step: int, num_available: int, now: float) -> None:
+    """Go to a step of the game, and fix its content in the participant's row."""
+    shown = kind.game(row).shown(step, num_available)
+    row |= {"stage": GAME, "step": step, "kind": shown.kind, "thing": shown.meaning, "num_looks": 0}
+    row |= {"shown_at": now, "shown_available": num_available, "num_available": num_available}
+
+
+def stored_worker(study: Study, secret: bytes, worker: str) -> str | None:
+    """An ID as it is stored: without spaces around it, in the case in which its platform writes it.
+
+    Args:
+        study: The study.
+        secret: The study's secret, with which IDs are hashed.
+        worker: The ID of a link.
+
+    Returns:
+        None where none is given or stored.
+
+    Raises:
+        RefusedError: If the study is for workers of a platform, none of whose IDs this can be.
+    """
+    worker = CASES[study.platform](worker.strip())
+    if study.platform != "none" and not (worker.isascii() and worker.isalnum()):
+        raise RefusedError("This link does not say who you are. Open the study from the platform.")
+    if not worker or study.worker_ids == "none":
+        return None
+    if study.worker_ids == "plain":
+        return worker
+    return hmac.new(secret, b"worker" + worker.encode(), "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Simulated participants: what each knows of the codes, and playing a whole game. For tests, and for trying a study."""
+"""Simulated participants, who know codes or name objects, and play whole games: for tests, and for trying a study."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.people.chain_game import ChainGame
-from ecsuite.people.codes_game import CodesGame
-from ecsuite.people.database import Row
-from ecsuite.people.errors import RefusedError
-from ecsuite.people.game import ATTENTION, Shown
-from ecsuite.people.pair_game import PairGame, pair_game
-from ecsuite.people.protocols import PROTOCOLS
+from ecsuite.people.chains import ChainGame
+from ecsuite.people.codes import CodesGame
+from ecsuite.people.database import RefusedError, Row
+from ecsuite.people.kinds import ATTENTION, Shown
+from ecsuite.people.pairs import PairGame, PairsStudy
 from ecsuite.people.session import Sessions
-from ecsuite.people.stages import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE
+from ecsuite.people.study import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE
 
 Seen = Mapping[int, str]
-"""The codes that were seen, by object."""
+"""Codes that were seen, by object."""
 REPLIES = {"strategy": "I looked at the letters.", "notes": "no"}
-"""To the questions after the game."""
+"""Replies to the questions after the game."""
 
 
 class Memorizer:
@@ -30,7 +28,7 @@ class Memorizer:
         self.rng = np.random.default_rng(seed)
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """What it types."""
+        """The answer that it types."""
         return seen.get(row["thing"]) or (seen[self.rng.choice(list(seen))] if seen else "a")
 
 
@@ -38,15 +36,19 @@ class Composer(Memorizer):
     """Knows also that a code is the word of the colour and that of the shape."""
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """What it types; a code of two halves for an object that it has not seen."""
+        """The answer that it types; a code of two halves for an object that it has not seen."""
         if row["thing"] in seen:
             return seen[row["thing"]]
         colour, shape = game.objects.values(row["thing"])
         first = [
-            code[: len(code) // 2] for thing, code in seen.items() if game.objects.values(thing)[0] == colour
+            code[: len(code) // 2]
+            for meaning, code in seen.items()
+            if game.objects.values(meaning)[0] == colour
         ]
         last = [
-            code[len(code) // 2 :] for thing, code in seen.items() if game.objects.values(thing)[1] == shape
+            code[len(code) // 2 :]
+            for meaning, code in seen.items()
+            if game.objects.values(meaning)[1] == shape
         ]
         return first[0] + last[0] if first and last else super().answer(game, row, seen)
 
@@ -55,7 +57,7 @@ class RandomTypist(Memorizer):
     """Types random letters."""
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """What it types."""
+        """The answer that it types."""
         geometry = game.objects.geometry
         numbers = self.rng.integers(geometry.vocab_size, size=geometry.message_length)
         return "".join(chr(ord("a") + int(number)) for number in numbers)
@@ -68,23 +70,23 @@ class Namer:
         self.rng = np.random.default_rng(seed)
         self.words: dict[int, str] = {}
 
-    def say(self, thing: int) -> str:
-        """What it types for an object."""
+    def say(self, meaning: int) -> str:
+        """The message that it types for an object."""
         word = "".join(chr(ord("a") + int(number)) for number in self.rng.integers(26, size=4))
-        return self.words.setdefault(thing, word)
+        return self.words.setdefault(meaning, word)
 
     def choose(self, game: PairGame, step: int, message: str) -> str:
         """The number of the object that it takes a message for; then it is told which one was meant."""
         candidates = game.candidates(step)
-        same = [thing for thing in candidates if self.words.get(thing) == message]
-        unnamed = [thing for thing in candidates if thing not in self.words]
+        same = [meaning for meaning in candidates if self.words.get(meaning) == message]
+        unnamed = [meaning for meaning in candidates if meaning not in self.words]
         chosen = self.rng.choice(same or unnamed or candidates)
         self.words[game.target(step)] = message
         return str(candidates.index(chosen) + 1)
 
 
 def simulate(sessions: Sessions) -> int:
-    """Let programs take part until nobody more is wanted: such as compose codes, or name objects in pairs.
+    """Let programs take part until nobody more is wanted: they compose codes, or name objects in pairs.
 
     Args:
         sessions: Of a study of codes, with chains or with pairs.
@@ -97,7 +99,7 @@ def simulate(sessions: Sessions) -> int:
     for number in count(first):
         token, worker = secrets.token_urlsafe(24), f"simulated{number}"
         try:
-            if sessions.pairs is None:
+            if not isinstance(sessions.kind, PairsStudy):
                 play(sessions, token, Composer(number), worker)
             else:
                 arrive(sessions, token, worker)
@@ -111,7 +113,6 @@ def simulate(sessions: Sessions) -> int:
 
 def play_together(sessions: Sessions, players: Mapping[str, Namer]) -> None:
     """Play the games of pairs to the end, by token of each participant, whose games have begun."""
-    assert sessions.pairs is not None or not players
     at_work = dict(players)
     while at_work:
         for token, player in list(at_work.items()):
@@ -125,8 +126,8 @@ def take_turn(sessions: Sessions, token: str, player: Namer) -> bool:
     row = sessions.required(token)
     if row["stage"] != GAME:
         return False
-    assert sessions.pairs is not None
-    game, view = pair_game(sessions.study, row), sessions.pairs.view(row, False)
+    assert isinstance(sessions.kind, PairsStudy)
+    game, view = sessions.kind.game(row), sessions.kind.step_view(row, False)
     if view["kind"] == "speak":
         sessions.answer(token, row["step"], player.say(row["thing"]), 1000.0)
     elif view["kind"] == "choice":
@@ -142,8 +143,8 @@ def arrive(sessions: Sessions, token: str, worker: str = "") -> Row:
         sessions.go_on(token, INSTRUCTIONS, {"has_sound": False, "names_objects": False})
     row = sessions.required(token)
     if row["stage"] == QUIZ_STAGE:
-        quiz = PROTOCOLS[row["protocol"]].quiz
-        sessions.take_quiz(token, 0, {name: question.right for name, question in quiz.items()})
+        right = {name: question.right for name, question in sessions.kind.quiz.items()}
+        sessions.take_quiz(token, 0, right)
     return sessions.required(token)
 
 
@@ -155,18 +156,18 @@ def play(
     Args:
         sessions: Of a study of codes, or with chains.
         token: The participant's; there must be a place.
-        participant: Who types.
+        participant: The program that types.
         worker: ID of the platform.
         steps: None: to the end.
     """
     row = arrive(sessions, token, worker)
-    game: Any = sessions.game_of(row)
+    game: Any = sessions.kind.game(row)
     seen: dict[int, str] = {}
     done = 0
     while row["stage"] == GAME and done != steps:
         codes = (card["code"] for card in game.panel(row["num_available"], False))
         seen |= zip(game.order[: row["num_available"]], codes, strict=True)
-        shown = Shown(kind=row["kind"], thing=row["thing"])
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
         is_check = shown.kind == ATTENTION
         typed = game.right_answer(row["step"], shown) if is_check else participant.answer(game, row, seen)
         sessions.answer(token, row["step"], typed, 1000.0)

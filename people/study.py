@@ -1,13 +1,15 @@
-"""A study: which languages, how many people, which protocol and texts. Frozen, checked when it is read."""
+"""Settings of a study, read from its YAML file and checked; its texts; and templates of study files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from ecsuite.eval.results.sources import PEOPLE, PROGRAMS
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.grammars.icy import canonical
 from ecsuite.parts.config import (
     Count,
@@ -22,12 +24,26 @@ from ecsuite.parts.config import (
     require_folder_name,
     unread,
 )
+from ecsuite.parts.registry import option_docs
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.people.objects import DATASETS, make_codes
-from ecsuite.people.protocols import AGENTS, CHAIN, PAIR, ROUNDS
-from ecsuite.people.stages import AWAY, LEFT
-from ecsuite.people.texts import TEXTS, shipped_texts
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 
+INSTRUCTIONS, QUIZ_STAGE, WAITING, GAME, QUESTIONS_STAGE, FINISHED = (
+    "instructions",
+    "quiz",
+    "waiting",
+    "game",
+    "questions",
+    "finished",
+)
+"""Stages of a participant in their order, after the page of consent; only members of pairs wait."""
+LEFT, AWAY = "left", "away"
+"""Stages of pairs that ended early: the partner of this participant has left; this participant was away."""
+AGENTS, CHAIN, PAIR, ROUNDS = "agents", "chain", "pair", "rounds"
+"""Protocols of games with trained agents, chains of participants, pairs of people, and plays of rounds."""
+TEXTS = ("consent", "instructions", "debriefing", "waited", "left")
+"""Settings that name Markdown files."""
 ANY_NUMBER = 1_000_000
 """Participants of a study that ends when it is ended."""
 CAN_CHANGE = (
@@ -65,7 +81,25 @@ READS = {
     WITH_PAIRS: ("datasets", "rounds", "choices", "turn_seconds", "partner_seconds", "wait_minutes", "waited",
                  "waited_code", "left", "left_code"),
 }  # fmt: skip
-"""By kind of study, the settings that it reads beside those of all."""
+"""Settings that each kind of study reads in addition to those of all kinds."""
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "codes": {},
+    "agents": {"run": "runs/disc_small"},
+    "chains": {"chains": 4, "grammars": ("hol",), "datasets": ("eng",), "seen": 12, "idle_minutes": 10},
+    "pairs": {"pairs": 20, "datasets": ("synth",), "begin_minutes": 5},
+    "rounds": {"play": "naming"},
+}
+"""Settings of the templates that differ from the defaults."""
+TO_FILL_IN = """
+**Who is responsible:** [names, institution, and how to reach them before and after taking part]
+
+**Pay:** [how much, when, and what those get who wait too long, stop, or whose partner leaves]
+
+**Where answers are kept:** [where, for how long, who can read them, and whether they are published]
+
+**Approved by:** [board and number of its decision]
+"""
+"""Parts of a text of consent to be filled in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +157,7 @@ class Study:
     left: str = ""
     """Markdown file of the page of those whose partner has left; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
-    """Where participants come from: it decides under which name links carry their ID."""
+    """Platform of the participants: it decides under which name links carry their ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
     """How IDs of the platform are stored."""
     completion_code: str = ""
@@ -133,7 +167,7 @@ class Study:
     left_code: str = ""
     """Code of those whose partner has left."""
     return_url: str = ""
-    """Where the last page leads, such as Prolific's address; in it, `{code}` is the code of that page."""
+    """Address to which the last page leads, such as Prolific's; in it, `{code}` is the code of that page."""
     min_score: float = 50.0
     """The paper's rule: participants with a lower score are left out."""
     min_accuracy: Rate = 0.5
@@ -195,7 +229,7 @@ class Study:
 
     @property
     def speakers(self) -> tuple[str, str]:
-        """What corpora call one of the participants, and several."""
+        """Speakers of a corpus of one of the participants, and of several."""
         return PROGRAMS if self.simulated else PEOPLE
 
     @property
@@ -265,6 +299,16 @@ def read_study(file: Path) -> Study:
     return with_texts(replace(study, **texts))
 
 
+def shipped_texts(protocol: str) -> dict[str, str]:
+    """The texts of a protocol's game, by setting of a study: `chain_consent.md`, or `consent.md` where that is not."""
+    folder = resources.files("ecsuite.people").joinpath("pages")
+    texts = {}
+    for key in TEXTS:
+        specific = folder.joinpath(f"{protocol}_{key}.md")
+        texts[key] = (specific if specific.is_file() else folder.joinpath(f"{key}.md")).read_text("utf-8")
+    return texts
+
+
 def with_texts(study: Study) -> Study:
     """The study with the shipped texts where it has none of its own."""
     shipped, without = shipped_texts(study.played_protocol), unread(TEXTS, [study.kind], READS)
@@ -289,3 +333,68 @@ def require_same(stored: Study, study: Study, folder: Path) -> None:
                 f"{folder}: holds answers to another study: {key} is {value} there and {other} now; "
                 "choose another name in the study file"
             )
+
+
+def as_html(markdown: str) -> str:
+    """Markdown as HTML; HTML in it is shown as text.
+
+    Raises:
+        ConfigError: If the extra is not installed.
+    """
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        raise missing_extra("a study with people needs markdown-it-py", "people") from None
+    return str(MarkdownIt("commonmark", {"html": False}).render(markdown))
+
+
+def write_template(kind: str, file: Path) -> list[Path]:
+    """Write a study file and its texts.
+
+    Args:
+        kind: One of `EXAMPLES`.
+        file: The study file; texts are written beside it, such as `study_consent.md`.
+
+    Returns:
+        What was written.
+
+    Raises:
+        ConfigError: If the name is none of a YAML file, or a file is there already.
+    """
+    settings = look_up("kind", kind, EXAMPLES)
+    if file.suffix not in (".yaml", ".yml"):
+        raise ConfigError(f"{file}: expected a name for a study file, such as study.yaml")
+    study = with_texts(Study(name=file.stem, **settings))
+    contents: dict[Path, str] = {}
+    names: dict[str, Any] = {}
+    for key in TEXTS:
+        if text := getattr(study, key):
+            names[key] = f"{file.stem}_{key}.md"
+            contents[file.with_name(names[key])] = text + (TO_FILL_IN if key == "consent" else "")
+    contents = {file: _settings(replace(study, **names)), **contents}
+    for each in contents:
+        if each.exists():
+            raise ConfigError(f"{each} is there already: choose another name")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for each, text in contents.items():
+        write_atomically(each, text.encode())
+    return list(contents)
+
+
+def _settings(study: Study) -> str:
+    """The settings that a study reads as YAML, each below its line of docs; those that are defaults are comments."""
+    lines = ["# Settings that begin with # have their defaults; docs/people.md.", ""]
+    docs, default = option_docs(Study), {each.name: each.default for each in fields(study)}
+    for name in default:
+        if name == "name" or unread([name], [study.kind], READS):  # the name is the file's
+            continue
+        value = getattr(study, name)
+        is_default = value == default[name]
+        if is_default and name in ("run", "play", "chains", "pairs"):  # these make it another kind of study
+            continue
+        is_list = isinstance(value, tuple)
+        text = (
+            f"{name}: {as_yaml(list(value), default_flow_style=True)}" if is_list else as_yaml({name: value})
+        )
+        lines += [f"# {docs[name]}", f"{'# ' if is_default else ''}{text.strip()}"]
+    return "\n".join(lines) + "\n"

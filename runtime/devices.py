@@ -9,9 +9,9 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.compiler import leave_compiler_out
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.memory import kept_memory
 from ecsuite.runtime.provenance import processor
 from ecsuite.runtime.randomness import initial_weights
 

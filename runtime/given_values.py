@@ -86,7 +86,7 @@ def require_different(what: str, names: Sequence[str]) -> None:
 
 
 def _repeated(names: Sequence[str]) -> str | None:
-    """What is wrong with names of which two are the same; None if all differ."""
+    """The fault of names of which two are the same; None if all differ."""
     if len(set(names)) == len(names):
         return None
     name = Counter(names).most_common(1)[0][0]
@@ -198,11 +198,6 @@ def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     more = f", and {len(lacking) - 1:,} more values" if len(lacking) > 1 else ""
     place, name = min(lacking)
     return {**found, "missing": f"message {place} lacks {name}{more}"}
-
-
-def is_of_values(meanings: Any) -> bool:
-    """Whether meanings are an array as a corpus has it: rows of numbers, or of texts."""
-    return type(meanings) is np.ndarray and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
 
 
 def fields_of(meanings: Any) -> dict[str, Any]:

@@ -1,15 +1,20 @@
-"""How much memory a file may take to be read: `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free.
+"""Memory that a file may take to be read, memory that is free, and freed memory that the process keeps.
 
-In Python, `read_corpus(path, max_memory="8G")`.
+The limit is `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free; in Python `read_corpus(path,
+max_memory="8G")`.
 """
 
 import math
 import os
 import re
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -20,7 +25,7 @@ SHARE = 0.75
 UNCHECKED = 1 << 26
 """Bytes that are allowed without a look at what is free, where nothing is set."""
 _GIVEN: ContextVar[int | None] = ContextVar("max_memory", default=None)
-"""What a caller in Python allows."""
+"""Bytes that a caller in Python allows."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -38,10 +43,11 @@ def read_size(text: str, place: str) -> int:
     return size
 
 
-def set_max_memory(text: str) -> None:
-    """Set the most memory of this process and of those that it starts; `ConfigError` if it is no size."""
-    read_size(text, "--max-memory")
-    os.environ[VARIABLE] = text
+def set_max_memory(text: str | None) -> None:
+    """Set the most memory of this process and of those that it starts, unless None; `ConfigError` if it is no size."""
+    if text is not None:
+        read_size(text, "--max-memory")
+        os.environ[VARIABLE] = text
 
 
 @contextmanager
@@ -140,7 +146,7 @@ def _free_on_machine() -> float:
 
 
 def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
-    """What is left of the memory of the container or the job of a cluster, by its control group and those above."""
+    """Free memory of the container or the job of a cluster, by its control group and those above."""
     try:
         lines = [line.split(":", 2) for line in own.read_text("utf-8").splitlines()]
     except (OSError, ValueError):
@@ -155,26 +161,24 @@ def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/
         )
         group = top / path.lstrip("/")
         for folder in (group, *group.parents):
-            free = min(free, _left(folder, *names))
+            try:
+                allowed, used = (int((folder / name).read_text("ascii")) for name in names)
+                cached = re.search(
+                    r"^(?:total_)?inactive_file (\d+)",
+                    (folder / "memory.stat").read_text("ascii"),
+                    re.MULTILINE,
+                )
+                # Files in the page cache give way.
+                free = min(free, allowed - used + (int(cached[1]) if cached else 0))
+            except (OSError, ValueError):  # no such file, or "max"
+                pass
             if folder == top:
                 break
     return free
 
 
-def _left(group: Path, limit: str, usage: str) -> float:
-    """What is left of the memory of one control group; files in the page cache give way."""
-    try:
-        allowed, used = (int((group / name).read_text("ascii")) for name in (limit, usage))
-        cached = re.search(
-            r"^(?:total_)?inactive_file (\d+)", (group / "memory.stat").read_text("ascii"), re.MULTILINE
-        )
-    except (OSError, ValueError):  # no such file, or "max"
-        return math.inf
-    return allowed - used + (int(cached[1]) if cached else 0)
-
-
 def _free_in_process() -> float:
-    """What is left of `ulimit -v`."""
+    """Free address space within `ulimit -v`."""
     try:
         import resource
 
@@ -185,3 +189,49 @@ def _free_in_process() -> float:
         return limit - pages * resource.getpagesize()
     except (ImportError, OSError, ValueError):
         return math.inf
+
+
+TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
+"""Parameters of glibc's `mallopt`; see its manual page."""
+KEPT = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**31 - 1, TOP_PAD: 2**26}
+"""In bytes: what is smaller comes from memory that is kept; the most that is kept; what is requested at once."""
+USUAL = {MMAP_THRESHOLD: 2**22, TRIM_THRESHOLD: 2**24, TOP_PAD: 2**17}
+"""Afterwards: large arrays are returned as soon as they are freed; NumPy maps those from 4 MiB on in huge pages."""
+_LOCK = threading.Lock()
+_num_users = 0
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep freed memory in the block, in all threads; what is then unused is returned. Only glibc can.
+
+    Every step of training frees its activations. By default the C library of Linux returns them to the system, which
+    then must map and clear the same pages again in the next step.
+    """
+    global _num_users
+    library = _glibc()
+    with _LOCK:
+        _num_users += 1
+        if _num_users == 1 and library is not None:
+            for name, value in KEPT.items():
+                library.mallopt(name, value)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _num_users -= 1
+            if _num_users == 0 and library is not None:
+                for name, value in USUAL.items():
+                    library.mallopt(name, value)
+                library.malloc_trim(0)
+
+
+@cache
+def _glibc() -> Any:
+    """The C library of this process, if it is glibc."""
+    import ctypes
+
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "gnu_get_libc_version") and hasattr(library, "mallopt") else None

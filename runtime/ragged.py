@@ -144,7 +144,7 @@ class Ragged:
         return self.values[differs], lengths
 
     def narrowed(self) -> "Ragged":
-        """The same in the smallest type of integers that holds the values, so not to be calculated with."""
+        """The rows in the smallest type of integers that holds the values, so not to be calculated with."""
         if self.values.min(initial=0) < 0:
             return self
         return Ragged(self.values.astype(np.min_scalar_type(self.values.max(initial=0))), self.offsets)
@@ -156,7 +156,7 @@ class Ragged:
             The rows with dense ids, and the original id of each dense one, shape (V,).
         """
         originals = self.distinct()
-        if not len(originals) or originals[-1] > self._most_for_table():
+        if not len(originals) or originals[-1] > 2 * self.values.size + 1024:  # a table would be too sparse
             dense = np.searchsorted(originals, self.values)
             return Ragged(dense.astype(self.values.dtype), self.offsets), originals
         table = np.zeros(int(originals[-1]) + 1, self.values.dtype)
@@ -168,13 +168,9 @@ class Ragged:
         if not len(self.values):
             return np.zeros(0, np.int32)
         highest = int(self.values.max())
-        if highest > self._most_for_table():
+        if highest > 2 * self.values.size + 1024:  # a table would be too sparse
             ordered = np.sort(self.values)
             return np.append(ordered[0], ordered[1:][ordered[1:] != ordered[:-1]]).astype(np.int32)
         is_used = np.zeros(highest + 1, dtype=bool)
         is_used[self.values] = True
         return np.flatnonzero(is_used).astype(np.int32)
-
-    def _most_for_table(self) -> int:
-        """The largest value up to which a table of all values is not too sparse."""
-        return 2 * self.values.size + 1024

@@ -57,7 +57,7 @@ class TimeLeft:
         return max(0.0, (now - since) * (self.total - done) / (done - before))
 
     def text(self, now: float, done: float) -> str:
-        """The same as `1:05 left` or `2 h 05 min left`; empty as long as too little was done."""
+        """Text such as `1:05 left` or `2 h 05 min left`; empty as long as too little was done."""
         found = self.seconds(now, done)
         if found is None:
             return ""

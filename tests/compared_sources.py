@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.samples import Sample
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.xferbench.comparison import PAPER_CROSS_ENTROPIES
 
 TARGETS = tuple("abcdefgh")
@@ -29,8 +30,13 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, 
 
 def run(name, settings, seed, measures, scores, **more):
     """A run with its figures."""
-    records = [Record(score=key, value=value, is_measure=True) for key, value in measures.items()]
-    records += [Record(score=key, value=value) for key, value in scores.items()]
+    records = [
+        Score(name=key, value=value, reason="" if value is None else None, is_measure=True)
+        for key, value in measures.items()
+    ]
+    records += [
+        Score(name=key, value=value, reason="" if value is None else None) for key, value in scores.items()
+    ]
     folder = Path(name)
     return Source(name=folder.name, file=folder / "config.yaml", folder=folder, is_run=True, settings=settings,
                   seed=seed, records=tuple(records), **more)  # fmt: skip

@@ -397,6 +397,10 @@ def test_compared_sources_may_have_names(run, folder):
         found.to_frame()
     )
     assert (difference["source"], difference["baseline"]) == ("second", "first")
+    trained(folder / "longer", **{"channel.max_len": 5})
+    by = ec.compare({"first": run, "second": folder / "longer"}, metric="topsim", by="channel.max_len")
+    names = {source["name"] for source in by["sources"]}
+    assert "max_len=5" in names and len(names) == 2 and all(name.startswith("max_len=") for name in names)
     seeds = ec.compare(run, folder / "other", metric="topsim")  # two seeds of one game, for there is no other
     assert [source["seeds"] for source in seeds["sources"]] == [[1], [2]]
 
@@ -510,7 +514,7 @@ def test_numbers_of_numpy_are_settings(tmp_path):
 
 
 def test_runs_stand_for_their_folders(run, tmp_path):
-    assert list(ec.results(run)["accuracy"]) == [run.measures["accuracy"]]
+    assert list(ec.results(run).to_frame()["accuracy"]) == [run.measures["accuracy"]]
     assert ec.report(run, out=tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     others = [run.evaluate(receiver_from=each) for each in (run, run.folder)]
     assert others[0] == others[1]

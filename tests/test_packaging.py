@@ -23,9 +23,8 @@ NOT_SHIPPED = ("tests", "benchmarks", "docs", "examples", "build", "dist", "runs
 SOURCES = [
     file
     for file in sorted(ROOT.rglob("*.py"))
-    if not any(
-        part in (*NOT_SHIPPED, "setup.py") or part.startswith(".") for part in file.relative_to(ROOT).parts
-    )
+    if file.relative_to(ROOT).parts[0] not in (*NOT_SHIPPED, "setup.py")
+    and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
 ]
 
 
@@ -101,7 +100,7 @@ FLOORS = [
     "tables",
     "parts corpus",
     "agents formats eval.statistics jobs language_models",
-    "spaces grammars games.worlds games",
+    "spaces grammars games",
     "eval.counts",
     "eval.models",
     "eval.metrics",

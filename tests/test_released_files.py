@@ -31,10 +31,10 @@ def test_values_are_read_as_they_were_written(released):
     assert len(run.corpus.messages) == len(Path("finished/corpus.jsonl").read_text().splitlines())
     for name in ("finished/scores.json", "score.json", "score_perm.json", "perm/scores.json"):
         written = {each["name"]: each["value"] for each in json.loads(Path(name).read_text())["scores"]}
-        values = ec.results(name, rows="value")
+        values = ec.results(name).to_frame("value")
         read = values[values["unit"] == "whole"].set_index("score")["value"].dropna().to_dict()
         assert written.items() >= read.items() and read
-    assert len(ec.results("sweep")) == 4 and ec.results("sweep")["accuracy"].notna().all()
+    assert len(ec.results("sweep")) == 4 and ec.results("sweep").to_frame()["accuracy"].notna().all()
 
 
 @pytest.mark.slow

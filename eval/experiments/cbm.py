@@ -23,7 +23,7 @@ from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
-from ecsuite.eval.results.sources import CAPPED, CONFIG, Record, Source
+from ecsuite.eval.results.sources import CAPPED, CONFIG, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
@@ -508,28 +508,7 @@ def _cell(measure: str, mean: float | None, deviation: float | None = None) -> C
 class CbmTables(Sweeps):
     """The tables of the CBM paper as sweeps whose runs and stored results are in one folder."""
 
-    @property
-    def store(self) -> Path:
-        """The folder itself."""
-        return self.folder
-
-    @property
-    def runs_folder(self) -> Path:
-        """The folder itself."""
-        return self.folder
-
-    @property
-    def sweep_file(self) -> None:
-        """None: the figures are in `--out`."""
-        return
-
-    @property
-    def restores(self) -> bool:
-        """A missing folder is noted, and its figures are those that are stored."""
-        return False
-
-    def require_folder(self) -> None:
-        """Nothing: the folder is checked as one of stored results."""
+    is_flat = True
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, with the measures that are no metrics."""
@@ -545,7 +524,13 @@ class CbmTables(Sweeps):
             for run in row.runs:
                 folder = None if run["folder"] is None else Path(run["folder"])
                 records = [
-                    Record(score=name, value=value, signature=line, is_measure=line is None)
+                    Score(
+                        name=name,
+                        value=value,
+                        reason="" if value is None else None,
+                        signature=line or "",
+                        is_measure=line is None,
+                    )
                     for name, value in run["values"].items()
                     for line in [run["signatures"].get(name)]
                 ]

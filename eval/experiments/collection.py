@@ -450,7 +450,9 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             scores: list[Score] = []
             for names, job in each.jobs.items():
                 try:
-                    scores += [Score.of_json(score) for score in results[job].checked()["scores"]]
+                    scores += [
+                        Score.of_json(score, each.member.name) for score in results[job].checked()["scores"]
+                    ]
                 except DivergedError as error:
                     raise DivergedError(f"{each.member.name}: {names}: {error}") from None
             run = self._run(index)
@@ -460,7 +462,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                     scores += score_corpus(corpus, [name], self.options, run=run, runner=runner).scores
             card = Scorecard(
                 corpus=dict(each.facts["corpus"]),
-                scores=tuple(in_order_of(study.metrics, scores, lambda score: score.name)),
+                scores=tuple(in_order_of(study.metrics, ((score.name, score) for score in scores))),
                 samples=tuple(Example(**example) for example in each.facts["samples"]),
             )
             scored.append(ScoredMember(member=each.member, card=card))

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.metrics import table_order
-from ecsuite.eval.metrics.score import Signature
-from ecsuite.eval.results.files import is_number
-from ecsuite.eval.results.reading import each_corpus_once, read_sources
+from ecsuite.eval.metrics.score import Signature, is_number
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import OF_A_SOURCE
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats, Ints
@@ -108,14 +107,14 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """Read a collection.
 
     Args:
-        paths: See `ecsuite.eval.results.reading.read_sources`.
+        paths: See `ecsuite.eval.results.results.Results.read`.
 
     Raises:
         ConfigError: If a path cannot be read, has no scores, or there are fewer than `FEWEST_SOURCES` sources.
     """
     groups: dict[str, list[Source]] = {}
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
-    for place, source in enumerate(each_corpus_once(read_sources(paths))):
+    for place, source in enumerate(Results.read(paths).merged()):
         has_scores = not all(record.is_measure for record in source.records)
         if source.is_run and source.failure is not None and not has_scores:
             continue  # it has no corpus
@@ -131,9 +130,9 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     read: dict[str, set[str]] = {}  # how much of a corpus a score is of, where that changes its value
     for record in (record for group in groups.values() for source in group for record in source.records):
         if record.value is not None and not record.is_measure:
-            signature = Signature(record.signature or "")
-            signatures.setdefault(record.score, set()).add(signature.without(*OF_A_SOURCE))
-            read.setdefault(record.score, set()).update(
+            signature = Signature(record.signature)
+            signatures.setdefault(record.name, set()).add(signature.without(*OF_A_SOURCE))
+            read.setdefault(record.name, set()).update(
                 signature.options[key] for key in ("n", "passes") if key in signature.options
             )
     sources = [
@@ -157,7 +156,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
 
 def _values(source: Source) -> dict[str, float]:
     """Sizes of a corpus, the accuracy of its run, and its scores that are numbers; of several of one name the last."""
-    scores = {record.score: record.value for record in source.records if not record.is_measure}
+    scores = {record.name: record.value for record in source.records if not record.is_measure}
     numbers = {name: float(value) for name, value in scores.items() if is_number(value)}
     return {**source.sizes, **numbers}
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.results.comparison import Combination, Means
 from ecsuite.eval.results.logs import read_log
-from ecsuite.eval.results.means import Combination, Means, means_of
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
 from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
@@ -132,7 +133,7 @@ def sweep_curves(
         ConfigError: If a setting is unknown, no log has the measure, there are too many panels, or matplotlib is
             missing.
     """
-    table = means_of(records, by=by, figures=[])
+    table = Results(records).means(by=by, figures=[])
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     _require_few(layout.panels)
     found = [
@@ -170,7 +171,7 @@ def over_setting(
     Raises:
         ConfigError: If a name is unknown, the setting is not numeric or not told, or matplotlib is missing.
     """
-    everything = means_of(records, figures=[score])
+    everything = Results(records).means(figures=[score])
     known = list(dict.fromkeys(key for record in records for key in record.settings))
     numeric = numeric_keys(known, [[record.settings.get(key) for key in known] for record in records])
     over = over or _only(numeric)
@@ -181,7 +182,7 @@ def over_setting(
             f"--over {over}: expected a setting with several numbers; others are not on one axis"
         )
     keys = [key for key in (everything.keys if by is None else by) if key != over]
-    table = means_of(records, by=[*keys, over], figures=[score])
+    table = Results(records).means(by=[*keys, over], figures=[score])
     lines_of: dict[str, list[Combination]] = {}
     for row in table.rows:
         lines_of.setdefault(repr(row.settings[:-1]), []).append(row)  # a setting may be a list
@@ -243,7 +244,7 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
     """
     if len(keys) != 2:
         raise ConfigError(f"--by {','.join(keys)}: a heat map has two settings")
-    table = means_of(records, by=keys, figures=[score])
+    table = Results(records).means(by=keys, figures=[score])
     rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
     values = np.full((len(rows), len(columns)), np.nan)
     for row in table.rows:
@@ -263,7 +264,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
     Raises:
         ConfigError: If the score is unknown, no setting varies, or matplotlib is missing.
     """
-    table = means_of(records, figures=[score])
+    table = Results(records).means(figures=[score])
     sign = 1 if direction == "lower" else -1
     rows = [row for row in table.rows if row.cells[0].mean is not None]
     rows.sort(key=lambda row: sign * float(row.cells[0].mean or 0.0))

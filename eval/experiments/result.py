@@ -14,9 +14,9 @@ from ecsuite.eval.experiments.grids import Settings
 from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import save_scores
-from ecsuite.eval.results.means import means_of
 from ecsuite.eval.results.reading import sweep_sources
-from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP, Source, run_frame
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
 from ecsuite.files.checksums import changed, sealed
@@ -57,24 +57,20 @@ class SweptRun:
     """Time that its jobs took."""
 
     def to_json(self) -> dict[str, Any]:
-        """The run as JSON-ready data."""
+        """The run as JSON-ready data, its scores as `ecsuite score` prints them."""
+        scores = []
+        for score in self.scores:
+            chance = score["chance"]
+            printed = chance and {key: value for key, value in chance.items() if key not in ONLY_STORED}
+            scores.append({**score, "chance": printed})
         return {
             "settings": dict(self.settings),
             "seed": self.seed,
             "folder": path_text(self.folder),
             "training": dict(self.training),
-            "scores": [_without_draws(score) for score in self.scores],
+            "scores": scores,
             "failure": self.failure,
         }
-
-
-def _without_draws(score: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored score as `ecsuite score` prints it."""
-    chance = score["chance"]
-    return {
-        **score,
-        "chance": chance and {key: value for key, value in chance.items() if key not in ONLY_STORED},
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,30 +107,25 @@ class Sweep(Sequence[SweptRun]):
     def _repr_html_(self) -> str:
         return self.table().html()
 
-    def sources(self) -> list[Source]:
-        """The runs with their records."""
+    def sources(self) -> Results:
+        """The runs with their scores."""
         place = self.runs[0].folder.parent.parent if self.runs else Path()
-        return sweep_sources(self.to_json(), place / SWEEP)
+        return Results(sweep_sources(self.to_json(), place / SWEEP))
 
     def table(self) -> Table:
         """Means over seeds: accuracy and the metrics that were asked for."""
-        return means_table(means_of(self.sources()))
+        return means_table(self.sources().means())
 
     def to_frame(self) -> Any:
-        """A row a run, as a `pandas.DataFrame`: settings, also those of the key `set`, seed, measures and scores.
-
-        A setting that is called as a measure or a score, such as `loss`, has the column `setting.loss`.
-
-        Raises:
-            ConfigError: If pandas is not installed.
-        """
-        return run_frame(self.sources(), dotted_values(self.fixed))
+        """A row a run, see `ecsuite.eval.results.results.Results.to_frame`."""
+        return self.sources().to_frame()
 
     def to_json(self) -> dict[str, Any]:
         """The sweep as JSON-ready data."""
         return {
             "name": self.name,
             "metrics": list(self.metrics),
+            "set": dotted_values(self.fixed),
             "runs": [run.to_json() for run in self.runs],
             **({} if self.search is None else {"search": dict(self.search)}),
         }
@@ -170,9 +161,7 @@ def collect(
         failures += [further.failure] if further is not None and further.failure else []
         known = [found.value for found in scored.values() if found.value is not None]
         scores = in_order_of(
-            study.metrics,
-            (score for value in known for score in value["scores"]),
-            lambda score: score["name"],
+            study.metrics, ((score["name"], score) for value in known for score in value["scores"])
         )
         if is_whole and training.failure is None and (restores or (run.folder / CORPUS).exists()):
             _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
@@ -269,11 +258,6 @@ class FollowedRun:
         """All its jobs."""
         return (self.training, *self.scores)
 
-    def failure(self, results: Mapping[Job, Result]) -> str | None:
-        """Why it failed; None if it did not, or not yet."""
-        found = (results[job].failure for job in self.jobs if job in results)
-        return next((reason for reason in found if reason is not None), None)
-
     def accuracy(self, results: Mapping[Job, Result]) -> float | None:
         """The accuracy at the end of the training; None if there is none, or not yet."""
         found = results.get(self.training)
@@ -284,7 +268,8 @@ class FollowedRun:
 
     def how_it_ended(self, results: Mapping[Job, Result]) -> str | None:
         """A few words; None if it has not ended."""
-        if (reason := self.failure(results)) is not None:
+        found = [results[job].failure for job in self.jobs if job in results]
+        if (reason := next((reason for reason in found if reason is not None), None)) is not None:
             return f"failed: {reason}"
         is_pruned = self.training in results and results[self.training].value["stopped"] == PRUNED
         if not is_pruned and any(job not in results for job in self.jobs):

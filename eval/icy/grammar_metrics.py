@@ -9,7 +9,8 @@ from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.protocol import GRAMMAR_METRICS
 from ecsuite.eval.icy.rows import ORIGIN, Found, IcyCell, IcyRow, ProtocolView, RunValues, figure_of
 from ecsuite.eval.icy.study import IcyStudy
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.figures.bars import Bar, bars
 from ecsuite.eval.views.figures.canvas import ends, save
@@ -75,8 +76,8 @@ class GrammarMetrics(ProtocolView):
                 seed=runs[0]["seed"],
                 group=row.model,
                 records=tuple(
-                    Record(
-                        score=cell.name,
+                    Score(
+                        name=cell.name,
                         value=run["value"],
                         reason=run["reason"],
                         signature=run["signature"],

@@ -11,7 +11,8 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.agents import published_parameters
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text
@@ -156,7 +157,14 @@ class ProtocolView(ABC):
                 else "done",
                 failure=run.get("reason"),
                 records=tuple(
-                    Record(score=name, value=run.get(name), signature=row.signature) for name in cell.figures
+                    Score(
+                        name=name,
+                        value=value,
+                        reason="" if value is None else None,
+                        signature=row.signature,
+                    )
+                    for name in cell.figures
+                    for value in [run.get(name)]
                 ),
             )
             for row in rows

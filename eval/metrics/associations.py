@@ -227,6 +227,7 @@ NCNPMI = Traits(
     chance="shuffled meanings",
     needs=("concepts",),
     least_messages=5000,
+    has_reliable_interval=False,
     depends_on_size="the less often messages and meanings recur, the higher it is, whatever they are",
     details={"above_half": "share of messages with an NPMI above 0.5"},
 )

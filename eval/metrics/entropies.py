@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
@@ -158,7 +159,7 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     )
     how = {"null_search": "exact" if is_exact else "greedy"}
     return [
-        replace(
+        structs.replace(
             score, ci95=found.ci95, chance=found.chance, details={**score.details, **found.details, **how}
         )
     ]

@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.counts.counting import flat, numbered_by_use, row_labels
 from ecsuite.eval.metrics.associations import adjusted_information, expected_information
-from ecsuite.eval.metrics.by_speaker import speakers_of
+from ecsuite.eval.metrics.computing import speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance

@@ -6,12 +6,14 @@ with a reason; NaN and infinity are refused here, so no table or JSON file conta
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
+
+import msgspec
 
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,33 +71,38 @@ class Signature(str):
         return Signature("|".join(part for part in self.split("|") if part.partition(":")[0] not in names))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """A value of a metric, with the signature, interval and details needed to interpret it.
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """A value of a metric or a measure of a training, as computed or as read from a file.
 
     Raises:
         ValueError: If the value is undefined without a reason, defined with one, or not finite.
     """
 
     name: str
-    """The metric's name, as in the registry or in the paper that defined it."""
+    """The metric's name, as in the registry or in the paper that defined it; that of a measure of a training."""
     value: float | int | bool | None
     """The number, or None where it is undefined."""
-    about: str
-    """Meaning of the value, in about six words."""
-    signature: str
+    about: str = ""
+    """Meaning of the value, in about six words; empty of a measure, or where a file does not say it."""
+    signature: str = ""
     """All settings that can change the value, and no others: `name|option:value|…|v:1`. Scores of one name
-    with equal signatures are comparable."""
+    with equal signatures are comparable. Empty of a measure, or of another program."""
     ci95: tuple[float, float] | None = None
-    """95 % confidence interval, where one is defined."""
+    """95 % interval over messages, speakers or agents, as the metric defines it: never over seeds of a training."""
     reason: str | None = None
-    """Why the value is None."""
+    """Why the value is None; empty where a file does not say it."""
     chance: Chance | None = None
     """The chance level of the score, where that is known."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """Further figures and tables, JSON-ready."""
+    details: Mapping[str, Any] = {}
+    """Further figures and tables, JSON-ready: of XferBench by seed and target, of a society by speaker."""
     traits: Any = None  # Traits | None, which are above this module
     """The `Traits` of a metric of one's own; None: those that our metric of this name has."""
+    unit: Mapping[str, Any] = {}
+    """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
+    is_measure: bool = False
+    """Whether it is a measure of a training, such as accuracy."""
+    stored: Mapping[str, Any] = {}
+    """The JSON that it was read from, with its conclusion among the scores of its file; empty if computed here."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -106,6 +113,11 @@ class Score:
             raise ValueError(f"{self.name}: {self.value!r} is not a score; give None and a reason")
         if self.ci95 is not None and not all(math.isfinite(bound) for bound in self.ci95):
             raise ValueError(f"{self.name}: the interval {self.ci95!r} is not finite")
+
+    @property
+    def figure(self) -> str:
+        """The name after its unit, as tables of runs have it: `held out accuracy`."""
+        return " ".join([*map(str, self.unit.values()), self.name])
 
     def to_json(self, *, is_kept: bool = False) -> dict[str, Any]:
         """The score as JSON-ready data, in reading order.
@@ -127,14 +139,44 @@ class Score:
         }
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> Self:
-        """A score of the JSON that is kept of it."""
-        ci95, chance = data["ci95"], data["chance"]
+    def of_json(cls, data: Mapping[str, Any], file: object) -> Self:
+        """The score of an entry of a file, which need have no more than a name.
+
+        Args:
+            data: The entry.
+            file: The file, which errors name.
+
+        Raises:
+            ConfigError: If the value or the interval is none, with its place.
+        """
+        name, value, bounds = str(data["name"]), data.get("value"), data.get("ci95")
+        if value is not None and not (is_number(value) or isinstance(value, bool)):
+            raise ConfigError(f"{file}: {name}: expected a number, got {shown(value)}")
+        is_interval = isinstance(bounds, list) and len(bounds) == 2 and all(map(is_number, bounds))
+        if bounds is not None and not is_interval:
+            raise ConfigError(f"{file}: ci95 of {name}: expected two numbers, got {shown(bounds)}")
+        texts = {key: text if isinstance(text := data.get(key), str) else "" for key in TEXTS}
+        chance, details = data.get("chance"), data.get("details")
         return cls(
-            **{key: data[key] for key in ("name", "value", "about", "reason", "details", "signature")},
-            ci95=None if ci95 is None else (ci95[0], ci95[1]),
-            chance=None if chance is None else Chance.of_json(chance),
+            name=name,
+            value=value,
+            about=texts["about"],
+            signature=texts["signature"],
+            ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+            reason=texts["reason"] if value is None else None,
+            chance=Chance.of_json(chance) if isinstance(chance, Mapping) else None,
+            details=details if isinstance(details, Mapping) else {},
+            stored=data,
         )
+
+
+TEXTS = ("about", "reason", "signature")
+"""Keys of texts in the JSON of a score."""
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether it is a finite number, and no truth value."""
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def unscored(traits: Any, **options: object) -> "partial[Score]":

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, structs
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -263,7 +263,7 @@ class TopsimOptions:
         """Settings in the signature, `meaning` being the name of the meaning distance; more only if it is unusual."""
         own = [each for each in (self.message_distance, self.meaning_distance) if own_code.is_foreign(each)]
         return {
-            "dist": EDITS.get(self.message_distance, (_name_without_file(self.message_distance),))[0],
+            "dist": EDITS.get(self.message_distance, (self.message_distance.rpartition(":")[2],))[0],
             "mdist": meaning,
             **({} if self.correlation == "spearman" else {"corr": self.correlation}),
             **({} if self.attribute is None else {"attribute": self.attribute}),
@@ -278,11 +278,6 @@ class TopsimOptions:
 
 USUAL = TopsimOptions()
 """Without options."""
-
-
-def _name_without_file(name: str) -> str:
-    """The name of a distance of a user's file, without the file."""
-    return name.rpartition(":")[2]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -338,7 +333,11 @@ class DistanceSpec:
         """The distances that options name, for this corpus."""
         features = None if corpus.meanings is None else flat(corpus.meanings)
         rest: NDArray[Any] | None = None
-        name = _meaning_name(corpus, options.meaning_distance)
+        name = options.meaning_distance.rpartition(":")[2]  # without the file of a user's own
+        if name == "auto" and corpus.meanings is not None:
+            name = "hamming" if has_attributes(corpus.meanings) else "cosine"
+        elif name == "auto":
+            name = "none" if concept_sets(corpus) is None else "jaccard"
         if options.attribute is not None:
             if features is None:
                 return cls(meaning=name, reason="the corpus has no attributes")
@@ -365,15 +364,6 @@ class DistanceSpec:
             is_of_sets=corpus.meanings is not None or options.meaning_distance in (*OF_SETS, "auto"),
             is_ranked=options.correlation == "spearman",
         )
-
-
-def _meaning_name(corpus: Corpus, name: str) -> str:
-    """The name of a meaning distance in signatures."""
-    if name != "auto":
-        return _name_without_file(name)
-    if corpus.meanings is not None:
-        return "hamming" if has_attributes(corpus.meanings) else "cosine"
-    return "none" if concept_sets(corpus) is None else "jaccard"
 
 
 def message_distance(corpus: Corpus, name: str) -> Distance:
@@ -455,7 +445,7 @@ def _own_distance(name: str, row_of: Callable[[int], Any]) -> Distance:
             except (TypeError, ValueError):
                 found[place] = np.nan
             if not np.isfinite(found[place]):
-                expected = f"{_name_without_file(name)}: expected a finite number"
+                expected = f"{name.rpartition(':')[2]}: expected a finite number"
                 raise PartError(f"{own_code.place_of(name)}: {expected}; got {value!r:.80}")
         return found
 
@@ -521,7 +511,9 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     number = 1 if corpus.meanings is None else flat(corpus.meanings).shape[1]
     every = [replace(own, attribute=attribute) for attribute in range(number)]
     return [
-        replace(_topsim_score(corpus, options, each), name=f"{TOPSIM.name}{non_default_options(each)}")
+        structs.replace(
+            _topsim_score(corpus, options, each), name=f"{TOPSIM.name}{non_default_options(each)}"
+        )
         for each in every
     ]
 

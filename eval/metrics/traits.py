@@ -15,6 +15,7 @@ from functools import update_wrapper
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 import ecsuite.parts.own_code as own_code
@@ -106,6 +107,9 @@ class Traits:
     None: it estimates the same value from any number."""
     most_messages: int | None = None
     """Messages that are drawn of a larger corpus; None: all are read."""
+    has_reliable_interval: bool = True
+    """Whether its 95 % interval over messages covers as often as it says; else nothing is concluded on two corpora.
+    See docs/evidence/how_many_messages.md."""
     trains: bool = False
     """Whether it trains models."""
     asks_agents: bool = False
@@ -191,15 +195,12 @@ class Metric:
     ) -> None:
         update_wrapper(self, function, updated=())
         self.function, self.traits, self.own = function, traits, own
+        self.shared = traits[0]
+        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
         self.name = name or function.__name__
         self._traits_of = {each.name.partition(",")[0]: each for each in traits}
         parameters = inspect.signature(function).parameters.values()
         self._takes_runner = any(each.name == "runner" for each in parameters)
-
-    @property
-    def shared(self) -> Traits:
-        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
-        return self.traits[0]
 
     @property
     def version(self) -> int:
@@ -242,7 +243,7 @@ class Metric:
         scores = self.function(*arguments, **({"runner": runner or Runner()} if self._takes_runner else {}))
         ending = "" if self.own is None or not self.shared.names_options else non_default_options(self.own)
         return [
-            replace(
+            structs.replace(
                 _with_size(score, self._traits_of[score.name.partition(",")[0]], corpus),
                 name=score.name if "," in score.name else f"{score.name}{ending}",
             )
@@ -299,8 +300,9 @@ class OwnMetric(Metric):
             for score in scores
         }
         return [
-            replace(
+            structs.replace(
                 _with_size(score, own_traits[score.name], corpus, self._ending),
+                about=score.about or own_traits[score.name].about or self.shared.about,
                 traits=replace(own_traits[score.name], name=score.name),
             )
             for score in scores
@@ -355,13 +357,13 @@ def non_default_options(own: Any) -> str:
 
 def _with_size(score: Score, traits: Traits, corpus: Any, ending: str = "") -> Score:
     """A score with the number of messages in its signature, if its value depends on that, and with its ending."""
-    before, mark, version = score.signature.rpartition("|v:")
+    before, mark, version = (score.signature or score.name).rpartition("|v:")
     if not mark:
         before, version = version, ""
     is_of_sender = traits.asks_agents and f"|{SENDER}:" in before
     if traits.depends_on_size is not None and not traits.needs_agents and not is_of_sender:
         before += f"|n:{traits.size(len(corpus.messages))}"
-    return replace(score, signature=f"{before}{mark}{version}{ending}")
+    return structs.replace(score, signature=f"{before}{mark}{version}{ending}")
 
 
 def _read_only(corpus: Corpus) -> Corpus:

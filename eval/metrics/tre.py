@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
@@ -139,7 +139,7 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     )
     how = {"null_columns": len(chosen)} if is_sampled else {}
     return [
-        replace(
+        structs.replace(
             score, ci95=found.ci95, chance=found.chance, details={**score.details, **found.details, **how}
         )
     ]

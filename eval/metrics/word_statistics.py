@@ -175,6 +175,7 @@ HAS = Traits(
     version=2,
     chance="shuffled symbols",
     least_messages=5000,
+    has_reliable_interval=False,
     depends_on_size="branching entropies are counted over all messages",
     shares="segments",
     options=HasOptions,

@@ -1,4 +1,4 @@
-"""Comparison of samples: every command that asks whether two sources differ calls `compare`.
+"""Comparison of samples: every command that asks whether two sources differ calls `Results.compare`.
 
 One rule for all scores and commands:
 
@@ -20,19 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.samples import (
     UNSIGNED,
+    Estimate,
     Sample,
     has_runs,
     pooled_error,
     repetition,
     require_same_targets,
-    rows_of,
-    samples_of,
 )
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats
@@ -49,13 +48,6 @@ from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
-ONLY_IN_ONE = "only in one"
-"""Why a score is left out that a single source has."""
-UNRELIABLE_INTERVALS = ("has", "ncnpmi")
-"""Scores whose 95 % intervals cover more often than they say: nothing is concluded from them.
-
-See docs/evidence/how_many_messages.md.
-"""
 HELD_OUT = "world.held_out"
 """The share of objects that is held out at random, by the seed of the run."""
 _WORDS = {"v": "version"}
@@ -81,7 +73,7 @@ class ComparedScore:
     size: int | None = None
     """Messages that were drawn from each larger corpus; None: the corpora are of one size, or it does not matter."""
     reason: str | None = None
-    """Why the sources are not comparable in it."""
+    """Why sources are not comparable in it: all, or those of another signature than most have."""
 
     @property
     def ranked(self) -> list[Sample]:
@@ -175,111 +167,6 @@ class Comparison:
         }
 
 
-def compare(
-    sources: Sequence[Source],
-    metrics: Sequence[str] | None = None,
-    baseline: str | None = None,
-    *,
-    by: Sequence[str] | None = None,
-    as_rows: bool = False,
-    distinct: bool = False,
-    with_incomplete: bool = False,
-    sizes: EqualSizes | None = None,
-    pairs: Pairs | None = None,
-) -> Comparison:
-    """Compare sources in every score that at least two of them have.
-
-    Runs that differ only in their seed are one source, unless there would be no other source.
-
-    Args:
-        sources: See `ecsuite.eval.results.reading.read_sources`.
-        metrics: Names of scores, and of measures of trainings; None: the scores that were asked for, or all but sizes.
-        baseline: Name of the source that the others are compared with; None: all pairs are compared.
-        by: Settings that tell the sources apart: the effect of these over all other settings and seeds; None: all that
-            vary.
-        as_rows: Whether sources with equal settings are one, corpora too.
-        distinct: Whether runs that differ only in their seed are sources of their own.
-        with_incomplete: Whether runs count that were ended by the clock, a stop or pruning.
-        sizes: Draws from larger corpora where a score depends on their sizes; None: with those of its own.
-        pairs: Chooses the pairs to compare, of samples of one score; None: by the baseline.
-
-    Raises:
-        ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
-    """
-    counted, names, left_out, merges_seeds = _placed(
-        sources, metrics, by=by, as_rows=as_rows, distinct=distinct, with_incomplete=with_incomplete
-    )
-    samples = {name: samples_of(_having(counted, name), name, merges_seeds=merges_seeds) for name in names}
-    compared = compare_samples(samples, baseline, sizes, pairs)
-    fullest = max(compared, key=lambda score: len(score.samples))
-    without = {
-        each.name: each.failure or each.ending
-        for each in sources
-        if not counts(each, with_incomplete=with_incomplete)
-    }
-    for source in counted:
-        if not any(_has(source, name) for name in names):
-            why = _reasons(source).get(names[0]) or "not in it"
-            without[source.name] = source.failure or f"{names[0]}: {why}"
-    return Comparison(
-        sources=tuple(dict.fromkeys(name for score in (fullest, *compared) for name in score.samples)),
-        scores=tuple(compared),
-        left_out=left_out,
-        without=without,
-    )
-
-
-def samples_to_compare(sources: Sequence[Source], metric: str) -> list[Sample]:
-    """The samples of a score that `compare` would compare.
-
-    Args:
-        sources: See `compare`.
-        metric: Name of the score.
-
-    Raises:
-        ConfigError: If no source has the score.
-    """
-    counted, _, _, merges_seeds = _placed(sources, [metric])
-    return samples_of(_having(counted, metric), metric, merges_seeds=merges_seeds)
-
-
-def _placed(
-    sources: Sequence[Source],
-    metrics: Sequence[str] | None,
-    *,
-    by: Sequence[str] | None = None,
-    as_rows: bool = False,
-    distinct: bool = False,
-    with_incomplete: bool = False,
-) -> tuple[list[Source], list[str], dict[str, str], bool]:
-    """Sources that count, runs in their rows; the scores to compare; scores left out; whether seeds are merged."""
-    counted = [each for each in sources if counts(each, with_incomplete=with_incomplete)]
-    if sources and not counted:
-        raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete counts such runs, too")
-    is_table = as_rows or by is not None or (not distinct and all(each.is_run for each in counted))
-    placed = rows_of(counted, by) if is_table else counted
-    names, left_out = _common(placed) if metrics is None else (list(metrics), {})
-    if not names:
-        why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
-        is_scored = left_out and ONLY_IN_ONE not in left_out.values()
-        advice = "" if is_scored else "; run `ecsuite score` on each"
-        raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
-    if as_rows or by is not None:
-        return placed, names, left_out, True
-    has_rows = len({each.name for each in samples_of(_having(placed, names[0]), names[0])}) > 1
-    merges_seeds = not distinct and has_rows
-    if metrics is not None:
-        for name in names:  # a single source with a value is no comparison: the others give the reason
-            having = _having(counted, name)
-            samples_of(having if len(having) > 1 else counted, name)
-    return placed if merges_seeds else counted, names, left_out, merges_seeds
-
-
-def counts(source: Source, *, with_incomplete: bool = False) -> bool:
-    """Whether a run counts in means and comparisons: it did not diverge, and ended as its settings say."""
-    return source.status != "diverged" and (source.is_whole or with_incomplete)
-
-
 def compare_samples(
     samples: Mapping[str, Sequence[Sample]],
     baseline: str | None = None,
@@ -290,9 +177,9 @@ def compare_samples(
 
     Args:
         samples: By score.
-        baseline: See `compare`.
-        sizes: See `compare`.
-        pairs: See `compare`.
+        baseline: See `Results.compare`.
+        sizes: See `Results.compare`.
+        pairs: See `Results.compare`.
 
     Raises:
         ConfigError: If a score has no sample, or no source has the baseline's name.
@@ -309,35 +196,54 @@ def _compared(
     """One score of the sources that have it, before the correction."""
     if not samples:
         raise ConfigError(f"no {metric} score: expected at least one")
-    choose_baseline(samples, baseline)  # an unknown name is refused
     direction = traits_of(metric).direction or DIRECTIONS.get(metric)
-    at_size, reasons, is_drawn = list(samples), dict[str, str](), False
-    try:
-        require_comparable(samples)
-        within, reasons = _within_common_blocks(samples)
-        at_size, undrawn = sizes.at_one_size(within, metric)
-        reasons |= undrawn
-        is_drawn, reason = at_size != list(within), None
-    except ConfigError as error:
-        reason = str(error)
-    ordered = sorted(at_size, key=lambda sample: (-sample.score, sample.name))
+    ordered = sorted(samples, key=lambda sample: (-sample.score, sample.name))
     chosen = choose_baseline(ordered, baseline)
-    differences = []
-    if reason is None:
-        for first, second in pairs(ordered) if pairs is not None else pairs_of(ordered, chosen):
-            differences.append(difference(first, second, reasons))
-        if differences and reasons and all(each.ci95 is None for each in differences):
-            differences, reason = [], next(iter(reasons.values()))
+    groups: dict[tuple[str, frozenset[str]], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.signature, frozenset(sample.targets)), []).append(sample)
+    largest = max(groups.values(), key=len)
+    at_size = {sample.name: sample for sample in samples}
+    differences, reasons, sizes_drawn = list[Difference](), list[str](), list[int]()
+    for group in groups.values():
+        if group is not largest:
+            try:
+                require_comparable([largest[0], group[0]])
+            except ConfigError as error:
+                reasons.append(str(error))
+        if len(group) == 1 < len(groups):
+            continue
+        try:
+            require_comparable(group)
+            within, left = _within_common_blocks(group)
+            drawn, undrawn = sizes.at_one_size(within, metric)
+        except ConfigError as error:
+            reasons.append(str(error))
+            continue
+        left = left | undrawn
+        if drawn != within:
+            sizes_drawn += [int(size) for each in drawn for size in each.sizes if size and size.isdecimal()]
+        at_size |= {sample.name: sample for sample in drawn}
+        found = sorted(drawn, key=lambda sample: (-sample.score, sample.name))
+        if pairs is not None:
+            asked = pairs(found)
+        elif chosen is not None and chosen.name not in {each.name for each in found}:
+            asked = []
+        else:
+            asked = pairs_of(found, None if chosen is None else at_size[chosen.name])
+        measured = [difference(first, second, left) for first, second in asked]
+        if measured and left and all(each.ci95 is None for each in measured):
+            reasons.append(next(iter(left.values())))
+            continue
+        differences += measured
     return ComparedScore(
         name=metric,
         direction=direction,
-        samples={sample.name: sample for sample in at_size},
-        baseline=chosen,
+        samples=at_size,
+        baseline=None if chosen is None else at_size[chosen.name],
         differences=tuple(differences),
-        size=min(int(size) for each in at_size for size in each.sizes if size and size.isdecimal())
-        if is_drawn
-        else None,
-        reason=reason,
+        size=min(sizes_drawn, default=None),
+        reason="; ".join(reasons) or None,
     )
 
 
@@ -407,7 +313,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             unpaired_difference(one, other),
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
-    elif Signature(first.signature).name in UNRELIABLE_INTERVALS:
+    elif not traits_of(Signature(first.signature).name).has_reliable_interval:
         basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
@@ -520,38 +426,84 @@ def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[S
     return [(each, baseline) for each in samples if each is not baseline]
 
 
-def common_scores(sources: Sequence[Source]) -> list[str]:
-    """Names of the scores that at least two sources have (or the only one), without sizes."""
-    return _common(sources)[0]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """A figure of a row."""
+
+    estimate: Estimate | None
+    """Mean over seeds; None if it is undefined in all runs."""
+    is_best: bool = False
+    """Whether it is the best of its column, or not told apart from that, see `ComparedScore.best`."""
+
+    @property
+    def mean(self) -> float | None:
+        """The mean."""
+        return None if self.estimate is None else self.estimate.mean
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the width of its 95 % interval; None of one value."""
+        return None if self.estimate is None else self.estimate.half_width
+
+    @property
+    def num_values(self) -> int:
+        """Number of seeds in which it is defined."""
+        return 0 if self.estimate is None else self.estimate.num_values
 
 
-def _having(sources: Sequence[Source], name: str) -> list[Source]:
-    """Sources with a value of a score or a measure; all if none has one, so that reading them gives the reason."""
-    return [each for each in sources if _has(each, name)] or list(sources)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Combination:
+    """A combination of settings."""
+
+    name: str
+    """Its name in the comparison."""
+    settings: tuple[Any, ...]
+    """The values of the table's keys."""
+    num_runs: int
+    """Runs whose figures are in the means."""
+    num_failed: int
+    """Runs that failed."""
+    num_incomplete: int
+    """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
+    cells: tuple[Cell, ...]
+    """One per figure of the table."""
 
 
-def _has(source: Source, name: str) -> bool:
-    """Whether a source has a value of a score or a measure."""
-    return name in source.measures or any(record.value is not None for record in source.records_of(name))
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """Means over seeds, with 95 % intervals, and the comparison of all pairs of rows."""
 
+    keys: tuple[str, ...]
+    """The settings of a row."""
+    figures: tuple[str, ...]
+    """Names of the columns."""
+    rows: tuple[Combination, ...]
+    """The rows, in the order of the runs."""
+    comparison: Comparison | None
+    """The rows compared; None if nothing is comparable."""
+    sources: tuple[Source, ...]
+    """The runs of all rows."""
 
-def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
-    """Names of the scores that can be compared, in the order of tables, and why others are left out."""
-    per_source = [_reasons(source) for source in sources]
-    asked = {name for source in sources for name in source.scores}
-    every = dict.fromkeys(name for names in per_source for name in names if name in asked)
-    common, left_out = [], {}
-    for name in sorted(every, key=table_order):
-        if traits_of(name).question == "sizes":
-            continue
-        if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):
-            common.append(name)
-        else:
-            reasons = [names[name] or ONLY_IN_ONE for names in per_source if name in names]
-            left_out[name] = reasons[0]
-    return common, left_out
-
-
-def _reasons(source: Source) -> dict[str, str | None]:
-    """Reason per undefined score of a source; None for a score with a value."""
-    return {record.score: record.reason for record in source.records if not record.is_measure}
+    def to_json(self) -> dict[str, Any]:
+        """The means as JSON-ready data."""
+        return {
+            "rows": [
+                {
+                    "settings": dict(zip(self.keys, row.settings, strict=True)),
+                    "num_runs": row.num_runs,
+                    "num_failed": row.num_failed,
+                    "num_incomplete": row.num_incomplete,
+                    "figures": {
+                        name: {
+                            "is_best": cell.is_best,
+                            "mean": cell.mean,
+                            "half_width": cell.half_width,
+                            "num_values": cell.num_values,
+                        }
+                        for name, cell in zip(self.figures, row.cells, strict=True)
+                    },
+                }
+                for row in self.rows
+            ],
+            "correction": None if self.comparison is None else self.comparison.correction_json(),
+        }

@@ -15,7 +15,7 @@ import numpy as np
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.counts.counting import flat, has_attributes
 from ecsuite.eval.metrics import METRIC_OF, find_metric, traits_of
-from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
+from ecsuite.eval.metrics.computing import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.samples import Sample

@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.score import Score, is_number
 from ecsuite.eval.results.sources import (
     CONFIG,
     CORPUS,
@@ -19,7 +19,6 @@ from ecsuite.eval.results.sources import (
     SCORES,
     STORE,
     SWEEP,
-    Record,
     Source,
     read_config,
 )
@@ -31,7 +30,7 @@ from ecsuite.formats.corpora import Reading
 from ecsuite.formats.directory import ANSWERS
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
-from ecsuite.runtime.errors import ConfigError, CorpusError, shown
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")
 """Names of scores files, searched for in folders and their subfolders."""
@@ -39,8 +38,6 @@ XFERBENCH = "xferbench"
 """The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
 OTHER_SIZES = ("min_length", "max_length", "vocab_size")
 """Sizes of a corpus whose names do not begin with num_."""
-CONCLUDED = ("conclusion", "p_holm", "adjusted")
-"""Keys of the conclusion on a score in the context of its table."""
 NOT_SCORES = ("seed", "format")
 """Numbers beside the score in the JSON of a command."""
 NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
@@ -137,51 +134,28 @@ def _of_member(file: Path, data: Any, index: int) -> Source:
     )
 
 
-def records_of(file: Path, scores: Iterable[Any]) -> list[Record]:
-    """The records of the scores of a file.
+def records_of(file: Path, scores: Iterable[Any]) -> list[Score]:
+    """The scores of a file.
 
     Raises:
         ConfigError: If a value or an interval is none, with its place.
     """
-    return [_record(file, score) for score in scores if isinstance(score, Mapping) and "name" in score]
+    return [Score.of_json(score, file) for score in scores if isinstance(score, Mapping) and "name" in score]
 
 
-def _record(file: Path, score: Mapping[str, Any]) -> Record:
-    name, value, bounds = str(score["name"]), score.get("value"), score.get("ci95")
-    if value is not None and not (is_number(value) or isinstance(value, bool)):
-        raise ConfigError(f"{file}: {name}: expected a number, got {shown(value)}")
-    if bounds is not None and not (
-        isinstance(bounds, list) and len(bounds) == 2 and all(map(is_number, bounds))
-    ):
-        raise ConfigError(f"{file}: ci95 of {name}: expected two numbers, got {shown(bounds)}")
-    chance, details, signature = score.get("chance"), score.get("details"), score.get("signature")
-    reason, about = score.get("reason"), score.get("about")
-    return Record(
-        score=name,
-        value=value,
-        ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        chance=chance if isinstance(chance, Mapping) else None,
-        reason=reason if isinstance(reason, str) else None,
-        about=about if isinstance(about, str) else "",
-        signature=signature if isinstance(signature, str) and signature else None,
-        details=details if isinstance(details, Mapping) else {},
-        concluded={key: score[key] for key in CONCLUDED if key in score},
-    )
-
-
-def _other_records(data: Mapping[str, Any]) -> list[Record]:
+def _other_records(data: Mapping[str, Any]) -> list[Score]:
     """The numbers of a command's JSON, or the score of another program's XferBench."""
     text = data.get("signature")
-    signature = text if isinstance(text, str) and text else None
+    signature = text if isinstance(text, str) else ""
     if "by_target" in data:
-        value = data.get("score")
-        value = float(value) if is_number(value) else None
-        return [Record(score=XFERBENCH, value=value, signature=signature, details=data)]
+        value = float(data["score"]) if is_number(data.get("score")) else None
+        reason = "" if value is None else None
+        return [Score(name=XFERBENCH, value=value, reason=reason, signature=signature, details=data)]
     numbers = {key: value for key, value in data.items() if is_number(value) and key not in NOT_SCORES}
-    return [Record(score=key, value=value, signature=signature) for key, value in numbers.items()]
+    return [Score(name=key, value=value, signature=signature) for key, value in numbers.items()]
 
 
-def measure_records(training: Mapping[str, Any]) -> list[Record]:
+def measure_records(training: Mapping[str, Any]) -> list[Score]:
     """The measures of the last evaluation of a training, and those of other rounds: `held out accuracy`.
 
     Args:
@@ -189,7 +163,7 @@ def measure_records(training: Mapping[str, Any]) -> list[Record]:
     """
     by_rounds = {"": training.get("measures", {}), **training.get("extra_evaluations", {})}
     return [
-        Record(score=name, value=value, unit={"rounds": rounds} if rounds else {}, is_measure=True)
+        Score(name=name, value=value, unit={"rounds": rounds} if rounds else {}, is_measure=True)
         for rounds, measures in by_rounds.items()
         for name, value in measures.items()
         if is_number(value) and name not in NOT_MEASURES
@@ -244,11 +218,6 @@ def plain(name: str) -> str:
 def group_digest(group: str) -> str:
     """A short name of a group of runs that differ only in their seeds."""
     return hashlib.sha256(group.encode()).hexdigest()[:16]
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a finite number, and no truth value."""
-    return type(value) in (int, float) and math.isfinite(value)
 
 
 def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:

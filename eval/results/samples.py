@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from textwrap import shorten
@@ -10,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import table_order, traits_of
+from ecsuite.eval.metrics import METRIC_OF, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
-from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
-from ecsuite.eval.results.reading import read_sources
-from ecsuite.eval.results.sources import MOST_SETTINGS, Record, Source
+from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
@@ -24,7 +24,7 @@ from ecsuite.eval.statistics.estimates import (
     normal_quantile,
     student_quantile,
 )
-from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.tables.cells import value_text
 
 UNSIGNED = "unsigned (another program)"
@@ -37,10 +37,6 @@ EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
 """Advice on unequal passes."""
-MANY_SETTINGS = 4
-"""Number of settings up to which each is in a row of a table, even if some follow from others."""
-MISSING = "(none)"
-"""Value in the identifier of a row of a setting that a run does not have, other than null."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
 """Names of the baseline without a corpus: a model without pretraining."""
 
@@ -250,98 +246,6 @@ def as_matrix(results: Sequence[Sample], targets: Sequence[str]) -> Floats:
     return np.array([result.values(targets).mean(0) for result in results])
 
 
-def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Sample]:
-    """Read several files and folders; see `samples_of`.
-
-    Args:
-        paths: See `read_sources`.
-        metric: Name of the score.
-
-    Raises:
-        ConfigError: If a path cannot be read, a file has another format or no such score, or one seed of a source has
-            two different scores; the message names the file.
-    """
-    return samples_of(read_sources(paths), metric)
-
-
-def rows_of(sources: Sequence[Source], by: Sequence[str] | None = None) -> list[Source]:
-    """Runs with the row of a table that each is in, and the block of settings that is averaged over.
-
-    Args:
-        sources: Runs, and corpora that have settings.
-        by: Settings of a row; None: all that vary or, if these are many, those from which the others follow.
-
-    Raises:
-        ConfigError: If a setting is unknown, or named twice.
-    """
-    if by is None and sources and all(source.row for source in sources):
-        return list(sources)  # placed already, among more sources than these
-    known = list(dict.fromkeys(key for source in sources for key in source.settings))
-    keys = _telling(sources, known) if by is None else list(by)
-    for key in keys:
-        if key not in known:
-            raise (
-                unknown_name("setting", key, known)
-                if known
-                else ConfigError(f"--by {key}: no setting differs between these runs")
-            )
-        if keys.count(key) > 1:
-            raise ConfigError(f"--by: {key} is named twice")
-    rest = [key for key in known if key not in keys] if by is not None else []
-    placed = [
-        replace(
-            source,
-            settings={key: source.settings[key] for key in keys if key in source.settings},
-            group=repr([source.settings.get(key, MISSING) for key in keys]),
-            block=repr([source.settings.get(key, MISSING) for key in rest]) if rest else "",
-        )
-        for source in sources
-    ]
-    names = _row_names(placed)
-    return [replace(source, row=names[source.group]) for source in placed]
-
-
-def _row_names(placed: Sequence[Source]) -> dict[str, str]:
-    """Names of rows by group: few settings with short keys or the name of the game, if these tell rows apart."""
-    firsts: dict[str, Source] = {}
-    for source in placed:
-        firsts.setdefault(source.group, source)
-    short, long, games = (
-        {group: name(source) for group, source in firsts.items()}
-        for name in (
-            _settings_of,
-            lambda source: ", ".join(f"{key}={value_text(value)}" for key, value in source.settings.items()),
-            lambda source: str(source.game),
-        )
-    )
-    is_long = any(len(source.settings) > MOST_SETTINGS for source in firsts.values())
-    choices = [games, short, long] if is_long else [short, long]
-    names = next((each for each in choices if len(set(each.values())) == len(each)), None)
-    if names is None:
-        namesakes = {
-            name: [group for group, other in long.items() if other == name] for name in long.values()
-        }
-        names = {
-            group: name if len(namesakes[name]) == 1 else f"{name} ({namesakes[name].index(group) + 1})"
-            for group, name in long.items()
-        }
-    without = "all runs" if len(firsts) == 1 else "other runs"
-    return {group: name or without for group, name in names.items()}
-
-
-def _telling(sources: Sequence[Source], keys: Sequence[str]) -> list[str]:
-    """Settings of a row; of many, as in runs of several games, those from which the others do not follow."""
-    if len(keys) <= MANY_SETTINGS:
-        return list(keys)
-    telling: list[str] = []
-    num_groups = 1
-    for key in keys:
-        found = {repr([source.settings.get(each) for each in (*telling, key)]) for source in sources}
-        if len(found) > num_groups:
-            telling, num_groups = [*telling, key], len(found)
-    return telling
-
-
 def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
     """The samples of a score; values of one source with different seeds are one sample.
 
@@ -349,7 +253,7 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     with several signatures: if exactly one of these is that of a score of every source, the others are left out.
 
     Args:
-        sources: See `read_sources`; runs that failed are left out. Those of one row (`rows_of`) are one sample.
+        sources: See `Results.read`; runs that failed are left out. Those of one row (`Results.group`) are one sample.
         metric: Name of the score, or of a measure of the training.
         merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
 
@@ -377,23 +281,24 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
         _merge_runs([sample for sample, _ in found]) if found[0][0].blocks else _merge(found)
         for found in merged.values()
     ]
-    settings = {source.group: _settings_of(source) for source in sources if source.is_run and source.group}
+    settings = {source.group: short_settings(source) for source in sources if source.is_run and source.group}
     return _with_different_names(_of_common_signature(samples), settings)
 
 
 def _single_samples(source: Source, metric: str) -> list[Sample]:
     """The samples of one source, of each signature one."""
     records = source.records_of(metric) or [
-        record for record in source.records if record.is_measure and record.name == metric
+        record for record in source.records if record.is_measure and record.figure == metric
     ]
     file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
     if not records:
-        raise _lacking(file, metric, [record.score for record in source.records if not record.is_measure])
+        raise _lacking(source, file, metric)
     return [_sample(source, record, file) for record in records]
 
 
-def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
-    """The error for a source without a score."""
+def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
+    """The error for a source without a score, with the most similar name if no metric is called so."""
+    scores = [record.name for record in source.records if not record.is_measure]
     others = shorten(", ".join(dict.fromkeys(scores)), 80, placeholder=" …")
     if metric == XFERBENCH and not scores:
         return ConfigError(
@@ -404,16 +309,19 @@ def _lacking(file: Path, metric: str, scores: Sequence[str]) -> ConfigError:
         return ConfigError(
             f"{file}: no XferBench score in it; compute it with {command}, or choose one with --metric: {others}"
         )
-    return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {others}" if others else ""))
+    is_known = metric.partition(",")[0] in METRIC_OF
+    similar = [] if is_known else get_close_matches(metric, [*scores, *source.measures], n=1)
+    hint = "".join(f"; did you mean {name!r}?" for name in similar)
+    return ConfigError(f"{file}: no score {metric} in it{hint}" + (f"; it has {others}" if others else ""))
 
 
-def _sample(source: Source, record: Record, file: Path) -> Sample:
+def _sample(source: Source, record: Score, file: Path) -> Sample:
     """The sample of one record: of XferBench, cross-entropies by seed and target language; else one number."""
-    metric = record.name if record.is_measure else record.score
+    metric = record.figure if record.is_measure else record.name
     if record.value is None and record.reason:
         what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
         raise ConfigError(f"{file}: the {what} is undefined: {record.reason}")
-    signature = Signature(record.signature or "")
+    signature = Signature(record.signature)
     options = signature.options
     seeds = [_seed(options[key]) for key in ("seed", "seeds") if key in options]
     name, identity, interval = source.name, source.digest, None
@@ -423,7 +331,9 @@ def _sample(source: Source, record: Record, file: Path) -> Sample:
         if record.value is None:
             raise ConfigError(f"{file}: {metric}: expected a number, got None")
         if source.row or (source.game is not None and source.seed is not None and source.group):
-            name, identity = _name_of_run(source), source.group
+            is_short = 0 < len(source.settings) <= MOST_SETTINGS
+            name = source.row or (short_settings(source) if is_short else str(source.game))
+            identity = source.group
             seed = (
                 -1 if source.seed is None else source.seed
             )  # the values of a row without seeds are all its own
@@ -443,18 +353,11 @@ def _sample(source: Source, record: Record, file: Path) -> Sample:
         ci95=interval,
         sizes=(options.get("n"),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
-        passes=passes_of(str(record.signature)),
+        passes=passes_of(record.signature),
         is_run=is_of_run,
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
     )
-
-
-def _name_of_run(source: Source) -> str:
-    """Its row, its settings where these are few, else the name of its game."""
-    if source.row:
-        return source.row
-    return _settings_of(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
 
 
 def _joint_size(samples: Sequence[Sample]) -> str | None:
@@ -485,7 +388,7 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def _settings_of(source: Source) -> str:
+def short_settings(source: Source) -> str:
     """The settings of a run in a name."""
     return ", ".join(
         f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in source.settings.items()
@@ -497,9 +400,7 @@ def _seed(number: str) -> int | None:
     return int(number) if number.isdecimal() and len(number) < 20 else None
 
 
-def _rows_of_xferbench(
-    file: Path, record: Record, seeds: Sequence[int | None]
-) -> dict[int, dict[str, float]]:
+def _rows_of_xferbench(file: Path, record: Score, seeds: Sequence[int | None]) -> dict[int, dict[str, float]]:
     """Cross-entropies by seed and target language."""
     by_seed = record.details.get("by_seed")
     if by_seed is not None:
@@ -634,10 +535,10 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         sources: Scored runs of one game.
     """
     names = dict.fromkeys(
-        record.score
+        record.name
         for source in sources
         for record in source.records
-        if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
+        if not record.is_measure and record.value is not None and traits_of(record.name).question != "sizes"
     )
     return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
 

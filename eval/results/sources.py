@@ -1,20 +1,19 @@
 """A source of scores, such as a run or a corpus, with its records: one for each value, interval and chance level."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
-from ecsuite.tables.table import as_frame
 
 Status = Literal["done", "failed", "capped", "diverged"]
 """How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
@@ -43,55 +42,6 @@ UNENDED = "unended"
 """Value of `stopped` of a training that goes on, or was killed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """One value of a source: a score, or a measure of a training."""
-
-    score: str
-    """Name of the score, or of the measure of a training."""
-    value: float | int | bool | None
-    """The value; None where it is undefined."""
-    unit: Mapping[str, Any] = field(default_factory=dict)
-    """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
-    is_measure: bool = False
-    """Whether it is a measure of the training, such as accuracy."""
-    ci95: tuple[float, float] | None = None
-    """95 % interval over messages, speakers or agents, as the metric defines it: never over seeds of a training."""
-    chance: Mapping[str, Any] | None = None
-    """Chance level as in JSON, see `Chance.to_json`."""
-    reason: str | None = None
-    """Reason why it is undefined."""
-    about: str = ""
-    """Meaning of the score, in a line."""
-    signature: str | None = None
-    """Settings that can change the value; None of a measure, or of another program."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """Further figures and tables, as in JSON: of XferBench by seed and target, of a society by speaker."""
-    concluded: Mapping[str, Any] = field(default_factory=dict)
-    """Conclusion in the context of the other scores of its file, as in JSON: `conclusion`, `p_holm`, `adjusted`."""
-
-    @property
-    def name(self) -> str:
-        """Name of the score after its unit: `held out accuracy`."""
-        return " ".join([*map(str, self.unit.values()), self.score])
-
-    @property
-    def version(self) -> str | None:
-        """The version of the metric, from the signature."""
-        return Signature(self.signature or "").options.get("v")
-
-    def parts(self) -> Iterator[tuple[dict[str, Any], float]]:
-        """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
-        seeds = self.details.get("by_seed")
-        for row in seeds if isinstance(seeds, list) else ():
-            if isinstance(row, Mapping):
-                yield from _values({"seed": row.get("seed")}, "target", row.get("by_target"))
-        if not isinstance(seeds, list):
-            yield from _values({}, "target", self.details.get("by_target"))
-        for unit in ("speaker", "pair"):
-            yield from _values({}, unit, self.details.get(f"by_{unit}"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """A run, a corpus, or a file of scores."""
@@ -100,7 +50,7 @@ class Source:
     """Name in tables."""
     file: Path
     """File that describes it; errors name it."""
-    records: tuple[Record, ...] = ()
+    records: tuple[Score, ...] = ()
     """Scores, and measures of the training."""
     is_run: bool = False
     """Whether a game was trained."""
@@ -118,12 +68,14 @@ class Source:
     """Name of the game of a run."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings by `section.key`; of runs that were read together, those that differ between them."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings by `section.key` that all runs of its sweep have, of the key `set` of the study."""
     seed: int | None = None
     """Seed of the run."""
     group: str = ""
     """Identifier shared by runs that differ only in their seeds; empty where it is not known."""
     row: str = ""
-    """Name of the row of a table that it is in, see `ecsuite.eval.results.samples.rows_of`; empty: not in a table."""
+    """Name of the row of a table that it is in, see `Results.group`; empty: not in a table."""
     block: str = ""
     """Identifier of its settings that a row averages over; empty: none."""
     digest: str = ""
@@ -181,6 +133,14 @@ class Source:
         """Whether its training ended as its settings say: not by the clock, a stop, or pruning; and it did end."""
         return self.stopped not in (*CAPPED, UNENDED)
 
+    def counts(self, *, with_incomplete: bool = False) -> bool:
+        """Whether it counts in means and comparisons: it did not diverge, and ended as its settings say."""
+        return self.status != "diverged" and (self.is_whole or with_incomplete)
+
+    def has(self, name: str) -> bool:
+        """Whether it has a value of a score or a measure."""
+        return name in self.measures or any(record.value is not None for record in self.records_of(name))
+
     @property
     def ending(self) -> str:
         """End of the training in words."""
@@ -189,12 +149,12 @@ class Source:
     @property
     def measures(self) -> dict[str, float]:
         """Measures of the training by name: `accuracy`, `held out accuracy`, `length` and more."""
-        return {record.name: float(record.value) for record in self.records if record.is_measure}  # type: ignore[arg-type]
+        return {record.figure: float(record.value) for record in self.records if record.is_measure}  # type: ignore[arg-type]
 
     @property
     def scores(self) -> dict[str, float | None]:
         """Scores by name, for tables: all of them, or those that were asked for by name, and users' own."""
-        values = {record.score: record.value for record in self.records if not record.is_measure}
+        values = {record.name: record.value for record in self.records if not record.is_measure}
         # Options that belong to the name of a score are a part of it; those of others, as of XferBench, are not.
         asked = {each if each in values else each.partition(",")[0] for each in self.asked}
         wanted = {name: value for name, value in values.items() if name in asked or name not in METRIC_OF}
@@ -203,16 +163,16 @@ class Source:
     @cached_property
     def values(self) -> dict[str, float | None]:
         """Values of all records by name; None where one is undefined."""
-        return {record.name: record.value for record in self.records}
+        return {record.figure: record.value for record in self.records}
 
     @property
     def figures(self) -> dict[str, float | None]:
         """Measures and scores by name."""
         return {**self.measures, **self.scores}
 
-    def records_of(self, score: str) -> list[Record]:
+    def records_of(self, score: str) -> list[Score]:
         """The records of a score, of each signature one."""
-        return [record for record in self.records if record.score == score and not record.is_measure]
+        return [record for record in self.records if record.name == score and not record.is_measure]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row of the record table for each value, and for each value of a part."""
@@ -229,25 +189,37 @@ class Source:
         }
         for record in self.records:
             low, high = record.ci95 or (None, None)
-            chance = record.chance or {}
+            chance = record.chance
             about_score = {
-                "score": record.score,
+                "score": record.name,
                 "value": record.value,
                 "low": low,
                 "high": high,
-                "chance": chance.get("level"),
-                "chance_low": chance.get("low"),
-                "chance_high": chance.get("high"),
-                "reason": record.reason,
-                "signature": record.signature,
-                "version": record.version,
+                "chance": None if chance is None else chance.level,
+                "chance_low": None if chance is None else chance.low,
+                "chance_high": None if chance is None else chance.high,
+                "reason": record.reason or None,
+                "signature": record.signature or None,
+                "version": Signature(record.signature).options.get("v"),
                 "machine": self.machine,
             }
             yield {**about_source, "unit": unit_text(record.unit), **about_score}
             no_interval = dict.fromkeys(("low", "high", "chance", "chance_low", "chance_high", "reason"))
-            for unit, value in record.parts():
+            for unit, value in _parts(record):
                 of_part = {**about_source, "unit": unit_text({**record.unit, **unit})}
                 yield {**of_part, **about_score, **no_interval, "value": value}
+
+
+def _parts(score: Score) -> Iterator[tuple[dict[str, Any], float]]:
+    """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
+    seeds = score.details.get("by_seed")
+    for row in seeds if isinstance(seeds, list) else ():
+        if isinstance(row, Mapping):
+            yield from _values({"seed": row.get("seed")}, "target", row.get("by_target"))
+    if not isinstance(seeds, list):
+        yield from _values({}, "target", score.details.get("by_target"))
+    for unit in ("speaker", "pair"):
+        yield from _values({}, unit, score.details.get(f"by_{unit}"))
 
 
 def _values(unit: Mapping[str, Any], key: str, values: Any) -> Iterator[tuple[dict[str, Any], float]]:
@@ -276,43 +248,6 @@ def read_config(file: Path) -> dict[str, Any]:
 def unit_text(unit: Mapping[str, Any]) -> str:
     """A unit in a cell: `seed=0, target=da`; `whole` of all."""
     return ", ".join(f"{key}={value}" for key, value in unit.items()) or "whole"
-
-
-def record_frame(sources: Sequence[Source]) -> Any:
-    """The record table, a row a value, as a `pandas.DataFrame`.
-
-    Raises:
-        ConfigError: If pandas is not installed.
-    """
-    return as_frame([row for source in sources for row in source.rows()])
-
-
-def run_frame(sources: Sequence[Source], fixed: Mapping[str, Any] | None = None) -> Any:
-    """A row a run, as a `pandas.DataFrame`: run, settings, seed, status, measures and scores.
-
-    Args:
-        sources: The runs.
-        fixed: Settings that all runs have, columns after the others; None: none.
-
-    Raises:
-        ConfigError: If pandas is not installed.
-    """
-    taken = {"run", "seed", "status"}.union(*(source.figures for source in sources))
-    return as_frame(
-        [
-            {
-                "run": str(source.folder or source.name),
-                **{
-                    setting_column(name, taken): value
-                    for name, value in {**source.settings, **(fixed or {}), **source.settings}.items()
-                },
-                "seed": source.seed,
-                "status": source.status,
-                **source.figures,
-            }
-            for source in sources
-        ]
-    )
 
 
 VALUE_COLUMNS = ("source", "status", "why", "num_messages", "num_symbols", "unit", "score", "value", "low", "high",

@@ -8,9 +8,9 @@ decides.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
+import msgspec
 import numpy as np
 
 from ecsuite.eval.statistics.contingency import Floats
@@ -29,8 +29,7 @@ LEAST_DEFINED = 0.5
 """Share of shuffles that must have a score: a level of fewer is that of unusual shuffles."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Chance:
+class Chance(msgspec.Struct, frozen=True, kw_only=True):
     """The chance level of a score.
 
     Example:
@@ -64,6 +63,8 @@ class Chance:
     """Degrees of freedom of `error`."""
     p_of_theory: float | None = None
     """Probability of so high a score without structure, where theory gives it."""
+    printed: tuple[float | None, float | None] = (None, None)
+    """`low` and `high` in a file that has no draws."""
 
     @property
     def defined(self) -> Floats:
@@ -130,7 +131,9 @@ class Chance:
             half_width = max(high - self.level if distance > 0 else self.level - low, _half_width(draws))
         if half_width < NO_SPREAD:
             return None, "ranks"
-        tail = 2 * student_tail(abs(distance) / half_width * _student(freedom), freedom)
+        tail = 2 * student_tail(
+            abs(distance) / half_width * student_quantile(1 - ALPHA / 2, freedom), freedom
+        )
         if self.num_pairings is not None:
             tail = max(tail, 1 / self.num_pairings)
         return (tail, "tail") if tail < p_value else (p_value, "ranks")
@@ -165,14 +168,16 @@ class Chance:
         }
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> Self:
-        """The level of the JSON that is kept of it, see `kept`."""
-        values = {field.name: data.get(field.name, field.default) for field in fields(cls)}
-        bounds = data["bounds"]
-        return cls(
-            **values
-            | {"draws": tuple(data["draws"]), "bounds": None if bounds is None else (bounds[0], bounds[1])}
-        )
+    def of_json(cls, data: Mapping[str, Any]) -> Self | None:
+        """The level in the JSON of a score, with its draws if they were kept; None without a number for the level."""
+        if type(data.get("level")) not in (int, float):
+            return None
+        values = {name: data[name] for name in cls.__struct_fields__ if name in data}
+        values["draws"] = tuple(data.get("draws") or ())
+        if "draws" not in data:
+            values["printed"] = data.get("low"), data.get("high")
+        values["bounds"] = tuple(data["bounds"]) if data.get("bounds") else None
+        return cls(**{"kind": "shuffle", **values})
 
     @staticmethod
     def from_permutations(
@@ -266,7 +271,8 @@ class Chance:
     def _range(self) -> tuple[float, float]:
         draws = self.defined
         if not len(draws):
-            return self.level, self.level
+            low, high = self.printed
+            return self.level if low is None else low, self.level if high is None else high
         low, high = prediction_interval(draws)
         least, most = (low, high) if self.bounds is None else self.bounds
         return min(max(least, low), self.level), max(min(most, high), self.level)
@@ -313,9 +319,5 @@ def prediction_interval(draws: Floats) -> tuple[float, float]:
 def _half_width(draws: Floats) -> float:
     """The half-width of Student's prediction interval of at least two draws."""
     number = len(draws)
-    return _student(number - 1) * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)
-
-
-def _student(freedom: int) -> float:
-    """The quantile of Student's t for an interval."""
-    return student_quantile(1 - ALPHA / 2, freedom)
+    quantile = student_quantile(1 - ALPHA / 2, number - 1)
+    return quantile * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)

@@ -124,11 +124,8 @@ class MeaningPairs:
             meaning[pairs.right],
         )
         self._x, self._y, self._fixed = x, y, fixed
-
-    @property
-    def _rest(self) -> Floats:
+        self._rest = y if fixed is None else pairs.residuals(y, [fixed])
         """Residuals of y given the covariates."""
-        return self._y if self._fixed is None else self._pairs.residuals(self._y, [self._fixed])
 
     @property
     def correlation(self) -> float:
@@ -162,11 +159,6 @@ class MeaningPairs:
         )
         return math.sqrt(variance + (of_pairs - variance) / len(x))
 
-    def _symmetric(self, values: Floats | None = None) -> Floats:
-        """Symmetric matrix with half of each value in either triangle."""
-        table = self._table(values)
-        return (table + table.T) / 2
-
     def _table(self, values: Floats | None = None) -> Floats:
         """Sums of values, or numbers of pairs, by meanings, (num_meanings, num_meanings)."""
         times = self._pairs.times
@@ -189,7 +181,10 @@ class MeaningPairs:
         own[~is_known] = own[is_known].mean() if is_known.any() else 0  # of meanings with a single message
         np.fill_diagonal(y, own)
         total = int(sizes.sum()) * (int(sizes.sum()) - 1) / 2
-        tables = [self._symmetric(each) / total for each in (self._x, self._fixed) if each is not None]
+        sums_of_pairs = [self._table(each) for each in (self._x, self._fixed) if each is not None]
+        tables = [
+            (each + each.T) / 2 / total for each in sums_of_pairs
+        ]  # half of each value in either triangle
         products, moved_sizes = [], []
         rows, moved = np.empty((2, min(_BLOCK, self.number), self.number))
         for order in orders:

@@ -6,7 +6,8 @@ from statistics import fmean
 from typing import Any
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.translation.jobs import BeamScore, TranslationStudy, plan, sacrebleu_signatures
 from ecsuite.eval.views.console import Report
 from ecsuite.jobs.graph import Runner
@@ -117,7 +118,7 @@ class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
         by_beam: list[tuple[dict[str, int], float, float]] = [({}, finding.chrf, finding.bleu)]
         by_beam += [({"beam": beam}, score.chrf, score.bleu) for beam, score in finding.beams.items()]
         records = tuple(
-            Record(score=name, value=value, unit=unit, signature=study.signature)
+            Score(name=name, value=value, unit=unit, signature=study.signature)
             for unit, *values in by_beam
             for name, value in zip(("chrf", "bleu"), values, strict=True)
         )

@@ -9,18 +9,10 @@ from typing import Any
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
-from ecsuite.eval.results.comparison import ComparedScore, Comparison
+from ecsuite.eval.results.comparison import ComparedScore, Comparison, Means
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS
 from ecsuite.eval.results.files import XFERBENCH
-from ecsuite.eval.results.means import Means
-from ecsuite.eval.results.samples import (
-    EQUAL_SIZES,
-    Sample,
-    SeedMean,
-    noise_between,
-    over_seeds,
-    repetition,
-)
+from ecsuite.eval.results.samples import EQUAL_SIZES, Sample, SeedMean, noise_between, over_seeds, repetition
 from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save

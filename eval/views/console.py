@@ -107,12 +107,11 @@ class Reporter:
         if is_new:
             self.left = TimeLeft(total)
         self.left.add(now, done)
-        left = self.left.text(now, done)
         if sys.stderr.isatty():
-            self._show_live(label, done, left, is_new=is_new)
+            self._show_live(label, done, self.left.text(now, done), is_new=is_new)
         elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.left.began:
             self.last = now
-            parts = (f"{done / total:4.0%}", left, label.partition("\n")[0])
+            parts = (f"{done / total:4.0%}", self.left.text(now, done), label.partition("\n")[0])
             self.note("  ".join(part for part in parts if part))
 
     def note(self, text: str) -> None:

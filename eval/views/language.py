@@ -190,7 +190,10 @@ def meaning_text(corpus: Corpus, index: int) -> str | None:
     is_unnamed = names is None or all(map(_UNNAMED.match, names))
     meaning: str | None
     if names is not None and (corpus.meanings is None or not is_unnamed):
-        meaning = phrase(names)
+        # ShapeWorld's rules have their connective among the concepts.
+        connective = next((word for word in ("and", "or") if word in names), None)
+        others = (name for name in names if name != connective)
+        meaning = (" " if connective is None else f" {connective} ").join(others)
     elif corpus.meanings is None:
         meaning = None
     else:
@@ -210,14 +213,6 @@ def meaning_text(corpus: Corpus, index: int) -> str | None:
     if file is not None:
         meaning = f"{file}: {meaning}" if meaning and corpus.concept_names and not is_unnamed else str(file)
     return None if meaning is None else printable(meaning)
-
-
-def phrase(names: Sequence[str]) -> str:
-    """Concepts as one text: `color=red shape=star`, `red or circle`."""
-    for word in ("and", "or"):  # ShapeWorld's rules have their connective among the concepts
-        if word in names:
-            return f" {word} ".join(name for name in names if name != word)
-    return " ".join(names)
 
 
 def speakers_by_message(corpus: Corpus) -> NDArray[Any] | None:

@@ -123,11 +123,11 @@ def figure_titles(sources: Iterable[Source]) -> dict[str, str]:
     """
     titles: dict[str, set[str]] = {}
     for source in sources:
-        measures = [record for record in source.records if record.is_measure and "accuracy" in record.score]
+        measures = [record for record in source.records if record.is_measure and "accuracy" in record.name]
         about = held_out_of(str(record.unit["rounds"]) for record in measures if "rounds" in record.unit)
         for record in measures:
-            title = measure_title(record.score, str(record.unit.get("rounds", about)))
-            titles.setdefault(record.name, set()).add(title)
+            title = measure_title(record.name, str(record.unit.get("rounds", about)))
+            titles.setdefault(record.figure, set()).add(title)
     return {name: found.pop() if len(found) == 1 else name for name, found in titles.items()}
 
 

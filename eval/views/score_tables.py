@@ -6,6 +6,7 @@ better, interval, chance level, and a conclusion in plain words.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -13,12 +14,11 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import table_order, traits_of
-from ecsuite.eval.metrics.by_speaker import BY_SPEAKER, REMARKS
+from ecsuite.eval.metrics.computing import BY_SPEAKER, REMARKS
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of, are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
-from ecsuite.eval.results.sources import Record
-from ecsuite.eval.statistics.chance import Basis, Chance
+from ecsuite.eval.statistics.chance import Basis
 from ecsuite.eval.views.language import EMPTY, Example
 from ecsuite.games.tasks.directions import measure_title
 from ecsuite.runtime.printable import counted
@@ -52,6 +52,8 @@ SHOWN: Mapping[Question, int] = {
 """Scores that are shown of each question before others have their turn."""
 WIDTH = 80
 """Columns that the table takes at most."""
+LEAST_WORDS = 16
+"""Fewest characters of a line of a conclusion, whatever the width."""
 ARROWS = {"higher": "↑", "lower": "↓", None: " "}
 """Which way is better."""
 BASES: Mapping[Basis, str] = {
@@ -111,7 +113,7 @@ INTERVAL_HEADING = "95 %"
 """Heading of the interval of a value in a column of its own."""
 
 
-def score_fields(score: Score | Record, conclusion: Conclusion | None = None) -> dict[str, Any]:
+def score_fields(score: Score, conclusion: Conclusion | None = None) -> dict[str, Any]:
     """The fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
 
     Args:
@@ -120,7 +122,7 @@ def score_fields(score: Score | Record, conclusion: Conclusion | None = None) ->
     """
     chance, (value_low, value_high) = score.chance, score.ci95 or (None, None)
     fields = {
-        "score": score.score if isinstance(score, Record) else score.name,
+        "score": score.name,
         "value": score.value,
         "value_low": value_low,
         "value_high": value_high,
@@ -130,9 +132,7 @@ def score_fields(score: Score | Record, conclusion: Conclusion | None = None) ->
         "about": score.about,
         "signature": score.signature,
     }
-    if isinstance(chance, Mapping) and score.value is not None:
-        fields |= {"chance": chance.get("level"), **{f"chance_{end}": chance.get(end) for end in INTERVAL}}
-    elif isinstance(chance, Chance) and score.value is not None:
+    if chance is not None and score.value is not None:
         fields |= {"chance": chance.level, "chance_low": chance.low, "chance_high": chance.high}
     if conclusion is not None:
         fields |= {"better": conclusion.direction, "p": conclusion.p_holm}
@@ -194,8 +194,15 @@ class ShortTable:
     """Messages with their meanings."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = min(WIDTH, options.max_width)
-        for line in self._lines(width):
+        width, chosen = min(WIDTH, options.max_width), self._chosen()
+        lines = [*self._title(), *self._sample_lines(width), *self._table(chosen)]
+        left = len(self.scores) - sum(map(len, chosen.values()))
+        which = f"{left} more scores, " if left > 0 else ""
+        if self.scores:
+            lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
+        shares = [score for score in self.scores if "shares" in score.details]
+        lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
+        for line in [*lines, *(Text(line, "yellow") for line in self._warnings())]:
             line.truncate(width, overflow="ellipsis")
             line.rstrip()
             try:
@@ -206,16 +213,6 @@ class ShortTable:
                 )
                 line = Text(plain, style=line.style, spans=line.spans)
             yield line
-
-    def _lines(self, width: int) -> list[Text]:
-        lines = [*self._title(), *self._sample_lines(width), *self._table()]
-        left = len(self.scores) - sum(len(rows) for rows in self._chosen().values())
-        which = f"{left} more scores, " if left > 0 else ""
-        if self.scores:
-            lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
-        shares = [score for score in self.scores if "shares" in score.details]
-        lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
-        return [*lines, *(Text(line, "yellow") for line in self._warnings())]
 
     def _title(self) -> list[Text]:
         """Origin, sizes of messages, sizes of meanings."""
@@ -268,13 +265,14 @@ class ShortTable:
         lines = []
         for each in self.samples:
             message = each.message or EMPTY
-            meaning = "" if each.meaning is None else f"{_cut(each.meaning, column)} → "
+            meaning = (
+                "" if each.meaning is None else f"{set_cell_size(_cut_end(each.meaning, column), column)} → "
+            )
             speaker = "" if each.speaker is None else f"speaker {each.speaker}: "
             lines.append(Text(_cut_end(f"  {speaker}{meaning}{message}", width)))
         return lines
 
-    def _table(self) -> list[Text]:
-        chosen = self._chosen()
+    def _table(self, chosen: Mapping[Question, Sequence[tuple[Score, Conclusion]]]) -> list[Text]:
         is_whole = sum(map(len, chosen.values())) < len(self.scores)
         asked = {conclusion.question for conclusion in self.conclusions}
         lines = [Text()]
@@ -424,8 +422,13 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     fields = score_fields(score, conclusion)
     bounds = "" if score.ci95 is None else " … ".join(map(short, score.ci95))
     style = "dim" if conclusion.relation == "equal" else ""
-    cells = (bounds, "" if fields["chance"] is None else short(fields["chance"]), conclusion.word)
-    return [_row(f"  {name}", short(score.value), arrow, *cells, style), *below]
+    cells = (bounds, "" if fields["chance"] is None else short(fields["chance"]))
+    line = _row(f"  {name}", short(score.value), arrow, *cells, "", style)
+    indent = cell_len(line.plain)
+    first, *more = wrap(conclusion.word, max(WIDTH - indent, LEAST_WORDS)) or [""]
+    colour = _COLOURS.get(conclusion.word, "")
+    line.append(first, colour)
+    return [line, *(Text(" " * indent + each, colour) for each in more), *below]
 
 
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:
@@ -435,11 +438,6 @@ def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusi
     line.append(f"{interval} {chance:>{max(0, _INTERVAL + _CHANCE - 1 - len(interval))}} ")
     line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
-
-
-def _cut(text: str, width: int) -> str:
-    """A text in a column of this width."""
-    return set_cell_size(_cut_end(text, width), width)
 
 
 def _cut_end(text: str, width: int) -> str:

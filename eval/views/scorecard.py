@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
 from ecsuite.corpus import EPISODE, Corpus
@@ -22,9 +21,8 @@ from ecsuite.eval.counts.counting import (
     row_labels,
 )
 from ecsuite.eval.metrics import METRIC_OF, find_metric, metric_names
-from ecsuite.eval.metrics.by_speaker import speakers_of
+from ecsuite.eval.metrics.computing import compute_parallel, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
-from ecsuite.eval.metrics.parallel import compute_parallel
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.contingency import num_codes, num_labels
@@ -200,7 +198,11 @@ def score_corpus(
             nothing is computed then.
     """
     metrics = {name: find_metric(name) for name in metric_names(names)}
-    _require_own_names(metrics)
+    own = [name.partition(":")[2] for name in metrics if is_foreign(name.partition(",")[0])]
+    for name in own:  # tables would mix them up
+        if name in METRIC_OF or own.count(name) > 1:
+            other = "a score of ecsuite" if name in METRIC_OF else "another metric"
+            raise ConfigError(f"{name}: {other} is called so, too: expected a name of its own")
     for name, metric in metrics.items():
         if metric.shared.needs_agents and run is None:
             raise ConfigError(
@@ -224,15 +226,6 @@ def score_corpus(
     return Scorecard(corpus=described, scores=scores, samples=samples)
 
 
-def _require_own_names(names: Iterable[str]) -> None:
-    """Refuse metrics of users' files that are called as each other, or as a score of ours: tables would mix them up."""
-    own = [name.partition(":")[2] for name in names if is_foreign(name.partition(",")[0])]
-    for name in own:
-        if name in METRIC_OF or own.count(name) > 1:
-            other = "a score of ecsuite" if name in METRIC_OF else "another metric"
-            raise ConfigError(f"{name}: {other} is called so, too: expected a name of its own")
-
-
 def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
     """Description of a corpus: its provenance if known, its sizes without EOS, and EOS.
 
@@ -242,7 +235,12 @@ def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
     """
     if num_distinct is None:
         num_distinct = num_distinct_rows(narrow_content(corpus))
-    num_meanings = _num_distinct_meanings(corpus)  # before `content`, as both take much memory
+    num_meanings = None  # before `content`, as both take much memory
+    if (codes := meaning_codes(corpus)) is not None:
+        num_meanings = num_codes(*codes)
+    elif corpus.meanings is None and (sets := concept_sets(corpus)) is not None:
+        num_meanings = num_labels(row_labels(sets))
+    del codes
     content = narrow_content(corpus)
     lengths = content.lengths
     num_empty, shortest = int((lengths == 0).sum()), int(lengths.min()) if len(content) else 0
@@ -266,14 +264,6 @@ def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
         **({"num_episodes": len(corpus.values_of(EPISODE))} if EPISODE in corpus.columns else {}),
         **({"naming_attributes": naming} if (naming := naming_attributes(corpus)) else {}),
     }
-
-
-def _num_distinct_meanings(corpus: Corpus) -> int | None:
-    """Different vectors of attribute values, or sets of concepts; None without meanings, or for features."""
-    if (codes := meaning_codes(corpus)) is not None:
-        return num_codes(*codes)
-    concepts = None if corpus.meanings is not None else concept_sets(corpus)
-    return None if concepts is None else num_labels(row_labels(concepts))
 
 
 def training_progress(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,19 +291,13 @@ def naming_attributes(corpus: Corpus) -> list[int]:
     if corpus.meanings is None or not has_attributes(corpus.meanings):
         return []
     table = flat(corpus.meanings)
-    if not table.size or not _identifying(table[:_FIRST_OBJECTS])[0]:
-        return []  # an attribute that identifies objects among all does so among some
-    places, number = _identifying(table)
+    if not table.size:
+        return []
+    for some in (table[:_FIRST_OBJECTS], table)[len(table) <= _FIRST_OBJECTS :]:
+        number = len(np.unique(some, axis=0))
+        places = [place for place, column in enumerate(some.T) if len(np.unique(column)) == number]
+        if not places:
+            return []  # an attribute that identifies objects among all does so among some
     num_varying = sum((column != column[0]).any() for column in table.T)
     are_kinds = num_varying < 2 and number < len(table)
     return [] if number < _FEWEST_OBJECTS or are_kinds else places
-
-
-def _identifying(table: NDArray[Any]) -> tuple[list[int], int]:
-    """The attributes whose value identifies the object, and the number of objects.
-
-    Args:
-        table: Attribute values, (num_messages, num_attributes).
-    """
-    number = len(np.unique(table, axis=0))
-    return [place for place, column in enumerate(table.T) if len(np.unique(column)) == number], number

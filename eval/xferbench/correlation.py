@@ -14,7 +14,9 @@ import numpy as np
 
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.comparison import differing_parts, require_comparable
-from ecsuite.eval.results.samples import UNSIGNED, gather
+from ecsuite.eval.results.files import XFERBENCH
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import UNSIGNED, samples_of
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.statistics.estimates import Interval
@@ -121,7 +123,7 @@ def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric
     """
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
-    sources = gather(results)
+    sources = samples_of(Results.read(results), XFERBENCH)
     require_comparable(sources)
     scores = {result.name: result.score for result in sources}
     by_setting = read_translation(translation, metric)

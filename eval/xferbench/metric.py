@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.by_speaker import parts_of
+from ecsuite.eval.metrics.computing import parts_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.traits import metric

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from ecsuite.eval.experiments.benchmark import Benchmark
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.views.console import Report
@@ -66,8 +67,8 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
                 seed=seed,
                 group=body,
                 records=tuple(
-                    Record(
-                        score=metric,
+                    Score(
+                        name=metric,
                         value=value,
                         unit={"task": task, "language": language},
                         signature=finding.signature,

@@ -4,31 +4,32 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
-import torch
-from torch import Tensor
-from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
-from ecsuite.runtime.errors import DamagedError
 import json
-from collections.abc import Callable, Collection, Mapping
-from ecsuite.files.checksums import require_unchanged
-from ecsuite.files.tensor_files import read_tensors, write_tensors
-from ecsuite.games.tasks.directions import DIRECTIONS
-from ecsuite.games.config.sections import TrainingOptions
-from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
-from ecsuite.files.tensor_files import digest_of
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ecsuite.files.checksums import require_unchanged
+from ecsuite.files.tensor_files import (
+    digest_of,
+    optimizer_tensors,
+    read_tensors,
+    restore_optimizer,
+    write_tensors,
+)
+from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
 from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.players import Players
 from ecsuite.games.players.side_by_side import SIDES
-from ecsuite.games.config.sections import ROLES, Experiment, Role
+from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
-from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
 NUM_KEPT = 2
 """Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""

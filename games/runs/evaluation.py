@@ -6,21 +6,19 @@ A corpus has a message per distinct meaning, or per round about sets.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
+
 import numpy as np
 import torch
 from torch import Tensor
-from ecsuite.agents.message import Message
-from ecsuite.games.channels.channels import Mode
-from ecsuite.games.channels.noise import noise_generator
-from ecsuite.games.players.players import Players
-from ecsuite.games.config.sections import Experiment
-from ecsuite.games.tasks.views import SeenRounds
-from ecsuite.games.worlds.world import Batch, World
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.games.channels.channels import Mode
+from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
+from ecsuite.games.players.players import Players
+from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged
 

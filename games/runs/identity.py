@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.games.config.code_files import with_checksums
-from ecsuite.games.players.meetings import FromFile
-from ecsuite.games.players.members import without_places
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
+from ecsuite.games.players.meetings import FromFile
+from ecsuite.games.players.members import without_places
 from ecsuite.games.worlds.own_data import content_digest
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError

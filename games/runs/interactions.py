@@ -18,11 +18,11 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.directory import BESIDE
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.channels.noise import noise_generator
+from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.players.pair import Pair, RoundOutputs
 from ecsuite.games.players.players import Players
-from ecsuite.games.config.sections import ROLES, Experiment
+from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.tasks.tasks import Truth
 from ecsuite.games.worlds.object_numbers import ObjectNumbers
 from ecsuite.games.worlds.world import Batch, World

@@ -6,40 +6,45 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs import run as asked_agents
-from ecsuite.games.runs.checkpoints import best_step, weights_of_corpus
-from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.runs.checkpoints import agent_weights, require_sizes, set_agent_weights
-from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
-from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
+from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players
 from ecsuite.games.plays.play import Play, make_play, play_class, players_of
-from ecsuite.games.runs.run_folder import ending_of, measures_of
+from ecsuite.games.runs.checkpoints import (
+    agent_weights,
+    best_step,
+    require_sizes,
+    set_agent_weights,
+    weights_of_corpus,
+)
+from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
+from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.runs.log import LOG, require_unchanged_log
-from ecsuite.games.config.sections import Experiment, with_training
+from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.tasks.views import View
+from ecsuite.games.training.loggers import flat_figures
+from ecsuite.games.worlds.noise_objects import evaluations_of
 from ecsuite.games.worlds.world import World
+from ecsuite.games.worlds.world_making import make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.given_values import as_array, rows_of
 from ecsuite.runtime.printable import preformatted
 from ecsuite.runtime.ragged import Ragged
-from ecsuite.agents.autocast import call_receiver
-from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.tasks.views import View
-from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.given_values import as_array, rows_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,7 +323,7 @@ class Run:
         Raises:
             ConfigError: If these are no meanings of the world, or the sender sees more than one object.
         """
-        return asked_agents.said_of(self.pair, meanings)
+        return said_of(self.pair, meanings)
 
     def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
         """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
@@ -337,12 +342,12 @@ class Run:
             CorpusError: If messages are no lists of integers.
         """
         if isinstance(self.pair.task, Reconstruction) and candidates is None:
-            return asked_agents.reconstructed(self.pair, self.pair.task, messages)
+            return reconstructed(self.pair, self.pair.task, messages)
         if candidates is None:
             if self.corpus.meanings is None:
                 raise ConfigError("the corpus has no meanings: give the candidates")
             candidates = np.unique(self.corpus.meanings, axis=0)
-        choices = asked_agents.array_of(candidates)
+        choices = array_of(candidates)
         best: NDArray[Any] = choices[self.scores(messages, choices).argmax(1)]
         return best
 
@@ -361,7 +366,7 @@ class Run:
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
-        return asked_agents.scores_of(self.pair, messages, candidates)
+        return scores_of(self.pair, messages, candidates)
 
 
 def _listed(assignments: Iterable[str]) -> list[str]:

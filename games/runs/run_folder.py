@@ -13,20 +13,26 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
 import msgspec
 import numpy as np
 import torch
+
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.files.checksums import require_unchanged, sealed, sealed_text
+from ecsuite.files.checksums import CHECKSUM, checksum_of, require_unchanged, sealed, sealed_text
 from ecsuite.files.format_numbers import FORMATS
 from ecsuite.files.format_numbers import KEY as FORMAT
 from ecsuite.files.locks import Lock
-from ecsuite.games.runs.checkpoints import checkpoints, newest_step
+from ecsuite.formats.corpora import Reading, corpus_of
+from ecsuite.formats.directory import with_siblings
+from ecsuite.formats.reading import read_table
 from ecsuite.games.config.code_files import keep_copies
 from ecsuite.games.config.experiment import from_tree, load_experiment
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.runs.checkpoints import checkpoints, newest_step
 from ecsuite.games.runs.identity import (
     CANDIDATES,
     EARLIER_CANDIDATES,
@@ -39,28 +45,17 @@ from ecsuite.games.runs.identity import (
     with_horizon,
     with_rules_of,
 )
-from ecsuite.games.runs.log import UNREADABLE, Log
-from ecsuite.games.config.sections import Experiment
+from ecsuite.games.runs.log import LOG, UNREADABLE, Log, accept_log, require_unchanged_log
+from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.games.worlds.world_making import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
-from ecsuite.parts.config import read_yaml
+from ecsuite.parts.config import RUN_CONFIG, read_yaml
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.parts.registry import KIND
 from ecsuite.runtime.devices import hardware
-from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.provenance import own_commit
 from ecsuite.version import __version__
-from typing import Any
-from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed, sealed_text
-from ecsuite.formats.corpora import Reading, corpus_of
-from ecsuite.formats.directory import with_siblings
-from ecsuite.formats.reading import read_table
-from ecsuite.games.runs.log import LOG, accept_log, require_unchanged_log
-from ecsuite.parts.config import RUN_CONFIG
-from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from ecsuite.games.tasks.directions import held_out_of, measure_title
 
 TMP_FILES = re.compile(
     r"\.(config\.yaml|(checkpoint|best)-\d+\.safetensors|log\.csv|[a-z_]+\.jsonl|interactions\.parquet|metadata\.json)(\.\d+)+\.tmp"

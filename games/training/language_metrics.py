@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""
-BY_SPEAKER = "ecsuite.eval.metrics.by_speaker"
+BY_SPEAKER = "ecsuite.eval.metrics.computing"
 """What scores the speakers of a society one by one; imported when it is used."""
 RESAMPLING = "ecsuite.eval.statistics.resampling"
 """Where their draws are made; imported when it is used, as it takes half a second."""

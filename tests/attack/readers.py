@@ -11,8 +11,8 @@ from ecsuite.downloads.downloads import read_sources as read_downloads
 from ecsuite.eval.experiments.cbm import load_table as load_cbm_study
 from ecsuite.eval.experiments.study import load_study as load_sweep
 from ecsuite.eval.results.logs import read_log
-from ecsuite.eval.results.reading import read_runs, read_sources
-from ecsuite.eval.results.samples import gather
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import samples_of
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.scoring.bitexts import read_bucc, read_tatoeba
@@ -28,9 +28,8 @@ from ecsuite.games.worlds.image_files import read_images
 from ecsuite.games.worlds.object_tables import read_objects
 from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.grammars.frequencies import unigrams
-from ecsuite.jobs.job import Job, Outcome, job_function
+from ecsuite.jobs.job import Job, Outcome, corpus_digest, job_function
 from ecsuite.jobs.store import Store
-from ecsuite.jobs.wire import corpus_digest
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 REFUSALS = {ConfigError: 2, CorpusError: 2, FormatError: 2, OSError: 2, DamagedError: 3}
@@ -106,14 +105,14 @@ def submissions(folder: Path) -> Any:
 
 def run_folder(folder: Path) -> Any:
     """What tables and pictures of runs read."""
-    return read_runs([folder]), read_log(folder)
+    return Results.read([folder]).runs(), read_log(folder)
 
 
 def report_sources(folder: Path) -> Any:
     """What a page about a folder with a run and scores is made of."""
     return [
         (source.title, source.figures, source.config, read_corpus(source.corpus) if source.corpus else None)
-        for source in read_sources([folder])
+        for source in Results.read([folder])
     ]
 
 
@@ -159,8 +158,10 @@ READERS = {
     "run_folder": Reader(read=run_folder),
     "report_sources": Reader(read=report_sources),
     "interactions": Reader(read=interactions, kept=ROUNDS),
-    "sweep_file": Reader(read=lambda path: read_runs([path])),
-    "scores": Reader(read=lambda path: gather([path], "topsim") if path.stem == "scores" else gather([path])),
+    "sweep_file": Reader(read=lambda path: Results.read([path]).runs()),
+    "scores": Reader(
+        read=lambda path: samples_of(Results.read([path]), "topsim" if path.stem == "scores" else "xferbench")
+    ),
     "checkpoint": Reader(read=checkpoint, kept={"a": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]}),
     "kept_result": Reader(read=kept_result, kept=KEPT_VALUE.value),
     "kept_corpus": Reader(read=kept_corpus, kept=corpus_digest(KEPT_JOB.inputs["corpus"])),

@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.commands.command_help import expand_options
 from ecsuite.commands.data import elcc, wikipedia, wmt14, xtreme
 from ecsuite.downloads.xtreme import Origin
 
@@ -31,7 +32,7 @@ def command(monkeypatch, tmp_path):
     before = signal.getsignal(signal.SIGTERM)
     app = typer.Typer()
     for each in (wikipedia, wmt14, xtreme, elcc):
-        app.command()(each)
+        app.command()(expand_options(each))
     yield lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
     signal.signal(signal.SIGTERM, before)
 

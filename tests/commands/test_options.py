@@ -9,6 +9,7 @@ import pytest
 import typer.main
 
 from ecsuite.cli import app
+from ecsuite.commands.command_help import expand_options
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING
 from ecsuite.corpus import Corpus
@@ -90,7 +91,7 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
     module = import_module(f"ecsuite.commands.{command}")
     reads = {"xferbench": module.XFERBENCH} if command == "score" else module.READS
     names = {name for each in reads.values() for name in each}
-    assert names <= set(inspect.signature(getattr(module, command)).parameters)
+    assert names <= set(inspect.signature(expand_options(getattr(module, command))).parameters)
 
 
 TRAITS = {name: find_metric(name).shared for name in METRICS.parts}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.people.opening import make_database, only_server
+from ecsuite.people.database import make_database, only_server
+from ecsuite.people.kinds import make_kind
 from ecsuite.people.session import Sessions
 from ecsuite.people.simulated import Memorizer, play
 from ecsuite.people.study import read_study
@@ -23,7 +24,7 @@ def folder(tmp_path, monkeypatch):
     Path("mine.yaml").write_text(STUDY)
     study = read_study(Path("mine.yaml"))
     database = make_database(study, Path("runs/mine"))
-    play(Sessions(study, database), "token", Memorizer())
+    play(Sessions(make_kind(study, database)), "token", Memorizer())
     database.close()
     return tmp_path
 

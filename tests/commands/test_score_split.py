@@ -55,6 +55,7 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
         assert json.loads(out)["scores"][0]["value"] == value
     _, out, _ = ecsuite("score", "run", "--metrics", "posdis", "--by", "turn,speaker")
     assert "turn=1,speaker=answerer" in out and not Path("run/scores.json").exists()
+    write_corpus(corpus, "other")
     for by, message in (
         (
             "trn",
@@ -63,7 +64,7 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
         ("one", "--by one: all 32 messages have one=x: nothing to set side by side\n"),
         ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
     ):
-        paths = ["run"] * (1 + (by == "turn"))
+        paths = ["run", "other"][: 1 + (by == "turn")]
         assert ecsuite("score", *paths, "--by", by)[::2] == (2, message)
 
 
@@ -89,6 +90,21 @@ def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
     assert all(part.startswith("model=model/a/") for part in parts)
     code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "model")
     assert code == 0 and "model=model/a/" in out and "\x1b" not in out
+
+
+def test_noise_between_parts_of_a_run_is_not_that_of_seeds(ecsuite):
+    rng = np.random.default_rng(0)
+    meanings = np.tile([[a, b] for a in range(4) for b in range(4)], (2, 1))
+    corpus = Corpus(
+        [[1 + a, 5 + b] for a, b in rng.integers(4, size=(32, 2)).tolist()],
+        meanings=meanings,
+        columns={"speaker": np.repeat([0, 1], 16)},
+        metadata={"training": {"step": 1}},
+    )
+    write_corpus(corpus, "run")
+    code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--by", "speaker")
+    assert code == 0 and "train each source" not in out, err
+    assert "Noise between repetitions, such as other seeds or other people, is not in these intervals." in out
 
 
 def written(file, number, seed):

@@ -2,16 +2,20 @@
 
 import inspect
 from pathlib import Path
+from typing import Annotated
 
-from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.commands.command_help import expand_options
+from ecsuite.commands.options import StudyOptions
+
+Options = Annotated[StudyOptions, {"cache": Path("runs/mine"), "device": "cpu"}]
 
 
-@has_study_options(cache=Path("runs/mine"), device="cpu")
-def study(name: str, seed: int = 3, *, options: StudyOptions) -> None:
+def own(name: str, seed: int = 3, *, options: Options) -> None:
     """Return what came."""
     came.append((name, seed, options))
 
 
+study = expand_options(own)
 came: list[tuple[str, int, StudyOptions]] = []
 
 

@@ -113,7 +113,7 @@ def test_a_changed_column_is_refused(tmp_path):
     ],
 )
 def test_a_column_that_is_none(tmp_path, text, message):
-    from ecsuite.formats.columns import read_column
+    from ecsuite.formats.directory import read_column
 
     (tmp_path / "split.jsonl").write_text(text)
     with pytest.raises(CorpusError, match=message):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import blocks, plain, read_corpus, strict_json, write_corpus
+from ecsuite.formats import json_tables, read_corpus, stored_text, strict_json, write_corpus
 from ecsuite.runtime.errors import CorpusError, DamagedError
 from ecsuite.runtime.ragged import Ragged
 
@@ -109,7 +109,7 @@ def test_a_line_of_another_format(tmp_path, first, line, message):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    for module in (blocks, plain):
+    for module in (stored_text, json_tables):
         monkeypatch.setattr(module, "_BLOCK", 64)
 
 
@@ -169,7 +169,7 @@ def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch, small_blocks):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch, small_blocks):
-    monkeypatch.setattr(blocks, "_MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(stored_text, "_MAX_LINE_BYTES", 1000)
     message = fault_in(tmp_path, b"[1]\n" + b"[" * 5000)
     assert message == "corpus.jsonl:2: expected a line of at most 1000 bytes, got more"
 
@@ -295,7 +295,7 @@ def test_meanings_unlike_the_first(tmp_path, line):
 @pytest.mark.parametrize("remembered", [0, 1, 1 << 16])
 def test_meanings_that_recur_are_read_once(tmp_path, monkeypatch, remembered):
     """However many different lines are remembered; each faulty line is counted."""
-    monkeypatch.setattr("ecsuite.formats.meanings._MAX_KNOWN", remembered)
+    monkeypatch.setattr("ecsuite.formats.directory._MAX_KNOWN", remembered)
     lines = ['{"meaning": [0, 1], "concepts": ["a"]}', '{"meaning": [2, 3], "concepts": []}']
     chosen = [0, 1, 1, 0, 1]
     (tmp_path / "corpus.jsonl").write_text("[1]\n" * 5)

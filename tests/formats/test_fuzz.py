@@ -9,10 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import plain as plain_module
-from ecsuite.formats import read_corpus, write_corpus
-from ecsuite.formats.json_tables import ints
-from ecsuite.formats.plain import parse_plain
+from ecsuite.formats import json_tables, read_corpus, write_corpus
+from ecsuite.formats.json_tables import ints, parse_plain
 from ecsuite.formats.strict_json import decode
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
@@ -107,7 +105,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
     lines = "".join(f"{write(row)}\n" for row in rows).encode()
     exact = Ragged.from_rows([read_exactly(line) for line in lines[:-1].split(b"\n")])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_module, "_BLOCK", block + 19)  # longer than a number
+        patch.setattr(json_tables, "_BLOCK", block + 19)  # longer than a number
         plain = parse_plain(lines)
     assert plain is not None
     np.testing.assert_array_equal(plain[0], exact.values)

@@ -17,7 +17,7 @@ from ecsuite.games.training.checks import fault_of_ids, fault_of_message
 from ecsuite.games.training.notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.messages import of_all_lengths
+from ecsuite.testing.games import of_all_lengths
 from ecsuite.testing.trial import Trial, play
 
 VOCAB, MAX_LEN, BATCH = 4, 5, 6000

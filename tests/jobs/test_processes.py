@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from counting_jobs import LOG, cube, square, total
+from msgspec import structs
 
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
@@ -96,7 +96,7 @@ def xferbench(runner, folder, _):
 
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
     options, own = Options(device="cpu", runner=runner), XferBenchOptions(preset="nano", num_seeds=2)
-    return [asdict(score) for score in xferbench(corpus, options, own)]
+    return [structs.asdict(score) for score in xferbench(corpus, options, own)]
 
 
 def icy(runner, folder, _):

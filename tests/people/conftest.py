@@ -5,8 +5,8 @@ import time
 import pytest
 from browser_participant import CHROMIUM
 
-from ecsuite.people.games import game_to_play
-from ecsuite.people.opening import make_database
+from ecsuite.people.database import make_database
+from ecsuite.people.kinds import make_kind
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import Study, with_texts
 
@@ -44,7 +44,7 @@ def sessions(tmp_path):
         number = {} if {"chains", "pairs"} & settings.keys() else {"participants": 100}
         study = with_texts(Study(**{"name": "study", **number, **settings}))
         database = make_database(study, tmp_path / folder)
-        found = Sessions(study, database, game_to_play(study, database, None), clock)
+        found = Sessions(make_kind(study, database, clock=clock))
         made.append(found)
         return found
 

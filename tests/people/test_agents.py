@@ -9,22 +9,15 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
-from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS
-from ecsuite.people.agents_findings import learned, result_table
-from ecsuite.people.agents_game import AgentsGame
+from ecsuite.people.agents import AGENTS_TRIAL_WORDS, AgentsGame, learning_of, result_table
 from ecsuite.people.agents_language import AgentsLanguage
-from ecsuite.people.attribute_pictures import draw, name_of
-from ecsuite.people.export import export
-from ecsuite.people.game import HELD_OUT, TRAINING, Shown
-from ecsuite.people.games import game_to_play, game_to_read, load_agents
+from ecsuite.people.database import make_database
+from ecsuite.people.export import export, response_rows
+from ecsuite.people.kinds import HELD_OUT, TRAINING, Shown, load_agents, make_kind, read_records
 from ecsuite.people.objects import DATASETS, SHAPES
-from ecsuite.people.opening import make_database
-from ecsuite.people.pictures import panel_picture
-from ecsuite.people.records import read_records
-from ecsuite.people.reports import make_report
-from ecsuite.people.responses_table import response_rows
-from ecsuite.people.session import FINISHED, Sessions
-from ecsuite.people.study import Study, with_texts
+from ecsuite.people.pictures import draw, name_of, panel_picture
+from ecsuite.people.session import Sessions
+from ecsuite.people.study import FINISHED, Study, with_texts
 from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image", reason="the extra `people` is not installed")
@@ -48,7 +41,7 @@ def played(run, tmp_path):
         study = with_texts(Study(**values))
         agents = load_agents(study)
         database = make_database(study, tmp_path / "study")
-        made.append(Sessions(study, database, game_to_play(study, database, agents)))
+        made.append(Sessions(make_kind(study, database, agents)))
         return made[-1]
 
     yield make
@@ -81,8 +74,8 @@ def play(sessions, token, answer):
     sessions.begin(token)
     sessions.go_on(token, "instructions", {"has_sound": False, "names_objects": False})
     while (row := sessions.required(token))["stage"] != FINISHED:
-        shown = Shown(kind=row["kind"], thing=row["thing"])
-        sessions.answer(token, row["step"], answer(sessions.game_of(row), row["step"], shown), 500.0)
+        shown = Shown(kind=row["kind"], meaning=row["thing"])
+        sessions.answer(token, row["step"], answer(sessions.kind.game(row), row["step"], shown), 500.0)
     return row
 
 
@@ -104,11 +97,11 @@ def test_a_receiver_who_knows_is_always_right_and_one_who_guesses_at_chance():
 
 def test_a_sender_is_judged_by_the_receiver_not_by_the_senders_words():
     game = AgentsGame(language=LANGUAGE, role="sender", seed=1, hears=hears)
-    shown = Shown(kind=TRAINING, thing=2)
+    shown = Shown(kind=TRAINING, meaning=2)
     assert game.right_answer(0, shown) == "ca"
     assert game.is_right(0, shown, "ca") and game.is_right(0, shown, " C B ") and game.is_right(0, shown, "c")
     assert not game.is_right(0, shown, "da") and not game.is_right(0, shown, "caa")
-    assert not game.is_right(0, shown, "c9") and game.told(0, shown, "c9").startswith(
+    assert not game.is_right(0, shown, "c9") and game.feedback(0, shown, "c9").startswith(
         "The receiver understood: nothing"
     )
 
@@ -120,9 +113,9 @@ def test_four_in_ten_examples_are_of_objects_that_never_are_unlocked():
         shown = game.shown(step, available)
         kinds.append(shown.kind)
         if shown.kind == HELD_OUT:
-            held_out.add(shown.thing)
+            held_out.add(shown.meaning)
         else:
-            assert shown.thing in game.order[:available]
+            assert shown.meaning in game.order[:available]
         available = game.available_after(step, shown, available)
     assert available == game.max_available == 4
     assert held_out == set(game.order[4:])
@@ -160,7 +153,7 @@ def test_letters_are_read_back(vocab_size):
 )
 def test_what_a_message_may_be_is_told(settings, rule):
     game = AgentsGame(language=replace(LANGUAGE, vocab_size=7, **settings), role="speaker", seed=0)
-    assert game._rule() == rule
+    assert game.view(0, Shown(kind=TRAINING, meaning=0), False)["rule"] == rule
 
 
 def test_the_picture_of_an_object_is_in_the_middle():
@@ -197,24 +190,26 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
     first = play(sessions, "token0", as_agents)
     play(sessions, "token1", lambda *shown: " ".join(as_agents(*shown)))  # as people space letters
     row = play(sessions, "guesses", lambda game, step, shown: "1" if role == "receiver" else "zz")
-    language = sessions.game_of(row).language
+    language = sessions.kind.game(row).language
     assert len(language.names) == 16 and language.num_candidates == 4 and language.drawn_by == "values"
-    found = learned(role, read_records(sessions.database), game_to_read(sessions.study, sessions.database))
+    found = learning_of(
+        role, read_records(sessions.database), make_kind(sessions.study, sessions.database).game
+    )
     assert found.participants == 3 and found.not_finished == 0 and found.chance == 0.25
     agents = np.mean([found.agents[kind] for kind in (TRAINING, HELD_OUT)])
-    table = result_table(sessions.game_of(first), sessions.database.answers(first["id"]))
+    table = result_table(sessions.kind.game(first), sessions.database.answers(first["id"]))
     assert len(table["rows"]) == 6 and table["rows"][0][1] == "You"
     if role == "sender":
         assert all(cells[1] == cells[2] for cells in table["rows"][1:])
         assert found.as_agents == pytest.approx(2 / 3) and agents > 0.5
     else:
         assert all(cells[1] == "100%" for cells in table["rows"][1:]) and found.as_agents is None
-        rows = response_rows(sessions.study, read_records(sessions.database), sessions.game_of, set(), {})
+        rows = response_rows(sessions.kind, read_records(sessions.database), set())
         assert {row["item"] for row in rows} == {row["target"] for row in rows} <= set(language.names)
         assert all((row["response"] == row["target"]) == row["correct"] for row in rows)
         said = dict(zip(language.names, map(language.text, language.symbols), strict=True))
         assert all(row["message"] == said[row["item"]] for row in rows)
-    report = make_report(sessions.study, sessions.database, read_records(sessions.database))
+    report = sessions.kind.report(read_records(sessions.database))
     assert str(report.tables).count("the agents") > 1 and str(report.tables).count("participants") > 1
     assert "SIMULATED" in str(report.tables) and report.data["roles"][0]["participants"] == 3
     report.draw(tmp_path / "learning.png")
@@ -224,7 +219,7 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
 def test_the_export_has_every_round_and_what_senders_said(played, tmp_path, ecsuite):
     sessions = played(roles=("sender",))
     play(sessions, "token", as_agents)
-    written = export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
+    written = export(sessions.kind, tmp_path / "data", has_workers=False)
     assert "1 corpora" in written[3]
     with open(tmp_path / "data" / "trials.csv", newline="") as file:
         rows = list(csv.DictReader(file))

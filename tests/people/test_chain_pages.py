@@ -7,9 +7,9 @@ from browser_participant import CHROMIUM, Player, Server, accessible, rows
 
 import ecsuite as ec
 from ecsuite.people.chains import read_chains
-from ecsuite.people.database import Database
+from ecsuite.people.database import Database, stored_study
 from ecsuite.people.export import export
-from ecsuite.people.opening import stored_study
+from ecsuite.people.kinds import make_kind
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -120,7 +120,7 @@ def test_a_chain_of_five_generations(serve, visit, tmp_path):
     study = stored_study(database)
     (chain,) = read_chains(study, database, 0.0)
     assert {number: row["id"] for number, row in chain.counted.items()} == {1: 1, 2: 2, 3: 4, 4: 5, 5: 6}
-    export(study, database, tmp_path / "data", has_workers=False)
+    export(make_kind(study, database), tmp_path / "data", has_workers=False)
     names = [
         f"{colour} {shape}"
         for colour in ("red", "green", "blue")

@@ -12,14 +12,10 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people.chain_languages import Measured
-from ecsuite.people.chain_report import chains_table
-from ecsuite.people.chains import _lineage, read_chains
-from ecsuite.people.errors import RefusedError
-from ecsuite.people.export import as_csv, export
-from ecsuite.people.records import read_records
-from ecsuite.people.reports import make_report, make_status
-from ecsuite.people.responses_table import RESPONSE_WORDS
+from ecsuite.people.chains import MeasuredGeneration, _lineage, chains_table, read_chains
+from ecsuite.people.database import RefusedError
+from ecsuite.people.export import RESPONSE_WORDS, as_csv, export
+from ecsuite.people.kinds import read_records
 from ecsuite.people.server import People
 from ecsuite.people.simulated import Composer, Memorizer, play
 from ecsuite.people.study import Study
@@ -61,7 +57,7 @@ def test_who_remembers_all_hands_the_language_on_unchanged(chains):
     for number in range(5):
         play(study, f"token{number}", Memorizer())
     assert places(study) == [(1, 1, None), (1, 2, 1), (1, 3, 2), (1, 4, 3), (1, 5, 4)]
-    rows = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    rows = study.kind.report(read_records(study.database)).data["generations"]
     assert [row["error"] for row in rows] == [None, 0, 0, 0, 0, 0]
     assert len({row["topsim"] for row in rows}) == 1 and rows[0]["topsim"] is not None
     with pytest.raises(RefusedError, match="all the participants"):
@@ -73,7 +69,7 @@ def test_structure_grows_where_learners_compose(chains):
     study = chains(datasets=("eng",), generations=4, seen=12, passes=1, drops_homonyms=True)
     for number in range(4):
         play(study, f"token{number}", Composer(number))
-    rows = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    rows = study.kind.report(read_records(study.database)).data["generations"]
     assert rows[-1]["topsim"] > 0.7 > 0.2 > rows[0]["topsim"]
     assert rows[-1]["error"] < rows[1]["error"] / 2
 
@@ -86,10 +82,10 @@ def test_each_learns_what_the_one_before_typed_and_all_objects_are_tested(chains
         each["thing"]: each["typed"] for each in study.database.answers(first["id"]) if each["kind"] == "test"
     }
     assert sorted(typed) == list(range(9))
-    assert json.loads(second["taught"]) == [typed[thing] for thing in range(9)]
+    assert json.loads(second["taught"]) == [typed[meaning] for meaning in range(9)]
     kinds = [each["kind"] for each in study.database.answers(second["id"])]
     assert [kinds.count(kind) for kind in ("training", "attention", "test")] == [8, 2, 9]
-    game = study.game_of(second)
+    game = study.kind.game(second)
     assert {each["thing"] for each in study.database.answers(second["id"]) if each["kind"] == "training"} == {
         *game.order
     }
@@ -98,18 +94,18 @@ def test_each_learns_what_the_one_before_typed_and_all_objects_are_tested(chains
 def test_codes_can_be_looked_up_in_the_first_pass_alone(chains):
     study = chains(seen=4)
     row = play(study, "token", Memorizer(), steps=3)
-    assert len(study.game_of(row).panel(row["num_available"], False)) == 4
+    assert len(study.kind.game(row).panel(row["num_available"], False)) == 4
     row = play(study, "token", Memorizer(), steps=1)
-    assert study.game_of(row).panel(row["num_available"], False) == []
+    assert study.kind.game(row).panel(row["num_available"], False) == []
     study.change_panel("token", 0, 1)
     assert study.required("token")["num_available"] == 0
 
 
 def test_of_objects_with_the_same_code_one_is_taught(chains):
-    game = chains().game_of({"dataset": "synth", "taught": json.dumps(["a", "b", "a"] * 3), "seed": 1})
+    game = chains().kind.game({"dataset": "synth", "taught": json.dumps(["a", "b", "a"] * 3), "seed": 1})
     assert len(game.order) == 5
     distinct = replace(game, drops_homonyms=True)
-    assert sorted(distinct.language[thing] for thing in distinct.order) == ["a", "b"]
+    assert sorted(distinct.language[meaning] for meaning in distinct.order) == ["a", "b"]
 
 
 def test_a_mean_over_some_of_the_chains_says_of_how_many():
@@ -117,7 +113,7 @@ def test_a_mean_over_some_of_the_chains_says_of_how_many():
     study = Study(name="s", chains=3, generations=1)
     [(dataset, grammar), *_] = study.conditions
     rows = [
-        Measured(
+        MeasuredGeneration(
             dataset=dataset, grammar=grammar, chain=f"C{number}", generation=0, topsim=topsim, topsim_by_chance=None,
             error=None, num_codes=2,
         )
@@ -135,7 +131,7 @@ def test_where_all_codes_are_the_same_one_is_taught_and_none_can_be_looked_up_in
     study = chains(drops_homonyms=True, passes=1)
     play(study, "one", SameCode())
     row = play(study, "two", Memorizer(), steps=2)
-    assert len(study.game_of(row).order) == 1 and row["kind"] == "test"
+    assert len(study.kind.game(row).order) == 1 and row["kind"] == "test"
     study.change_panel("two", 0, 1)
     assert study.required("two")["num_available"] == 0
 
@@ -195,7 +191,7 @@ def test_chains_grow_evenly(chains):
     for number in range(6):
         play(study, f"token{number}", Memorizer())
     assert [place[:2] for place in places(study)] == [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2)]
-    table, rows = make_status(study.study, study.database, [], study.clock())
+    table, rows = study.kind.status([], study.clock())
     assert [row["finished"] for row in rows] == [2, 2, 2] and "chains of 2 generations" in table.title
 
 
@@ -228,7 +224,7 @@ def test_nothing_is_told_of_answers_to_the_test(chains):
     assert row["kind"] == "test"
     refused = client.post("/api/answer", json={"step": 3, "typed": "12"}, headers=headers)
     assert refused.status_code == 400 and "letters" in refused.json()["error"]
-    code = study.game_of(row).language[row["thing"]]
+    code = study.kind.game(row).language[row["thing"]]
     told = client.post("/api/answer", json={"step": 3, "typed": code}, headers=headers).json()
     assert (told["is_right"], told["points"], told["told"]) == (None, 0, "")
     assert told["state"]["game"]["panel"] == []
@@ -239,7 +235,7 @@ def test_the_export_has_a_row_a_response_and_a_corpus_a_generation(chains, tmp_p
     play(study, "one", Composer())
     fail(study, "fails")
     play(study, "two", Composer())
-    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    export(study.kind, tmp_path / "data", has_workers=False)
     with open(tmp_path / "data" / "responses.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 3 * (5 * 3 + 9 + 2)
@@ -258,7 +254,7 @@ def test_the_export_has_a_row_a_response_and_a_corpus_a_generation(chains, tmp_p
     code, printed, err = ecsuite(
         "score", tmp_path / "data/corpora/synth_hol_1_g02", "--metrics", "topsim", "--json"
     )
-    report = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    report = study.kind.report(read_records(study.database)).data["generations"]
     assert code == 0 and json.loads(printed)["scores"][0]["value"] == pytest.approx(report[2]["topsim"]), err
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from ecsuite.formats.directory import ANSWERS
 from ecsuite.people import database as answers
-from ecsuite.people.database import Database
-from ecsuite.people.opening import make_database
+from ecsuite.people.database import Database, make_database
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -48,7 +47,7 @@ def test_every_change_is_flushed_and_what_is_withdrawn_leaves_the_file(tmp_path,
     as_shipped = runpy.run_path(answers.__file__)["SYNCHRONOUS"]  # tests have another
     monkeypatch.setattr(answers, "SYNCHRONOUS", as_shipped)
     database = Database(tmp_path / ANSWERS, {})
-    settings = {name: database._run(f"PRAGMA {name}").fetchone()[0] for name in FLUSHED}
+    settings = {name: database._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in FLUSHED}
     database.close()
     assert settings == FLUSHED
 
@@ -59,14 +58,14 @@ def test_a_full_disk_loses_nothing_and_the_answer_can_be_sent_again(sessions):
     database = study.database
     study.begin("token")
     row = study.required("token")
-    pages = database._run("PRAGMA page_count").fetchone()[0]
-    database._run(f"PRAGMA max_page_count = {pages}")
+    pages = database._connection.execute("PRAGMA page_count").fetchone()[0]
+    database._connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(sqlite3.OperationalError, match="full"):
         for number in range(1000):
             study.begin(f"token{number}")
     assert study.required("token") == row
     counted = len(database.participants())
-    database._run(f"PRAGMA max_page_count = {pages + 100}")
+    database._connection.execute(f"PRAGMA max_page_count = {pages + 100}")
     study.begin("later")
     assert len(database.participants()) == counted + 1
 

@@ -6,12 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export, participant_corpus
-from ecsuite.people.findings import find, permutation_p
+from ecsuite.people.codes import TRIAL_WORDS
+from ecsuite.people.codes_report import PUBLISHED, SIMULATED, evaluate_rule, permutation_p, report_tables
+from ecsuite.people.export import PARTICIPANT_WORDS, as_csv, export
+from ecsuite.people.kinds import make_kind, read_records
 from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
-from ecsuite.people.published import PUBLISHED
-from ecsuite.people.records import read_records
-from ecsuite.people.report import SIMULATED, report_tables, status_rows, status_table
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 from ecsuite.people.study import Study
 from ecsuite.tables.table import Column, Table, row_of
@@ -31,7 +30,9 @@ def studied(sessions):
 
 def test_the_report_tells_participants_apart(studied):
     records = read_records(studied.database)
-    published, preregistered = (find(studied.study, records, rule) for rule in ("published", "preregistered"))
+    published, preregistered = (
+        evaluate_rule(studied.study, records, rule) for rule in ("published", "preregistered")
+    )
     for found in (published, preregistered):
         (condition,) = found.conditions
         accuracy = condition.means["held_out_accuracy"]
@@ -44,7 +45,7 @@ def test_the_report_tells_participants_apart(studied):
 
 def test_nothing_simulated_stands_beside_the_papers_figures(studied):
     records = read_records(studied.database)
-    text = str(report_tables(studied.study, [find(studied.study, records, "published")]))
+    text = str(report_tables(studied.study, [evaluate_rule(studied.study, records, "published")]))
     assert SIMULATED in text and "Perkins" not in text and "17 ± 4" not in text
 
 
@@ -52,7 +53,7 @@ def test_the_papers_figures_are_beside_those_of_people(sessions):
     study = sessions(grammars=("concat", "shuf"), datasets=("eng",))
     for number in range(2):
         play(study, f"token{number}", Composer())
-    found = find(study.study, read_records(study.database), "published")
+    found = evaluate_rule(study.study, read_records(study.database), "published")
     lines = "".join(map(str, report_tables(study.study, [found]))).splitlines()
     assert sum("14 ± 3" in line and "200 ± 100" in line for line in lines) == 1
     assert SIMULATED not in lines and len(PUBLISHED) == 10
@@ -67,11 +68,11 @@ def test_what_participants_are_wanted_for(tmp_path):
         "game": Study(name="mine", play=str(game)),
     }
     for what, study in titles.items():
-        assert status_table(study, [], 0.0).title.endswith(f"wanted for each {what}")
+        assert make_kind(study, None).status([], 0.0)[0].title.endswith(f"wanted for each {what}")
 
 
 def test_status_counts(studied):
-    (row,) = status_rows(studied.study, read_records(studied.database), studied.clock())
+    _, (row,) = studied.kind.status(read_records(studied.database), studied.clock())
     assert {key: row[key] for key in ("finished", "at_work", "stopped", "missing")} == {
         "finished": 4,
         "at_work": 1,
@@ -82,7 +83,7 @@ def test_status_counts(studied):
 
 def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
     out = tmp_path / "data"
-    export(studied.study, studied.database, out, has_workers=False)
+    export(studied.kind, out, has_workers=False)
     assert not [file for file in out.rglob("*") if file.is_file() and WORKER.encode() in file.read_bytes()]
     trials = json.loads((out / "trials.json").read_text())
     with open(out / "trials.csv", newline="") as file:
@@ -95,7 +96,7 @@ def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
     code, printed, err = ecsuite("score", str(out / "corpora" / "P001"), "--metrics", "topsim", "--json")
     assert code == 0, err
     assert json.loads(printed)["scores"][0]["value"] > 0.5
-    export(studied.study, studied.database, out, has_workers=True)  # on top of an earlier export
+    export(studied.kind, out, has_workers=True)  # on top of an earlier export
     assert WORKER in (out / "participants.csv").read_text()
 
 
@@ -105,15 +106,15 @@ def test_an_export_that_was_killed_is_written_again(studied, tmp_path, monkeypat
 
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
         killed.setattr("ecsuite.people.export.as_csv", kill)
-        export(studied.study, studied.database, tmp_path / "data", has_workers=False)
-    assert export(studied.study, studied.database, tmp_path / "data", has_workers=False)
+        export(studied.kind, tmp_path / "data", has_workers=False)
+    assert export(studied.kind, tmp_path / "data", has_workers=False)
 
 
 def test_what_is_exported_of_an_object_is_that_object(sessions, tmp_path):
     """By the words of the codes, which are those of the colour and of the shape."""
     study = sessions(grammars=("concat",), datasets=("eng",))
     row = play(study, "token", Composer())
-    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    export(study.kind, tmp_path / "data", has_workers=False)
     trials = json.loads((tmp_path / "data" / "trials.json").read_text())
     colours, shapes = (
         dict(zip(COLOURS, ABBREVIATIONS[0], strict=True)),
@@ -125,7 +126,7 @@ def test_what_is_exported_of_an_object_is_that_object(sessions, tmp_path):
     ]
     kinds = [each["kind"] for each in study.database.answers(row["id"]) if each["kind"] != "attention"]
     (record,) = read_records(study.database)
-    corpus = participant_corpus(record, study.study)
+    corpus = study.kind.corpus(record)
     assert list(corpus.columns["split"]) == ["held_out" if kind == "held_out" else "train" for kind in kinds]
     assert kinds.count("held_out") == 3
 

@@ -4,7 +4,7 @@ import pytest
 from browser_participant import CHROMIUM, Player, Server, accessible, rows
 
 import ecsuite as ec
-from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.codes import CodesGame
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -182,13 +182,13 @@ def test_the_panel_the_points_and_withdrawing(study, player):
     player.page.get_by_role("button", name="Remove an object").click()
     player.page.get_by_role("tab", name="Training (2)").wait_for()
     assert player.page.get_by_role("button", name="Remove an object").is_disabled()
-    ((dataset, grammar, protocol, seed, thing),) = rows(
+    ((dataset, grammar, protocol, seed, meaning),) = rows(
         study, "SELECT dataset, grammar, protocol, seed, thing FROM participants"
     )
     game = CodesGame(dataset=dataset, grammar=grammar, protocol=protocol, seed=seed)
     player.page.get_by_role("tab", name="Test").click()
     player.page.locator("#typed").focus()
-    player.answer(game.codes.texts[thing].upper())
+    player.answer(game.codes.texts[meaning].upper())
     assert player.score == 1 and "Right! 1 point more." in player.page.locator(".result").inner_text()
     player.page.once("dialog", lambda dialog: dialog.accept())
     player.page.get_by_role("button", name="Withdraw").click()

@@ -8,11 +8,10 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people import pair_report
-from ecsuite.people.errors import RefusedError
+from ecsuite.people import pairs as pair_study
+from ecsuite.people.database import RefusedError
 from ecsuite.people.export import export
-from ecsuite.people.records import read_records
-from ecsuite.people.reports import make_report, make_status
+from ecsuite.people.kinds import read_records
 from ecsuite.people.server import People
 from ecsuite.people.simulated import Namer, arrive, play_together, simulate, take_turn
 from ecsuite.people.study import Study
@@ -54,7 +53,7 @@ def test_two_who_wait_play_and_take_turns(pairs):
         with pytest.raises(RefusedError, match="said nothing"):
             study.answer(listener, step, "1")
         study.answer(speaker, step, "abc")
-        game = study.game_of(study.required(listener))
+        game = study.kind.game(study.required(listener))
         study.answer(listener, step, game.right_answer(step, game.shown(step, 0)))
     assert kinds == ["speaking", "listening"] * 3
     assert stages(study, "one", "two") == ["questions"] * 2
@@ -79,8 +78,8 @@ def test_an_answer_that_is_sent_again_counts_once(pairs):
     study = pairs()
     first, second = meet(study, "one", "two")
     study.answer(first, 0, "abc")
-    assert study.answer(first, 0, "other")["typed"] == "abc"
-    game = study.game_of(study.required(second))
+    assert study.answer(first, 0, "other")[1]["typed"] == "abc"
+    game = study.kind.game(study.required(second))
     right = game.right_answer(0, game.shown(0, 0))
     for typed in (right, right, "9"):
         study.answer(second, 0, typed)
@@ -143,7 +142,7 @@ def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):
     later.now = study.clock.now + 3600
     again = pairs(clock=later)
     again.wait(second), again.wait(first)
-    assert again.pairs.view(again.required(second), False)["message"] == "abc"
+    assert again.kind.step_view(again.required(second), False)["message"] == "abc"
     players = {"one": Namer(1), "two": Namer(2)}
     play_together(again, players)
     assert stages(again, "one", "two") == ["finished"] * 2
@@ -180,7 +179,7 @@ def test_a_message_that_nobody_has_heard_is_not_misunderstood(pairs, tmp_path):
     study.answer(first, 0, "abc")
     study.answer(second, 0, "9")  # no object
     study.answer(second, 1, "de")
-    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    export(study.kind, tmp_path / "data", has_workers=False)
     rows = json.loads((tmp_path / "data" / "responses.json").read_text())
     assert {(row["phase"], row["trial"]): row["correct"] for row in rows} == {
         ("speaking", 1): 0,
@@ -256,18 +255,18 @@ def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
     """Known answer: two who remember what was meant understand each other once each object was named."""
     study = pairs(pairs=2, rounds=20)
     assert simulate(study) == 4
-    report = make_report(study.study, study.database, read_records(study.database))
+    report = study.kind.report(read_records(study.database))
     drawn = []
-    monkeypatch.setattr(pair_report, "curves", lambda lines, **_: drawn.extend(lines))
-    monkeypatch.setattr(pair_report, "save", lambda *_: None)
+    monkeypatch.setattr(pair_study, "curves", lambda lines, **_: drawn.extend(lines))
+    monkeypatch.setattr(pair_study, "save", lambda *_: None)
     report.draw(tmp_path / "pairs.svg")
     assert [line.x for line in drawn] == [[10, 20]] and drawn[0].y[1] == 1
     data = report.data
     assert [pair["num_rounds"] for pair in data["pairs"]] == [20] * 2
     assert all(pair["curve"][0] < 1 and pair["curve"][-1] == 1 for pair in data["pairs"])
-    _, (status,) = make_status(study.study, study.database, read_records(study.database), study.clock())
+    _, (status,) = study.kind.status(read_records(study.database), study.clock())
     assert (status["finished"], status["missing"]) == (4, 0)
-    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    export(study.kind, tmp_path / "data", has_workers=False)
     with open(tmp_path / "data" / "responses.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 4 * 20 and {row["pair"] for row in rows} == {"pair_001", "pair_002"}

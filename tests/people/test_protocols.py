@@ -2,10 +2,9 @@
 
 import pytest
 
-from ecsuite.people.codes_game import CodesGame
-from ecsuite.people.game import ATTENTION, HELD_OUT, TRAINING, Shown
+from ecsuite.people.codes import CodesGame, make_schedule
+from ecsuite.people.kinds import ATTENTION, HELD_OUT, TRAINING, Shown
 from ecsuite.people.objects import DATASETS, make_codes
-from ecsuite.people.protocols import make_schedule
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -14,9 +13,9 @@ def test_balanced_shows_every_part_of_what_it_holds_out(dataset, seed):
     schedule, values = make_schedule("balanced", dataset, seed), DATASETS[dataset].values
     first, last = schedule.order[:3], schedule.order[-3:]
     for place in range(2):
-        assert {values(thing)[place] for thing in last} == {values(thing)[place] for thing in first}
+        assert {values(meaning)[place] for meaning in last} == {values(meaning)[place] for meaning in first}
     assert sorted(schedule.order) == list(range(DATASETS[dataset].num_objects))
-    assert sorted(schedule.held_out.values()) == [schedule.max_available + k for k in range(3)]
+    assert sorted(schedule.held_out.values()) == [len(schedule.order) - 3 + k for k in range(3)]
     assert (
         all(20 <= example < 50 for example in schedule.held_out)
         and schedule.attention not in schedule.held_out
@@ -31,17 +30,17 @@ def test_published_holds_out_the_next_locked_objects():
 @pytest.mark.parametrize(
     ("protocol", "step", "shown", "typed", "told"),
     [
-        ("balanced", 0, Shown(kind=TRAINING, thing=6), "zz", "The code is grntri."),
-        ("balanced", 0, Shown(kind=TRAINING, thing=6), " GRNTRI", ""),
-        ("balanced", 0, Shown(kind=HELD_OUT, thing=6), "zz", ""),
-        ("balanced", 0, Shown(kind=ATTENTION, thing=-1), "zz", ""),
-        ("published", 0, Shown(kind=TRAINING, thing=6), "zz", ""),
-        ("published", 29, Shown(kind=HELD_OUT, thing=6), "zz", ""),
+        ("balanced", 0, Shown(kind=TRAINING, meaning=6), "zz", "The code is grntri."),
+        ("balanced", 0, Shown(kind=TRAINING, meaning=6), " GRNTRI", ""),
+        ("balanced", 0, Shown(kind=HELD_OUT, meaning=6), "zz", ""),
+        ("balanced", 0, Shown(kind=ATTENTION, meaning=-1), "zz", ""),
+        ("published", 0, Shown(kind=TRAINING, meaning=6), "zz", ""),
+        ("published", 29, Shown(kind=HELD_OUT, meaning=6), "zz", ""),
     ],
 )
 def test_only_codes_of_unlocked_objects_are_told(protocol, step, shown, typed, told):
     game = CodesGame(grammar="concat", dataset="eng", protocol=protocol, seed=1)
-    assert game.told(step, shown, typed) == told
+    assert game.feedback(step, shown, typed) == told
 
 
 def test_codes_are_a_function_of_the_seed():

@@ -3,8 +3,8 @@
 import pytest
 
 from ecsuite.grammars.icy import canonical
-from ecsuite.people.findings import find
-from ecsuite.people.records import RULES, Record
+from ecsuite.people.codes_report import RULES, evaluate_rule
+from ecsuite.people.kinds import Record
 from ecsuite.people.study import Study
 
 STUDY = Study(name="made", min_score=50, min_accuracy=0.5)
@@ -66,7 +66,7 @@ def test_a_learning_curve_is_of_examples_alone():
         record(training="0" * 10 + "1" * 5, held_out="0" * 5, check="1"),
         record(2, training="1" * 10, held_out=""),
     ]
-    (condition,) = find(STUDY, records, "published").conditions
+    (condition,) = evaluate_rule(STUDY, records, "published").conditions
     assert condition.curve == [0.5, 0.5]
 
 
@@ -77,7 +77,7 @@ def test_languages_are_compared_within_a_dataset():
             2 * [("synth", "concat"), ("synth", "perm"), ("eng", "concat")]
         )
     ]
-    (difference,) = find(STUDY, records, "published").differences
+    (difference,) = evaluate_rule(STUDY, records, "published").differences
     assert (difference.source, difference.baseline) == (canonical("concat"), canonical("perm"))
     assert difference.details == {"dataset": "synth"}
     assert difference.mean == pytest.approx(2 / 3)

@@ -9,18 +9,13 @@ from stopped_runs import trained
 
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
-from ecsuite.people.errors import RefusedError
-from ecsuite.people.export import export
-from ecsuite.people.games import game_to_play, load_agents
-from ecsuite.people.opening import make_database
-from ecsuite.people.plays import STOPPED
-from ecsuite.people.records import read_records
-from ecsuite.people.reports import make_report
-from ecsuite.people.responses_table import response_rows
-from ecsuite.people.rounds_game import with_person
-from ecsuite.people.session import FINISHED, Sessions
-from ecsuite.people.study import Study, with_texts
-from ecsuite.people.views import view
+from ecsuite.people.database import RefusedError, make_database
+from ecsuite.people.export import export, response_rows
+from ecsuite.people.kinds import BadRequestError, load_agents, make_kind, read_records
+from ecsuite.people.rounds import STOPPED, with_person
+from ecsuite.people.server import view
+from ecsuite.people.session import Sessions
+from ecsuite.people.study import FINISHED, Study, with_texts
 from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("markdown_it", reason="the extra `people` is not installed")
@@ -42,14 +37,14 @@ def sessions_of(tmp_path, text, name="game"):
     study = with_texts(Study(name="with_rounds", play=str(file)))
     assert load_agents(study) is None
     database = make_database(study, tmp_path / "study")
-    return Sessions(study, database, game_to_play(study, database, None))
+    return Sessions(make_kind(study, database))
 
 
 def state(sessions, token):
     """What the page shows, as soon as it is the person's turn, or the game is over."""
     for _ in range(500):
         sessions.wait(token)
-        found = view(sessions, token, is_trial=True)
+        found = view(sessions, token, sessions.required(token), is_trial=True)
         if found["stage"] == FINISHED or found.get("game", {}).get("view", {}).get("kind") == "round":
             return found
         time.sleep(0.01)
@@ -86,7 +81,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
             sessions.answer(token, state(sessions, token)["game"]["step"], typed, 900.0)
     shown = play(sessions, token, lambda game: str(1 + game["step"] % 3))
     assert max(judged.values()) <= 2  # when the round was over, and when all were
-    game = sessions.game_of(sessions.required(token))
+    game = sessions.kind.game(sessions.required(token))
     assert game.example_of(game.num_steps - 1) == game.num_examples - 1  # where the end is waited for
     folder = tmp_path / "study" / "P001"
     rows = [row for row in rounds_of(folder) if 2 in (row["speaker"], row["listener"])]
@@ -103,12 +98,12 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     trained(experiment, tmp_path / "again", replay=folder)
     for file in ("rounds.jsonl", "corpus.jsonl", "answers.jsonl"):
         assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
-    report = make_report(sessions.study, sessions.database, read_records(sessions.database))
+    report = sessions.kind.report(read_records(sessions.database))
     assert report.data["participants"][0]["rounds"] == len(rows)
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
     with pytest.raises(ConfigError, match=r"are met in their game: expected .*P001/config\.yaml"):
         load_agents(Study(name="again", run=str(folder)))
-    export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
+    export(sessions.kind, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
     assert {row.verdict for row in check_files(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
     [row] = json.loads((tmp_path / "data" / "participants.json").read_text())
@@ -120,7 +115,7 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     first = sessions_of(tmp_path, TALK)
     token = begin(first)
     shown = play(first, token, lambda game: "1" if game["view"]["choices"] else "Ab", steps=3)
-    rows = response_rows(first.study, read_records(first.database), first.game_of, set(), {})
+    rows = response_rows(first.kind, read_records(first.database), set())
     assert [row["correct"] is None for row in rows] == [False, False, True]  # the last is not over
     first.close()
     again = sessions_of(tmp_path, TALK)
@@ -131,14 +126,14 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     answers = again.database.answers(1)
     assert {answer["kind"] for answer in answers} <= {"round_speaking", "round_listening", "round_test"}
     # In the test, which half of the rounds and more are, nobody listens: nothing of it is right or wrong.
-    [played] = make_report(again.study, again.database, read_records(again.database)).data["participants"]
+    [played] = again.kind.report(read_records(again.database)).data["participants"]
     heard = [row["success"] for row in rows if row["listener"] >= 0]
     assert (played["rounds"], played["success"]) == (len(heard), sum(heard) / len(heard)) and len(heard) == 4
-    export(again.study, again.database, tmp_path / "data", has_workers=False)
+    export(again.kind, tmp_path / "data", has_workers=False)
     responses = json.loads((tmp_path / "data" / "responses.json").read_text())
     assert all((row["correct"] is None) == (row["phase"] == "round_test") for row in responses)
     by_number = {each["round"]: each for each in rows}
-    game = again.game_of(again.required(token))
+    game = again.kind.game(again.required(token))
     for row in responses:
         played = by_number[game.rounds[row["trial"] - 1][0]]
         is_listener = row["phase"] == "round_listening"
@@ -151,8 +146,9 @@ def test_what_can_not_be_answered_is_told_and_who_withdraws_leaves_nothing(tmp_p
     sessions = sessions_of(tmp_path, NAMES.replace("pool: 3", "symbols: letters, max_symbols: 2"))
     token = begin(sessions)
     row = state(sessions, token) and sessions.required(token)
-    assert sessions.plays.refusal(row, "abc").startswith("Expected 1 to 2 of these symbols")
-    assert sessions.plays.refusal(row, "AB.") == ""
+    with pytest.raises(BadRequestError, match="Expected 1 to 2 of these symbols"):
+        sessions.kind.read(row, "abc")
+    assert sessions.kind.read(row, "AB.") == "ab"
     assert sessions.withdraw(token)
     assert not (tmp_path / "study" / "P001").exists()
 
@@ -163,7 +159,9 @@ def test_a_person_is_told_when_a_model_can_not_be_asked_and_the_terminal_why(tmp
     token = begin(sessions)
     for _ in range(500):
         sessions.wait(token)
-        if (told := view(sessions, token, is_trial=True)["game"]["told"]) == STOPPED:
+        if (
+            told := view(sessions, token, sessions.required(token), is_trial=True)["game"]["told"]
+        ) == STOPPED:
             break
         time.sleep(0.01)
     assert told == STOPPED

@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people.responses import HEADERS
-from ecsuite.people.server import MAX_BODY, People
+from ecsuite.people.server import HEADERS, MAX_BODY, People
 from ecsuite.people.simulated import Memorizer, play
 
 
@@ -45,14 +44,28 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
     visit.act("begin", worker="")
     play(visit.study, visit.token, Memorizer(), steps=9)
     row = visit.study.required(visit.token)
-    game = visit.study.game_of(row)
-    locked = {game.codes.texts[thing] for thing in game.schedule.order[row["num_available"] :]}
+    game = visit.study.kind.game(row)
+    locked = {game.codes.texts[meaning] for meaning in game.schedule.order[row["num_available"] :]}
     sent = visit.get("/api/state").text + visit.act("answer", step=row["step"], typed="zzzz").text
     assert not [code for code in locked if code in sent]
     assert "held_out" not in sent
     assert visit.get(f"/picture/panel/{row['num_available']}").status_code == 404
     assert visit.get(f"/picture/step/{row['step'] + 2}").status_code == 404
     assert visit.get("/picture/panel/0").headers["content-type"] == "image/png"
+
+
+def test_an_answer_reads_the_participant_once_and_writes_in_one_transaction(visit):
+    visit.act("begin", worker="")
+    play(visit.study, visit.token, Memorizer(), steps=1)
+    statements = []
+    visit.study.database._connection.set_trace_callback(statements.append)
+    first = visit.act("answer", step=1, typed="abcd").json()
+    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "INSERT", "UPDATE", "COMMIT"]
+    statements.clear()
+    again = visit.act("answer", step=1, typed="zzzz").json()
+    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "SELECT", "COMMIT"]
+    assert again == first and again["kept"] == "abcd"
+    assert visit.get("/api/state").json() == first["state"]
 
 
 def test_an_action_needs_the_token_of_the_page(visit):
@@ -190,7 +203,7 @@ def test_a_token_that_a_visitor_chose_is_none(visit, chosen):
     client = TestClient(People(visit.study).app())
     chosen = {"Cookie": f"{cookie}={chosen}".encode()}
     assert client.get("/api/state", headers=chosen).status_code == 409
-    told = {"X-CSRF-Token": visit.study.csrf("A" * 64), **chosen}
+    told = {"X-CSRF-Token": visit.study.code("A" * 64), **chosen}
     assert client.post("/api/begin", json={}, headers=told).status_code == 403
     assert cookie in client.get("/", headers=chosen).headers["set-cookie"]
     other = visit.token[:-1] + ("0" if visit.token[-1] != "0" else "1")

@@ -5,15 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecsuite.people.errors import RefusedError
+from ecsuite.people.codes import QUIZ
+from ecsuite.people.database import RefusedError, make_database
 from ecsuite.people.export import export
-from ecsuite.people.opening import make_database
-from ecsuite.people.questions import QUIZ
-from ecsuite.people.records import read_records
-from ecsuite.people.report import status_rows
+from ecsuite.people.kinds import read_records
+from ecsuite.people.server import view
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 from ecsuite.people.study import Study, with_texts
-from ecsuite.people.views import view
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -53,7 +51,7 @@ def test_an_answer_counts_once(sessions):
     study = sessions(grammars=("concat",), datasets=("synth",))
     row = play(study, "token", Memorizer(), steps=3)
     first = study.database.answer(row["id"], 2)
-    again = study.answer("token", 2, "something else")
+    _, again = study.answer("token", 2, "something else")
     assert again["typed"] == first["typed"] and study.required("token")["score"] == row["score"]
     with pytest.raises(RefusedError, match="can't be answered"):
         study.answer("token", 4, "abcd")
@@ -87,7 +85,7 @@ def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessi
     for _ in range(3):
         study.look("token", 1)
     study.look("token", 0)
-    answers = [study.answer("token", step, "zz") for step in (1, 2)]
+    answers = [study.answer("token", step, "zz")[1] for step in (1, 2)]
     assert [(each["num_available"], each["num_looks"]) for each in answers] == [(2, 3), (4, 0)]
     changes = [
         (each["num_before"], each["num_after"], each["step"]) for each in study.database.table("changes")
@@ -98,11 +96,11 @@ def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessi
 def test_points_are_by_the_objects_when_the_example_was_shown(sessions):
     study = sessions(grammars=("concat",), datasets=("synth",))
     row = play(study, "token", Memorizer(), steps=1)
-    game = study.game_of(row)
+    game = study.kind.game(row)
     study.change_panel("token", 2, 3)
-    assert study.answer("token", 1, game.codes.texts[row["thing"]])["points"] == 1
+    assert study.answer("token", 1, game.codes.texts[row["thing"]])[1]["points"] == 1
     row = study.required("token")
-    assert study.answer("token", 2, game.codes.texts[row["thing"]])["points"] == 2
+    assert study.answer("token", 2, game.codes.texts[row["thing"]])[1]["points"] == 2
 
 
 def test_assignment_stays_balanced_when_people_drop_out(sessions):
@@ -130,7 +128,7 @@ def test_who_has_finished_keeps_the_place(sessions):
     now[0] = 1e9
     with pytest.raises(RefusedError, match="all the participants"):
         study.begin("late")
-    (row,) = status_rows(study.study, read_records(study.database), now[0])
+    _, (row,) = study.kind.status(read_records(study.database), now[0])
     assert (row["finished"], row["at_work"], row["missing"]) == (1, 0, 0)
 
 
@@ -142,7 +140,7 @@ def test_who_never_begins_the_game_has_no_place_for_long(sessions):
     study.begin("visits")
     play(study, "plays", Memorizer(), steps=1)
     now[0] = 901.0
-    assert status_rows(study.study, read_records(study.database), now[0])[0]["at_work"] == 1
+    assert study.kind.status(read_records(study.database), now[0])[1][0]["at_work"] == 1
     play(study, "comes", Memorizer(), steps=1)
     with pytest.raises(RefusedError, match="all the participants"):
         study.begin("late")
@@ -187,11 +185,11 @@ def test_only_who_has_all_of_the_quiz_right_begins(sessions):
     study.go_on("token", "instructions", {})
     right = {name: question.right for name, question in QUIZ.items()}
     for attempt, name in enumerate(QUIZ):
-        assert not study.take_quiz("token", attempt, right | {name: "no such choice"})
-        assert not study.take_quiz("token", attempt, right)  # the same attempt again
+        assert not study.take_quiz("token", attempt, right | {name: "no such choice"})[1]
+        assert not study.take_quiz("token", attempt, right)[1]  # the same attempt again
     row = study.required("token")
     assert (row["stage"], row["num_quiz_attempts"]) == ("quiz", 3)
-    assert study.take_quiz("token", 3, right) and study.required("token")["stage"] == "game"
+    assert study.take_quiz("token", 3, right)[1] and study.required("token")["stage"] == "game"
 
 
 def test_the_file_names_nobody_and_keeps_nothing_of_who_has_withdrawn(sessions):
@@ -261,7 +259,7 @@ def test_a_further_export_has_nothing_of_who_has_withdrawn(sessions, tmp_path):
     for withdrawn in (None, "goes"):
         if withdrawn is not None:
             study.withdraw(withdrawn)
-        export(study.study, study.database, tmp_path / "export", has_workers=False)
+        export(study.kind, tmp_path / "export", has_workers=False)
         written = {file.name for file in (tmp_path / "export" / "corpora").iterdir()}
         assert written == {"P001"} | ({"P002"} if withdrawn is None else set())
     assert not any("P002" in file.read_text() for file in (tmp_path / "export").glob("*.*"))
@@ -298,5 +296,5 @@ def test_a_study_stays_of_its_kind(sessions, other):
 def test_the_last_page_leads_back_with_a_code(sessions, url, code, expected):
     study = sessions(grammars=("concat",), datasets=("synth",), return_url=url, completion_code=code)
     play(study, "token", Memorizer())
-    state = view(study, "token", False)
+    state = view(study, "token", study.required("token"), False)
     assert (state["completion_code"], state["return_url"]) == (code, expected)

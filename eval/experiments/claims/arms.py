@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from ecsuite.eval.experiments.claims.claim import Arm, Claim, Criterion, Statistic, Success
-from ecsuite.eval.results.sources import Record, Source, Status
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source, Status
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.correlation import pearson
@@ -63,7 +64,10 @@ def claim_run(
         failure: Why it failed.
         seconds: Time of its training and its scores.
     """
-    records = (Record(score=name, value=value, is_measure=True) for name, value in values.items())
+    records = (
+        Score(name=name, value=value, reason="" if value is None else None, is_measure=True)
+        for name, value in values.items()
+    )
     return Source(
         name=claim,
         file=Path(claim),

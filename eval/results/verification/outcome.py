@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.eval.results.files import is_number
+from ecsuite.eval.metrics.score import is_number
 from ecsuite.eval.views.console import Report
 from ecsuite.runtime.errors import shown
 from ecsuite.tables.cells import UNDEFINED, Cell, Role, count, nothing, text

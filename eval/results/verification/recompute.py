@@ -13,12 +13,11 @@ import torch
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, find_metric
+from ecsuite.eval.metrics.computing import num_threads
 from ecsuite.eval.metrics.conclusions import conclusion, p_value
-from ecsuite.eval.metrics.parallel import num_threads
-from ecsuite.eval.metrics.score import Options, Score, Signature
+from ecsuite.eval.metrics.score import Options, Score, Signature, is_number
 from ecsuite.eval.metrics.traits import SENDER
-from ecsuite.eval.results.files import XFERBENCH, is_number
-from ecsuite.eval.results.sources import Record
+from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.verification.outcome import (
     EXACT,
     Agreement,
@@ -61,6 +60,8 @@ TRAINED_SHARE = 0.02
 """Relative tolerance of a score that trains models and has no interval."""
 SHOWN = 3
 """Most names of differing details in a reason."""
+CONCLUDED = ("conclusion", "p_holm", "adjusted")
+"""Keys of the conclusion on a score among the others of its file."""
 PARTS = ("ci95", "chance", "details")
 """Parts of a score that are verified together with its value."""
 OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the file of one of your own"
@@ -180,7 +181,7 @@ def check_agents(
     folder: Path,
     experiment: Experiment,
     metadata: Mapping[str, Any],
-    records: Sequence[Record],
+    records: Sequence[Score],
     platform: Platform,
     corpus: Corpus | None,
 ) -> Iterator[CheckedClaim]:
@@ -218,7 +219,7 @@ def check_agents(
             chance = {"": play.chance(), **play.other_chance()}
             spoken = None if corpus is None else play.corpus(experiment.evaluation)
     figures = [
-        (each.name, each.value, measures.get(str(each.unit.get("rounds", "")), {}).get(each.score))
+        (each.figure, each.value, measures.get(str(each.unit.get("rounds", "")), {}).get(each.name))
         for each in records
     ]
     levels = {"": metadata.get("chance"), **_mapping(metadata.get(EXTRA_CHANCE))}
@@ -319,7 +320,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def check_scores(
     corpus: Corpus,
-    records: Sequence[Record],
+    records: Sequence[Score],
     options: VerifyOptions,
     *,
     run: "Run | None" = None,
@@ -359,19 +360,19 @@ def check_scores(
             reason = failed.get(metric, "no metric gives such a score here")
         yield CheckedClaim(
             kind="score",
-            name=record.score,
+            name=record.name,
             verdict=verdict,
             claimed=record.value,
             reason=reason,
-            signature=record.signature,
+            signature=record.signature or None,
         )
 
 
-def metric_of(record: Record, options: VerifyOptions) -> str | None:
+def metric_of(record: Score, options: VerifyOptions) -> str | None:
     """The metric that gives a score, with its options; None of a metric that is none of ours."""
-    name, comma, own = record.score.partition(",")
+    name, comma, own = record.name.partition(",")
     known = METRIC_OF.get(name)
-    if known is None or record.signature is None:
+    if known is None or not record.signature:
         return None
     if known == XFERBENCH:  # its options are in its signature
         fields = signature_fields(record.signature)
@@ -385,10 +386,11 @@ def metric_of(record: Record, options: VerifyOptions) -> str | None:
     return f"{known}{comma}{own}"
 
 
-def options_of(record: Record, options: VerifyOptions) -> Options:
+def options_of(record: Score, options: VerifyOptions) -> Options:
     """The options with which a score was computed, from its signature and its chance level."""
-    fields, chance = signature_fields(record.signature), record.chance or {}
-    seeds = str(fields.get("seeds", fields.get("seed", chance.get("seed") or 0)))
+    fields, chance = signature_fields(record.signature), record.chance
+    drawn_with = 0 if chance is None else chance.seed or 0
+    seeds = str(fields.get("seeds", fields.get("seed", drawn_with)))
     first = seeds.partition("-")[0]
     return Options(seed=int(first) if first.isdecimal() else 0, device=options.device)
 
@@ -421,21 +423,22 @@ def _compute(
     return scores
 
 
-def _match(record: Record, scores: Sequence[Score]) -> Score | None:
+def _match(record: Score, scores: Sequence[Score]) -> Score | None:
     """The score of equal signature, otherwise of equal name."""
-    name = record.score.partition(",")[0]
+    name = record.name.partition(",")[0]
     equal = [
         each for each in scores if (each.name.partition(",")[0], each.signature) == (name, record.signature)
     ]
-    return next(iter([*equal, *(each for each in scores if each.name == record.score)]), None)
+    return next(iter([*equal, *(each for each in scores if each.name == record.name)]), None)
 
 
-def _wrong_conclusions(record: Record, score: Score, number: int, num_messages: int) -> list[str]:
+def _wrong_conclusions(record: Score, score: Score, number: int, num_messages: int) -> list[str]:
     """Conclusions of a file on a score that do not follow from it.
 
     A file keeps scores of several tables, so that the p-value was corrected for at most all of them.
     """
-    claimed, p = record.concluded, p_value(score)
+    claimed = {key: record.stored[key] for key in CONCLUDED if key in record.stored}
+    p = p_value(score)
     if not claimed:
         return []
     p_holm = claimed.get("p_holm")
@@ -449,7 +452,7 @@ def _wrong_conclusions(record: Record, score: Score, number: int, num_messages: 
     return list(differing_paths(claimed, here, Tolerance(share=SHARE, least=1e-3)))
 
 
-def _check_score(record: Record, score: Score, agents: Tolerance, conclusions: Sequence[str]) -> CheckedClaim:
+def _check_score(record: Score, score: Score, agents: Tolerance, conclusions: Sequence[str]) -> CheckedClaim:
     """Compare a claimed score with that computed here: value, interval, chance level, details, signature.
 
     Args:
@@ -467,9 +470,10 @@ def _check_score(record: Record, score: Score, agents: Tolerance, conclusions: S
     elif traits is not None and traits.trains:
         tolerance = Tolerance(share=TRAINED_SHARE, interval=record.ci95)
     here = score.to_json(is_kept=True)
-    parts = {part: getattr(record, part) for part in PARTS}
-    parts["ci95"] = None if record.ci95 is None else list(record.ci95)
-    others = [path for part in PARTS for path in differing_paths(parts[part], here[part], tolerance, part)]
+    claim = {**record.stored, "details": record.details}
+    others = [
+        path for part in PARTS for path in differing_paths(claim.get(part), here[part], tolerance, part)
+    ]
     if not others and traits is not None and not traits.trains:  # else another value has other conclusions
         others += conclusions
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
@@ -485,12 +489,12 @@ def _check_score(record: Record, score: Score, agents: Tolerance, conclusions: S
     also += [f"other signature: {changes}"] if is_other else []
     return compare_values(
         "score",
-        record.score,
+        record.name,
         record.value,
         score.value,
         tolerance,
         why="" if is_other else changes,
         also="; ".join(also),
-        signature=record.signature,
+        signature=record.signature or None,
         has_signature=not changed,
     )

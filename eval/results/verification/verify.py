@@ -11,10 +11,11 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
-from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.results.files import Messages, is_number, sizes_of
-from ecsuite.eval.results.reading import SEED, names_apart, run_source, sources_at
-from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Record, Source
+from ecsuite.eval.metrics.score import Options, Score, is_number
+from ecsuite.eval.results.files import Messages, sizes_of
+from ecsuite.eval.results.reading import SEED, run_source, sources_at
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Source
 from ecsuite.eval.results.verification.files import (
     NO_CHECKSUM,
     check_files,
@@ -106,7 +107,7 @@ def _verify_several(path: Path, options: VerifyOptions) -> list[VerifiedSource]:
         if is_damaged(rows, SWEEP):
             return verified
     try:
-        sources = names_apart(sources_at(path))
+        sources = Results(sources_at(path)).with_distinct_names()
     except DamagedError as error:  # a file of one of them: each folder by itself
         row = CheckedClaim(kind="file", name="its figures", verdict="not verified", reason=str(error))
         verified = [replace(each, rows=(*each.rows, row)) for each in verified]
@@ -214,24 +215,25 @@ def _verify_scores(source: Source, options: VerifyOptions) -> VerifiedSource:
     return VerifiedSource(name=source.name, seed=source.seed, rows=tuple(rows))
 
 
-def _covers(record: Record, claim: Record) -> bool:
+def _covers(record: Score, claim: Score) -> bool:
     """Whether a record has all of a record of a sweep, which keeps fewer of the draws of chance."""
     one, other = (
-        (each.name, each.signature, each.value, each.ci95, each.is_measure) for each in (record, claim)
+        (each.figure, each.signature, each.value, each.ci95, each.is_measure) for each in (record, claim)
     )
-    pairs = ((claim.chance, record.chance), (claim.details, record.details))
-    return one == other and not any(True for pair in pairs for _ in differing_paths(*pair, EXACT))
+    levels = claim.stored.get("chance"), record.stored.get("chance")
+    differing = (differing_paths(*levels, EXACT), differing_paths(claim.details, record.details, EXACT))
+    return one == other and not any(True for paths in differing for _ in paths)
 
 
-def _unverifiable(kind: ClaimKind, record: Record, reason: str) -> CheckedClaim:
+def _unverifiable(kind: ClaimKind, record: Score, reason: str) -> CheckedClaim:
     """A claim that can't be computed again."""
     return CheckedClaim(
         kind=kind,
-        name=record.name,
+        name=record.figure,
         verdict="unverifiable",
         claimed=record.value,
         reason=reason,
-        signature=record.signature,
+        signature=record.signature or None,
     )
 
 
@@ -403,7 +405,7 @@ def _seconds_of_scores(path: Path, metrics: Sequence[str], speeds: dict[str, flo
     return sum(speeds.get(name, 0.0) * find_metric(name).shared.size(number) for name in metrics)
 
 
-def _seconds_of_agents(folder: Path | None, metadata: Any, figures: Sequence[Record]) -> float | None:
+def _seconds_of_agents(folder: Path | None, metadata: Any, figures: Sequence[Score]) -> float | None:
     """The time of the rounds of evaluation, by the speed of training that the log has; None where it has none."""
     try:
         assert folder is not None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ecsuite.eval.metrics.information_bound import kept_bound
-from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.logs import read_log
-from ecsuite.eval.results.sources import Record, Source, kind_of
+from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.views.figures.curves import Curve, curves
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -102,14 +102,14 @@ def planes(sources: Sequence[Source]) -> dict[str, list[Source]]:
     return groups
 
 
-def _records(source: Source) -> tuple[Record, Record]:
+def _records(source: Source) -> tuple[Score, Score]:
     """Find the last records of complexity and of accuracy."""
     records = []
     for score in (COMPLEXITY, ACCURACY):
         candidates = [
             record
             for record in source.records
-            if record.score.partition(",")[0] == score and record.value is not None
+            if record.name.partition(",")[0] == score and record.value is not None
         ]
         if not candidates:
             raise ConfigError(
@@ -119,11 +119,11 @@ def _records(source: Source) -> tuple[Record, Record]:
     return records[0], records[1]
 
 
-def _path(source: Source, complexity: Record, accuracy: Record) -> Curve | None:
+def _path(source: Source, complexity: Score, accuracy: Score) -> Curve | None:
     """Read the path of a run over the plane; None if its log has fewer than two points."""
     try:
         log = (
-            [read_log(source.folder, record.name) for record in (complexity, accuracy)]
+            [read_log(source.folder, record.figure) for record in (complexity, accuracy)]
             if source.folder
             else []
         )
@@ -148,8 +148,8 @@ def _path(source: Source, complexity: Record, accuracy: Record) -> Curve | None:
     )
 
 
-def _setting(record: Record, key: str) -> str:
-    return Signature(record.signature or "").options.get(key, "")
+def _setting(record: Score, key: str) -> str:
+    return Signature(record.signature).options.get(key, "")
 
 
 def _kind(source: Source) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics import traits_of
-from ecsuite.eval.results.comparison import compare
+from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.means import Means
-from ecsuite.eval.results.samples import Sample, rows_of
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.views.comparison import family_notes
@@ -100,8 +100,10 @@ def differences(
     compared = table.comparison
     if base is not None:
         chosen = [score.name for score in compared.scores]
-        compared = compare(
-            rows_of(sources, by), chosen, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs)
+        compared = (
+            Results(sources)
+            .group(by)
+            .compare(chosen, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs))
         )
     elif all(each.p_value is None for each in compared.differences) and not any(
         score.reason for score in compared.scores
@@ -144,8 +146,16 @@ def _base(
     if "=" not in base:
         return _base_of_run(base, keys, sources)
     changed = {}
-    for part in base.split(","):
-        key, equals, text = part.strip().partition("=")
+    values_of = {key: {shown(row[key]): row[key] for row in rows} for key in keys}
+    parts: list[str] = []
+    for piece in base.split(","):
+        before, key = parts[-1].partition("=")[0] if parts else "", piece.strip().partition("=")[0]
+        if key not in keys and any("," in value for value in values_of.get(before, ())):
+            parts[-1] += f",{piece}"  # of a value with commas
+        else:
+            parts.append(piece.strip())
+    for part in parts:
+        key, equals, text = part.partition("=")
         if not equals:
             raise ConfigError(
                 f"--base {base}: expected settings such as channel.kind=gumbel, or the path of a run"
@@ -154,7 +164,7 @@ def _base(
             if not keys:
                 raise ConfigError(f"--base {base}: no setting differs between these runs")
             raise unknown_name("--base: setting", key, list(keys))
-        values = {shown(row[key]): row[key] for row in rows}
+        values = values_of[key]
         wanted = shown(parse_yaml(f"value: {text}", "--base")["value"]) if text else text
         if wanted not in values:
             raise unknown_name(f"--base: value of {key}", text, list(values))

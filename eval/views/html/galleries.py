@@ -10,9 +10,10 @@ import numpy as np
 
 from ecsuite.eval.experiments import pictures
 from ecsuite.eval.metrics import table_order
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.logs import read_evaluations
-from ecsuite.eval.results.means import Means
-from ecsuite.eval.results.sources import Record, Source, kind_of
+from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.views.figures.canvas import as_svg
 from ecsuite.eval.views.figures.curves import Curve
@@ -101,7 +102,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
         names: Scores that were asked for; None: those that most sources have.
     """
     counts = Counter(
-        record.score
+        record.name
         for source in sources
         for record in source.records
         if not record.is_measure and record.value is not None
@@ -137,7 +138,7 @@ def _num_messages(source: Source) -> int | None:
     return int(number) if isinstance(number, int | float) else None
 
 
-def _cell(records: Sequence[Record]) -> SystemScore:
+def _cell(records: Sequence[Score]) -> SystemScore:
     if not records:
         return SystemScore(value=None, reason="not measured")
     record = records[0]

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.reading import names_apart, read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
 from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
@@ -113,14 +112,14 @@ def write_report(
     names = [path.resolve().name for path in places]
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     copies: list[str] = []
-    sources = names_apart(read_sources(places, copies.append))
+    sources = Results.read(places, copies.append).with_distinct_names()
     if not any(source.is_run or source.records or source.corpus for source in sources):
         where = ", ".join(map(str, places))
         raise ConfigError(f"{where}: nothing to show: expected runs, sweeps, corpora or files of scores")
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     sizes = EqualSizes()
-    table = means_of(runs, by=by, figures=metrics, sizes=sizes) if runs else None
+    table = Results(runs).means(by=by, figures=metrics, sizes=sizes) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
     compared = differences(table, runs, base, sizes, by) if table else None

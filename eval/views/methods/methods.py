@@ -11,9 +11,10 @@ from typing import Any
 
 from ecsuite.eval.icy.study import READS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
-from ecsuite.eval.metrics.score import Signature
-from ecsuite.eval.results.reading import read_sources, sources_at
-from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Record, Source, read_config, speaker_of
+from ecsuite.eval.metrics.score import Score, Signature
+from ecsuite.eval.results.reading import sources_at
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Source, read_config, speaker_of
 from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference
 from ecsuite.eval.views.methods.settings import (
     Cite,
@@ -159,7 +160,7 @@ def methods(
     places = [Path(path) for path in paths]
     studies = {place: found for place in places if (found := _study_paragraphs(place)) is not None}
     others = [place for place in places if place not in studies]
-    sources = read_sources(others) if others else []
+    sources = Results.read(others) if others else []
     configs = [(source, _config(source)) for source in sources if source.is_run]
     paragraphs = [paragraph for found in studies.values() for paragraph in found]
     for is_played in (False, True):
@@ -195,7 +196,7 @@ def names_at(place: Path) -> Iterator[str]:
         if source.game is not None:
             yield source.game
         yield from (str(value) for key, value in source.settings.items() if key.endswith(PART_SETTINGS))
-        yield from (record.score for record in source.records if not record.is_measure)
+        yield from (record.name for record in source.records if not record.is_measure)
 
 
 # The template
@@ -470,23 +471,23 @@ def _score_facts(sources: Sequence[Source], chosen: Sequence[str] | None) -> dic
     Raises:
         ConfigError: If there is no such score.
     """
-    records: dict[str, Record] = {}
+    records: dict[str, Score] = {}
     for source in sources:
         for record in source.records:
-            if not record.is_measure and record.signature is not None:
-                records.setdefault(record.score, record)
+            if not record.is_measure and record.signature:
+                records.setdefault(record.name, record)
     for name in chosen or ():
         look_up("score", name, records)
     scores = [records[name] for name in (records if chosen is None else chosen)]
-    elcc = [record for record in scores if METRIC_OF.get(record.score.partition(",")[0]) == "elcc"]
+    elcc = [record for record in scores if METRIC_OF.get(record.name.partition(",")[0]) == "elcc"]
     if len(elcc) > 1:
         scores = [record for record in scores if record not in elcc] + elcc
     levels: dict[tuple[Any, ...], list[str]] = {}
     for record in scores:
-        chance = record.chance or {}
+        chance = record.stored.get("chance") or {}
         if chance.get("kind") == "shuffle":
-            permuted = traits_of(record.score).chance or "shuffles"
-            levels.setdefault((permuted, chance.get("shuffles"), chance.get("seed")), []).append(record.score)
+            permuted = traits_of(record.name).chance or "shuffles"
+            levels.setdefault((permuted, chance.get("shuffles"), chance.get("seed")), []).append(record.name)
     return {
         "has_scores": bool(scores),
         "score": [_fact_of_score(record) for record in scores if len(elcc) < 2 or record not in elcc],
@@ -505,10 +506,10 @@ def _score_facts(sources: Sequence[Source], chosen: Sequence[str] | None) -> dic
     }
 
 
-def _fact_of_score(record: Record) -> Facts:
+def _fact_of_score(record: Score) -> Facts:
     """Collect the name, the traits, the options and the version of a score; `title` only of built-in metrics."""
-    name = record.score
-    fields = Signature(record.signature or "").options
+    name = record.name
+    fields = Signature(record.signature).options
     options = [
         f"{key.replace('_', ' ')} {value}" for key, value in fields.items() if key not in (SIZE, VERSION)
     ]

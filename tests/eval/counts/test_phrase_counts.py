@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.counts import samples
 from ecsuite.eval.counts.cooccurrence import Occurrences
-from ecsuite.eval.counts.samples import groups_of
+from ecsuite.eval.metrics import cbm
+from ecsuite.eval.metrics.cbm import cooccurrence_counter, groups_of
 from ecsuite.runtime.ragged import Ragged
 
 ROWS = st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=1, max_size=9).filter(any)
@@ -28,9 +28,9 @@ def test_groups_count_as_pairs_do(max_table, phrases, data):
         for concept in phrases[partners[row]]:
             expected[word, concepts.ids.tolist().index(concept)] += 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "_MAX_CODES_TABLE", max_table)
+        patch.setattr(cbm, "_MAX_CODES_TABLE", max_table)
         groups = groups_of(concepts, num_words, num_tokens=1000)
-    found = sum(group.cooccurrences(words, partners[rows], num_words) for group in groups)
+        found = cooccurrence_counter(concepts, num_words, num_tokens=1000)(words, partners[rows])
     assert found.tolist() == expected.tolist()
     longest = max(map(len, phrases))
     assert len(groups) == (1 if max_table > 1000 else longest if not max_table else len(groups))

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from languages import corpus_of
 
-from ecsuite.eval.counts import samples as module
 from ecsuite.eval.counts.cooccurrence import Occurrences
-from ecsuite.eval.counts.samples import Samples
-from ecsuite.eval.metrics.cbm import TranslationGraph
+from ecsuite.eval.metrics import cbm as module
+from ecsuite.eval.metrics.cbm import Samples, TranslationGraph
 from ecsuite.eval.statistics.matching import best_match
 
 

@@ -9,9 +9,7 @@ import pytest
 from compared_sources import run
 from scipy import stats
 
-from ecsuite.eval.results.comparison import compare
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.comparison import means_table, noise_notes
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -32,7 +30,7 @@ RECORDS = [
 
 
 def test_means_have_students_intervals():
-    table = means_of(RECORDS)
+    table = Results(RECORDS).means()
     assert table.keys == ("channel.kind", "channel.vocab_size") and table.figures == ("accuracy", "topsim")
     assert [row.settings for row in table.rows] == [("gumbel", 5), ("gumbel", 20), ("reinforce", 5)]
     cell = table.rows[0].cells[1]
@@ -43,17 +41,17 @@ def test_means_have_students_intervals():
 
 
 def test_rows_are_means_over_all_settings_that_are_not_named():
-    table = means_of(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
+    table = Results(RECORDS).means(by=["channel.kind"], figures=["topsim", "loss"])
     assert [row.settings for row in table.rows] == [("gumbel",), ("reinforce",)]
     assert (
         table.rows[0].cells[0].mean == pytest.approx((0.2 + 0.5) / 2)
         and table.rows[0].cells[0].num_values == 3
     )
-    assert means_of(RECORDS, by=[]).rows[0].num_runs == 4
+    assert Results(RECORDS).means(by=[]).rows[0].num_runs == 4
 
 
 def test_forms():
-    table = means_table(means_of(RECORDS))
+    table = means_table(Results(RECORDS).means())
     assert table.markdown().splitlines()[:3] == [
         "| channel.kind | channel.vocab_size | runs | accuracy | topsim |",
         "| --- | --- | ---: | ---: | ---: |",
@@ -68,7 +66,7 @@ def test_forms():
     )
     assert rows[1]["topsim_low"] == "" and rows[2]["topsim"] == "" and rows[2]["runs_failed"] == "1"
     assert "1 (1 failed)" in str(table)
-    assert json.loads(json.dumps(means_of(RECORDS).to_json()))["rows"][2]["num_failed"] == 1
+    assert json.loads(json.dumps(Results(RECORDS).means().to_json()))["rows"][2]["num_failed"] == 1
 
 
 def marked(rows, score="topsim"):
@@ -78,7 +76,7 @@ def marked(rows, score="topsim"):
         for name, values in zip("abcdefgh", rows, strict=False)
         for seed, value in enumerate(values)
     ]
-    return [row.cells[0].is_best for row in means_of(records, figures=[score]).rows]
+    return [row.cells[0].is_best for row in Results(records).means(figures=[score]).rows]
 
 
 def test_the_best_rows_are_those_that_no_test_tells_apart():
@@ -86,13 +84,13 @@ def test_the_best_rows_are_those_that_no_test_tells_apart():
     assert marked([near, [0.79, 0.84, 0.8], far, one]) == [True, True, False, False]
     assert marked([near, far, [0.11, 0.11]], "loss") == [False, True, True]
     assert marked([near, far], "num_symbols") == [False, False] == marked([near, [None] * 3])
-    table = means_of(
+    table = Results(
         [
             record(kind, 5, seed, value)
             for kind, values in (("a", near), ("b", far))
             for seed, value in enumerate(values)
         ]
-    )
+    ).means()
     assert [row.cells[1].is_best for row in table.rows] == [True, False]
     shown = means_table(table)
     assert "**0.810 ± 0.025**" in shown.markdown() and r"\textbf{0.810 $\pm$ 0.025}" in shown.latex()
@@ -123,10 +121,10 @@ def test_main_effects_are_over_the_other_settings_and_seeds():
             {"topsim": 0.1 * length + 0.3 * size + rng.normal(scale=0.08)})
         for length in (1, 2) for size in range(4) for seed in range(3)
     ]  # fmt: skip
-    pairs = compare(runs, ["topsim"])
+    pairs = Results(runs).compare(["topsim"])
     assert len(pairs.differences) == 28
     assert not any(each.is_clear for each in pairs.differences if each.source[-1] == each.baseline[-1])
-    [effect] = compare(runs, ["topsim"], by=["max_len"]).differences
+    [effect] = Results(runs).compare(["topsim"], by=["max_len"]).differences
     cells = np.array([each.scores["topsim"] for each in runs]).reshape(2, 4, 3)
     error = np.sqrt((cells.var(2, ddof=1) / 3).sum() / 16)
     freedom = (cells.var(2, ddof=1) / 3).sum() ** 2 / ((cells.var(2, ddof=1) / 3) ** 2 / 2).sum()
@@ -134,16 +132,16 @@ def test_main_effects_are_over_the_other_settings_and_seeds():
     assert (effect.source, effect.mean) == ("max_len=2", pytest.approx(cells[1].mean() - cells[0].mean()))
     assert effect.p_value == pytest.approx(2 * stats.t.sf(t, freedom)) and effect.is_clear
     assert effect.basis == "mean over 4 combinations of other settings"
-    table = means_of(runs, by=["max_len"])
+    table = Results(runs).means(by=["max_len"])
     assert [row.cells[0].mean for row in table.rows] == pytest.approx(cells.mean((1, 2)))
     assert [row.cells[0].is_best for row in table.rows] == [False, True]
     missing = [each for each in runs if each.name != "200"]  # each combination weighs the same
-    [effect] = compare(missing, ["topsim"], by=["max_len"]).differences
+    [effect] = Results(missing).compare(["topsim"], by=["max_len"]).differences
     assert effect.mean == pytest.approx(np.mean([
         cells[1, size, (1 if size == 0 else 0):].mean() - cells[0, size].mean() for size in range(4)
     ]))  # fmt: skip
     single = [each for each in runs if each.seed == 0]
-    [effect] = compare(single, ["topsim"], by=["max_len"]).differences
+    [effect] = Results(single).compare(["topsim"], by=["max_len"]).differences
     assert effect.basis == "paired by 4 combinations of other settings"
 
 
@@ -155,7 +153,7 @@ def test_rows_do_not_depend_on_runs_that_do_not_count():
         return run(name, settings, seed, {"accuracy": 0.5}, {"topsim": first + second + seed / 100}, **more)
 
     runs = [one(f"{first}{seed}", seed, first, first) for first in (1, 2) for seed in (1, 2)]
-    table = means_of([*runs, one("late", 1, 1, 9, stopped="minutes")], figures=["topsim"])
+    table = Results([*runs, one("late", 1, 1, 9, stopped="minutes")]).means(figures=["topsim"])
     assert [row.num_runs for row in table.rows] == [2, 2, 0]
     assert [row.cells[0].mean for row in table.rows] == [pytest.approx(2.015), pytest.approx(4.015), None]
 
@@ -170,36 +168,36 @@ def test_only_combinations_that_all_have_are_compared():
             for (length, size), value in cells.items() for seed in (1, 2, 3)
         ]  # fmt: skip
 
-    [score] = compare(runs({(1, 10): 0.2, (2, 20): 0.6}), ["topsim"], by=["max_len"]).scores
+    [score] = Results(runs({(1, 10): 0.2, (2, 20): 0.6})).compare(["topsim"], by=["max_len"]).scores
     assert score.differences == () and score.reason.endswith(
         "have no combination of other settings in common"
     )
     missing = runs({(1, 10): 0.9, (1, 20): 0.3, (2, 20): 0.5})
-    [score] = compare(missing, ["topsim"], by=["max_len"]).scores
+    [score] = Results(missing).compare(["topsim"], by=["max_len"]).scores
     assert score.difference("max_len=2", "max_len=1").mean == pytest.approx(0.2)
     assert [sample.score for sample in score.samples.values()] == pytest.approx([0.32, 0.52])
-    assert [row.cells[1].is_best for row in means_of(missing, by=["max_len"]).rows] == [False, True]
+    assert [row.cells[1].is_best for row in Results(missing).means(by=["max_len"]).rows] == [False, True]
     more = [*missing, *runs({(3, 99): 0.1})]
-    [score] = compare(more, ["topsim"], by=["max_len"]).scores
+    [score] = Results(more).compare(["topsim"], by=["max_len"]).scores
     assert [each.is_clear for each in score.differences].count(True) == 1 and score.reason is None
-    measured = compare(missing, ["accuracy"], by=["max_len"])
+    measured = Results(missing).compare(["accuracy"], by=["max_len"])
     assert measured.without == {} and measured.scores[0].differences[0].conclusion == "inside the noise"
 
 
 def test_a_mean_of_some_of_the_runs_says_of_how_many():
     table = means_table(
-        means_of([record("a", 5, seed, value) for seed, value in enumerate((0.1, 0.3, None))])
+        Results([record("a", 5, seed, value) for seed, value in enumerate((0.1, 0.3, None))]).means()
     )
     assert "0.200 ± 1.271 (n = 2)" in str(table) and "n: seeds in the mean" in table.latex()
     assert "0.500 ± 0.000 (n" not in str(table) and "(n =" not in table.csv()
-    assert "n:" not in str(means_table(means_of(RECORDS[:3])))
+    assert "n:" not in str(means_table(Results(RECORDS[:3]).means()))
 
 
 def test_unknown_names_are_told():
     with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
-        means_of(RECORDS, by=["channel.kid"])
+        Results(RECORDS).means(by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
-        means_of(RECORDS, figures=["topsym"])
+        Results(RECORDS).means(figures=["topsym"])
 
 
 def test_run_folders_of_any_origin(tmp_path):
@@ -210,12 +208,12 @@ def test_run_folders_of_any_origin(tmp_path):
         (folder / "config.yaml").write_text(config)
         training = {"step": 3, "stopped": "epochs", "accuracy": 0.25}
         (folder / "metadata.json").write_text(json.dumps({"training": training}))
-    records = read_runs([tmp_path])
+    records = Results.read([tmp_path]).runs()
     assert [(dict(each.settings), each.seed) for each in records] == [
         ({"channel.vocab_size": 5}, 1), ({"channel.vocab_size": 5}, 2), ({"channel.vocab_size": 20}, 1),
     ]  # fmt: skip
     assert records[0].measures == {"accuracy": 0.25} and records[0].stopped == "epochs"
-    assert [row.num_runs for row in means_of(records).rows] == [2, 1]
+    assert [row.num_runs for row in Results(records).means().rows] == [2, 1]
 
 
 def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
@@ -229,8 +227,8 @@ def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
             for name, size, vocab in (("a", 2, 0), ("a", 2, 1), ("b", 3, 0))
         ]  # fmt: skip
 
-    assert len(means_of(records(1)).keys) == 4
-    table = means_of(records(2))
+    assert len(Results(records(1)).means().keys) == 4
+    table = Results(records(2)).means()
     assert table.keys == ("name", "channel.vocab_size") and len(table.rows) == 3
 
 
@@ -238,7 +236,7 @@ def test_an_edited_config_is_not_used(tmp_path):
     config = tmp_path / "config.yaml"
     config.write_bytes(sealed_text(b"name: mine\n").replace(b"mine", b"ours"))
     with pytest.raises(DamagedError, match="damaged or edited"):
-        read_runs([tmp_path])
+        Results.read([tmp_path]).runs()
 
 
 @pytest.mark.parametrize(
@@ -255,9 +253,9 @@ def test_an_edited_config_is_not_used(tmp_path):
 def test_damaged_files_are_one_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(ConfigError, match=message):
-        read_runs([tmp_path])
+        Results.read([tmp_path]).runs()
     with pytest.raises(ConfigError, match="no such file or folder"):
-        read_runs([tmp_path / "nowhere"])
+        Results.read([tmp_path / "nowhere"]).runs()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from figure_texts import assert_readable
 
 from ecsuite.eval.experiments import pictures
 from ecsuite.eval.experiments.pictures import curve_of, layout_of
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import Source
 
 pytest.importorskip("matplotlib")
 
@@ -105,7 +106,7 @@ def sources(values, seeds=(1, 2)):
             is_run=True,
             settings=settings,
             seed=seed,
-            records=(Record(score="accuracy", value=accuracy + seed / 10, is_measure=True),),
+            records=(Score(name="accuracy", value=accuracy + seed / 10, is_measure=True),),
         )
         for settings, accuracy in values
         for seed in seeds
@@ -168,7 +169,7 @@ def test_no_text_overlaps_another_or_the_edge():
     assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
     assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
     assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
-    table = means_of(runs)
+    table = Results(runs).means()
     assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
 
 

@@ -13,7 +13,7 @@ from ecsuite.eval.experiments.grids import Range
 from ecsuite.eval.experiments.search import MedianPruning, Rule, medians, search_lines
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
-from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import STORE
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
@@ -61,7 +61,7 @@ def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small
     for key, value in best["settings"].items():
         assert f"--set {key}={value}" in line
     saved = json.loads((tmp_path / "sweep" / "sweep.json").read_text())
-    assert saved["search"] == sweep.search and len(read_runs([tmp_path / "sweep"])) == len(sweep)
+    assert saved["search"] == sweep.search and len(Results.read([tmp_path / "sweep"]).runs()) == len(sweep)
     # A wider search goes on from the narrower one, and a killed one from what it had.
     calls = []
     monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))

@@ -14,9 +14,9 @@ from ecsuite.eval.experiments import jobs
 from ecsuite.eval.experiments.jobs import plan
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
-from ecsuite.eval.results.reading import read_runs
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import STORE
-from ecsuite.files.checksums import sealed_text
+from ecsuite.files.checksums import CHECKSUM, sealed_text
 from ecsuite.formats import reading
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
@@ -142,15 +142,29 @@ def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, 
     small |= {"vary": {"loss": ["task", "reward"]}, "seeds": 1, "score": "topsim"}
     small["set"] = {**small["set"], "channel.kind": "reinforce", "training": {"precision": "fp32"}}
     sweep = ec.sweep(small, out=tmp_path / "loss", on="here", device="cpu", progress=lambda *_: None)
-    frames = [sweep.to_frame(), ec.results(tmp_path / "loss"), ec.results(tmp_path / "loss", rows="value")]
+    frames = [sweep.to_frame(), *(ec.results(tmp_path / "loss").to_frame(rows) for rows in ("run", "value"))]
     for frame in frames:
         assert list(dict.fromkeys(frame["setting.loss"])) == ["task", "reward"]
     for frame in frames[:2]:
         assert frame["loss"].tolist() == [run.training["measures"]["loss"] for run in sweep]
-    # Settings of all runs are constant columns.
-    frame = frames[0]
-    assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
-    assert len(frame.columns) == len(set(frame.columns))
+    # Settings of all runs are constant columns; a file that does not have them is read, too.
+    for frame in frames[:2]:
+        assert set(frame["training.num_examples"]) == {64} and set(frame["training.precision"]) == {"fp32"}
+        assert len(frame.columns) == len(set(frame.columns))
+    assert len(ec.results(tmp_path / "loss").filter({"training.num_examples": 64, "loss": "task"})) == 1
+    saved = tmp_path / "loss" / "sweep.json"
+    saved.write_text(
+        json.dumps(
+            {
+                key: value
+                for key, value in json.loads(saved.read_text()).items()
+                if key not in ("set", CHECKSUM)
+            }
+        )
+    )
+    assert set(frames[1].columns) - set(ec.results(tmp_path / "loss").to_frame().columns) >= {
+        "training.precision"
+    }
     code, out, err = ecsuite("compare", "table", tmp_path / "loss", "--metrics", "loss,topsim", "--as", "csv")
     assert code == 0, err
     header, *rows = csv.reader(out.splitlines())
@@ -236,10 +250,10 @@ def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_p
     for options in ((), ("--metrics", "zipratio"), ("--as", "latex"), ("--as", "csv")):
         code, out, err = ecsuite("compare", "table", "runs/mine", *options)
         assert code == 0 and "zipratio" in out, err
-    record, _ = read_runs(["runs/mine"])
+    record, _ = Results.read(["runs/mine"]).runs()
     assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
-    assert "zipratio" in ec.results("runs/mine").columns
-    assert "zipratio" in read_runs([record.folder])[0].scores
+    assert "zipratio" in ec.results("runs/mine").to_frame().columns
+    assert "zipratio" in Results.read([record.folder]).runs()[0].scores
 
 
 def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):

@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
-from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.computing import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric, Traits

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
-from ecsuite.eval.counts import samples
+from ecsuite.eval.metrics import cbm as cbm_module
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
@@ -213,7 +213,7 @@ def test_many_words_and_concepts_are_scored_as_few_are(monkeypatch):
     concepts = np.stack([rng.integers(0, 4, 60), 4 + rng.permutation(60)], axis=1)
     messages = [rng.integers(0, 40, rng.integers(1, 5)).tolist() for _ in range(60)]
     few = score(messages, concepts)
-    for module in (matching, samples):
+    for module in (matching, cbm_module):
         monkeypatch.setattr(module, "MAX_TABLE", 0)
     many = score(messages, concepts)
     assert many.value == few.value

@@ -1,10 +1,9 @@
 """Conclusions: what differs from chance, what does not, and what cannot be told."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from languages import corpus_of, grid
+from msgspec.structs import replace
 from scipy.stats import norm
 
 from ecsuite.eval.metrics import DEFAULT_METRICS, METRIC_OF, find_metric, metric_names, traits_of

@@ -9,7 +9,7 @@ from scipy.stats import t
 import ecsuite
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import information_bound as bounds
-from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.computing import by_speaker
 from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric

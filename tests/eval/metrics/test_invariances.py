@@ -11,7 +11,7 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, find_metric, traits_of
-from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.computing import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics.resampling import few_draws

@@ -9,8 +9,8 @@ from metrics_in_processes import load
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import find_metric, parallel
-from ecsuite.eval.metrics.parallel import compute_parallel
+from ecsuite.eval.metrics import computing, find_metric
+from ecsuite.eval.metrics.computing import compute_parallel
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Metric, Traits
 from ecsuite.grammars.making import make_corpus
@@ -58,7 +58,7 @@ def test_what_another_process_fails_to_compute_is_computed_here(name: str, corpu
 
 @pytest.mark.usefixtures("_here")
 def test_large_corpora_have_one_process(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "MAX_SYMBOLS", 1)
+    monkeypatch.setattr(computing, "MAX_SYMBOLS", 1)
     assert processes(["a", "last"], corpus) == [("a", os.getpid()), ("last", os.getpid())]
 
 

@@ -103,6 +103,6 @@ def test_no_conclusion_contradicts_its_numbers(seed, monkeypatch):
         assert str(card) and card.full()
         for score, conclusion in zip(card.scores, card.conclusions, strict=True):
             kept = json.loads(json.dumps(score.to_json(is_kept=True)))
-            assert Score.of_json(kept).to_json() == score.to_json()
+            assert Score.of_json(kept, "scores.json").to_json() == score.to_json()
             found += [f"{score.name}: {each}" for each in contradictions(score, conclusion.relation)]
     assert found == []

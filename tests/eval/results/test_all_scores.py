@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.results.comparison import common_scores, compare
 from ecsuite.eval.results.files import sources_of
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.comparison import report, report_one
 from ecsuite.formats import write_corpus
 from ecsuite.runtime.errors import ConfigError
@@ -35,7 +34,7 @@ def sources(documents):
 
 
 def compared(documents, **options):
-    return compare(sources(documents), **options)
+    return Results(sources(documents)).compare(**options)
 
 
 FIRST = document("a", topsim=(0.5, 0.4, 0.6), cbm=(0.3, 0.2, 0.4), ami="no meaning occurs twice")
@@ -45,7 +44,9 @@ SECOND = document("b", cbm=(0.8, 0.7, 0.9), topsim=(0.52, 0.42, 0.62), ami=(0.1,
 def test_scores_that_two_have_are_compared_and_corrected_together():
     found = compared([FIRST, SECOND])
     assert (
-        [score.name for score in found.scores] == ["topsim", "cbm"] == common_scores(sources([FIRST, SECOND]))
+        [score.name for score in found.scores]
+        == ["topsim", "cbm"]
+        == Results(sources([FIRST, SECOND])).common_scores()[0]
     )
     assert found.sources == ("a", "b")
     assert found.left_out == {"ami": "no meaning occurs twice"}
@@ -91,12 +92,12 @@ def run(folder, seed, value, kind="gumbel", **more):
 
 def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(tmp_path):
     runs = [run(tmp_path / "a1", 1, 0.2), run(tmp_path / "a2", 2, 0.3)]
-    assert compare(read_sources(runs)).sources == ("a1", "a2")
+    assert Results.read(runs).compare().sources == ("a1", "a2")
     runs += [run(tmp_path / "b1", 1, 0.6, "soft"), run(tmp_path / "b2", 2, 0.8, "soft")]
-    found = compare(read_sources(runs))
+    found = Results.read(runs).compare()
     assert len(found.sources) == 2
     assert found.scores[0].differences[0].basis == "2 and 2 seeds, Welch's t test"
-    assert len(compare(read_sources(runs), distinct=True).sources) == 4
+    assert len(Results.read(runs).compare(distinct=True).sources) == 4
 
 
 def test_a_mean_over_seeds_has_the_name_of_its_settings_and_not_of_the_folder_of_one_seed(tmp_path):
@@ -105,9 +106,9 @@ def test_a_mean_over_seeds_has_the_name_of_its_settings_and_not_of_the_folder_of
         for value, kind in ((1, "soft"), (2, "gumbel"))
         for seed in (1, 2)
     ]
-    found = compare(read_sources(runs))
+    found = Results.read(runs).compare()
     assert found.sources == ("kind=gumbel", "kind=soft")  # the others follow from it
-    assert compare(read_sources(runs[1:3])).sources == ("kind=gumbel", "kind=soft")
+    assert Results.read(runs[1:3]).compare().sources == ("kind=gumbel", "kind=soft")
 
 
 def test_only_of_runs_are_seeds_advised(tmp_path):
@@ -116,12 +117,12 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
         return line
 
     of_people = compared([FIRST, SECOND])
-    of_one = compare(sources([FIRST, SECOND]), ["cbm"])
+    of_one = Results(sources([FIRST, SECOND])).compare(["cbm"])
     expected = "Noise between repetitions, such as other seeds or other people, is not in these intervals."
     assert line(of_people) == expected == report_one(of_one).notes[-1]
     runs = [run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")]
     expected = "Noise between seeds is not in these intervals: train each source with several seeds."
-    assert line(compare(read_sources(runs))) == expected
+    assert line(Results.read(runs).compare()) == expected
     parts = [
         document(f"split={name}", topsim=(value, 0, 1)) for name, value in (("train", 0.5), ("held_out", 0.4))
     ]
@@ -129,7 +130,7 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
         data["corpus"]["training"] = {"step": 8, "num_steps": 8}  # as of each part of the corpus of a run
     assert line(compared(parts)) == expected
     in_one_file = sources_of(Path("by.json"), {"corpora": [data for _, data in parts]})
-    assert line(compare(in_one_file)) == expected
+    assert line(Results(in_one_file).compare()) == expected
 
 
 def test_nothing_in_common_is_told():
@@ -213,3 +214,81 @@ def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_
 def test_a_correction_is_told_where_there_is_one(names, told):
     found = report(compared([FIRST, SECOND], metrics=names))
     assert any(told in note for note in found.notes)
+
+
+def with_signature(made, name, signature):
+    """A file of scores in which one has another signature."""
+    file, data = made
+    scores = [
+        {**each, **({"signature": signature} if each["name"] == name else {})} for each in data["scores"]
+    ]
+    return file, {**data, "scores": scores}
+
+
+def test_another_signature_leaves_out_only_the_pairs_in_which_it_stands():
+    values = {"a": (0.5, 0.4, 0.6), "b": (0.8, 0.7, 0.9), "c": (0.1, 0.0, 0.2), "d": (0.3, 0.2, 0.4)}
+    made = [document(name, topsim=value) for name, value in values.items()]
+    made[2] = with_signature(made[2], "topsim", "topsim|v:2")
+    [score] = compared(made).scores
+    assert {(each.source, each.baseline) for each in score.differences} == {
+        ("b", "a"),
+        ("b", "d"),
+        ("a", "d"),
+    }
+    assert score.reason == "c cannot be compared with a: version 2, not 1" and list(score.samples) == [
+        *"abcd"
+    ]
+    [score] = compared(made, baseline="c").scores
+    assert not score.differences and score.baseline.name == "c"
+    [alone] = compared(made, baseline="a").scores
+    assert [(each.source, each.baseline) for each in alone.differences] == [("b", "a"), ("d", "a")]
+    assert "c cannot be compared with a" in str(report(compared(made)).notes)
+
+
+def test_unreliable_intervals_are_a_trait_of_the_score():
+    made = [document("a", has=(0.5, 0.4, 0.6)), document("b", has=(0.8, 0.79, 0.81))]
+    [score] = compared(made).scores
+    assert [each.basis for each in score.differences] == ["its intervals are too wide"]
+
+
+def test_a_corpus_and_its_file_of_scores_are_one_source(ecsuite, tmp_path):
+    write_corpus(
+        Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one"
+    )
+    assert ecsuite("score", "one", "--metrics", "topsim", "--out", "file.json")[0] == 0
+    for paths in (("one", "file.json"), ("file.json", "one"), ("one/scores.json", "one", "file.json")):
+        code, out, _ = ecsuite("compare", *paths, "--metric", "topsim")
+        assert code == 0 and "One source only: no comparison." in out
+
+
+def test_a_repeated_option_is_refused(ecsuite):
+    lines = (
+        "compare a b --metric topsim --metric cbm",
+        "compare table a --by x --by y",
+        "score a --where a --where b",
+    )
+    for line in lines:
+        code, out, err = ecsuite(*line.split())
+        assert (code, out) == (2, "") and err.endswith(
+            "is given 2 times: expected once, a list with commas\n"
+        )
+
+
+def test_a_mistyped_measure_has_the_nearest_name(ecsuite, tmp_path):
+    for name in "ab":
+        _, data = document(name, topsim=(0.5, 0.4, 0.6))
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "topsym")
+    assert code == 2 and err == "a.json: no score topsym in it; did you mean 'topsim'?; it has topsim\n"
+    code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "cbm")
+    assert code == 2 and err == "a.json: no score cbm in it; it has topsim\n"
+
+
+def test_a_corpus_that_is_named_twice_is_scored_once(ecsuite, tmp_path):
+    write_corpus(
+        Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one"
+    )
+    for again in ("one", "one/corpus.jsonl"):
+        code, out, err = ecsuite("score", "one", again, "--metrics", "topsim", "--json")
+        assert code == 0 and json.loads(out)["corpus"]["num_messages"] == 4
+        assert err == f"{again}: a corpus counts once\n"

@@ -9,9 +9,8 @@ import pytest
 from compared_sources import source
 
 import ecsuite as ec
-from ecsuite.eval.results.comparison import compare
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 
 SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]
 
@@ -45,7 +44,7 @@ def folders(tmp_path_factory):
 @pytest.mark.slow
 def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
     """It was better by size alone in four of these scores."""
-    found = compare(read_sources([folders["small"], folders["large"]]), SIZED)
+    found = Results.read([folders["small"], folders["large"]]).compare(SIZED)
     for score in found.scores:
         [difference] = score.differences
         assert difference.conclusion != "higher" and difference.conclusion != "lower", score.name
@@ -54,7 +53,7 @@ def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
 
 @pytest.mark.slow
 def test_another_grammar_is_told_apart_in_another_size(folders):
-    found = compare(read_sources([folders["small"], folders["noisy"]]), ["posdis", "residual_entropy"])
+    found = Results.read([folders["small"], folders["noisy"]]).compare(["posdis", "residual_entropy"])
     assert [score.differences[0].is_clear for score in found.scores] == [True, True]
 
 
@@ -69,7 +68,7 @@ def test_each_speaker_is_drawn_from(tmp_path):
             columns={"speaker": np.repeat([0, 1], size)},
         )
         paths.append(scored(tmp_path / str(size), both, ["posdis", "ncnpmi"]))
-    found = compare(read_sources(paths), ["posdis", "ncnpmi"])
+    found = Results.read(paths).compare(["posdis", "ncnpmi"])
     assert [score.reason for score in found.scores] == [None, None]
     for score in found.scores:
         assert score.size == 200 and not score.differences[0].is_clear
@@ -81,7 +80,7 @@ def test_each_speaker_is_drawn_from(tmp_path):
 
 def test_scores_that_do_not_depend_on_size_are_compared_as_they_are(tmp_path):
     paths = [scored(tmp_path / str(size), grammar(size), ["topsim"]) for size in (200, 400)]
-    [score] = compare(read_sources(paths)).scores
+    [score] = Results.read(paths).compare().scores
     assert score.size is None
 
 
@@ -92,14 +91,14 @@ def test_what_can_not_be_compared_says_why(tmp_path, folders):
     )
     small = scored(tmp_path / "few", grammar(40), ["posdis"])
     assert is_exhaustive(ec.read_corpus(exhaustive)) and not is_exhaustive(ec.read_corpus(small))
-    [score] = compare(read_sources([exhaustive, small]), ["posdis"]).scores
+    [score] = Results.read([exhaustive, small]).compare(["posdis"]).scores
     assert score.reason.endswith("says each meaning of its world once, so its size is that of the world")
     shutil.copy(folders["large"] / "scores.json", tmp_path / "alone.json")
-    scores = compare(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    scores = Results.read([small, tmp_path / "alone.json"]).compare(["posdis"]).scores
     assert scores[0].reason is None  # the file says where the corpus is
     text = (tmp_path / "alone.json").read_text().replace(str(folders["large"]), str(tmp_path / "gone"))
     (tmp_path / "alone.json").write_text(text)
-    [score] = compare(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    [score] = Results.read([small, tmp_path / "alone.json"]).compare(["posdis"]).scores
     assert score.reason.startswith("gone cannot be compared at 40 messages: the corpus of gone is not there")
 
 
@@ -109,15 +108,15 @@ def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
         scored(tmp_path / "b", grammar(400), ["posdis"]),
     )
     ec.write_corpus(grammar(400, seed=9), second)
-    [score] = compare(read_sources([first, second]), ["posdis"]).scores
+    [score] = Results.read([first, second]).compare(["posdis"]).scores
     assert score.reason.endswith("no longer is what was scored")
 
 
 def test_each_metric_is_computed_once_at_a_size(folders):
     seen = []
     sizes = EqualSizes(progress=lambda label, done, total: seen.append((label, done)))
-    sources = read_sources([folders["small"], folders["large"], folders["noisy"]])
-    compare(sources, ["posdis"], sizes=sizes)
+    sources = Results.read([folders["small"], folders["large"], folders["noisy"]])
+    Results(sources).compare(["posdis"], sizes=sizes)
     assert len(seen) == 2 * NUM_DRAWS  # of both larger corpora, at the size of the small one
 
 

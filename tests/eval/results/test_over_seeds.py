@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import is_one_game, over_seeds
 
 
@@ -23,7 +23,7 @@ def run(folder, seed, value, half_width=None, name="topsim", **more):
 def test_the_spread_is_split_by_moments(tmp_path):
     """Values 1, 2, 3 have variance 1; errors of .6 within a corpus leave .64 between trainings."""
     paths = [run(tmp_path / str(seed), seed, float(seed), 0.6 * 1.959964) for seed in (1, 2, 3)]
-    sources = read_sources(paths)
+    sources = Results.read(paths)
     [found] = over_seeds(sources)
     assert is_one_game(sources)
     assert (found.mean, found.sd) == pytest.approx((2.0, 1.0)) and found.seeds == (1, 2, 3)
@@ -33,12 +33,12 @@ def test_the_spread_is_split_by_moments(tmp_path):
 
 
 def test_noise_within_corpora_alone_leaves_no_spread_of_trainings(tmp_path):
-    sources = read_sources([run(tmp_path / str(seed), seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)])
+    sources = Results.read([run(tmp_path / str(seed), seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)])
     assert over_seeds(sources)[0].between_sd == 0
 
 
 def test_scores_without_intervals_have_one_spread(tmp_path):
-    [found] = over_seeds(read_sources([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)]))
+    [found] = over_seeds(Results.read([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)]))
     assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
 
 
@@ -48,11 +48,11 @@ def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
     rng = np.random.default_rng(0)
     values = 0.3 * rng.normal(size=400) + 0.4 * rng.normal(size=400)
     paths = [run(tmp_path / str(seed), seed, float(value), 0.4 * 1.96) for seed, value in enumerate(values)]
-    assert over_seeds(read_sources(paths))[0].between_sd == pytest.approx(0.3, abs=0.06)
+    assert over_seeds(Results.read(paths))[0].between_sd == pytest.approx(0.3, abs=0.06)
 
 
 def test_games_with_other_settings_are_not_one(tmp_path):
-    assert not is_one_game(read_sources([run(tmp_path / "a", 1, 0.1), run(tmp_path / "b", 2, 0.1, lr=3)]))
+    assert not is_one_game(Results.read([run(tmp_path / "a", 1, 0.1), run(tmp_path / "b", 2, 0.1, lr=3)]))
 
 
 def test_the_command_shows_means_of_one_game(tmp_path, ecsuite, monkeypatch):

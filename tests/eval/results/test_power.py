@@ -5,8 +5,9 @@ import pytest
 from compared_sources import run, source
 from scipy import stats
 
-from ecsuite.eval.results.comparison import compare_samples, samples_to_compare
+from ecsuite.eval.results.comparison import compare_samples
 from ecsuite.eval.results.power import num_seeds, power_of, seeds_needed, smallest_effect
+from ecsuite.eval.results.results import Results
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -83,7 +84,7 @@ def test_only_runs_that_count_in_comparisons_count_in_plans():
         run(f"{kind}{seed}", {"kind": kind}, seed, {}, {"a": value}, stopped="minutes" if seed == 3 else "epochs")
         for kind, values in (("x", (1, 3, 90)), ("y", (0, 2, 70))) for seed, value in enumerate(values, 1)
     ]  # fmt: skip
-    found = seeds_needed(samples_to_compare(runs, "a"), "a", None, 0.8)
+    found = seeds_needed(Results(runs).samples("a"), "a", None, 0.8)
     assert (found.degrees, found.sd) == (2, pytest.approx(2**0.5))
 
 

@@ -10,10 +10,10 @@ from compared_sources import run as made_run
 from ecsuite.api import results
 from ecsuite.eval.experiments.correlations import read_table
 from ecsuite.eval.experiments.pictures import groups_of
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.files import sources_of
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.reading import names_apart, read_runs, read_sources
-from ecsuite.eval.results.sources import Record, Source, unit_text
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import Source, unit_text
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.runs import failed_runs_json
 from ecsuite.files.checksums import CHECKSUM, sealed
@@ -48,7 +48,7 @@ def test_how_a_run_ended_is_its_status(tmp_path):
     failed = {"training": {}, "scores": [], "failure": "step 3: the loss is not finite; lower the rate"}
     broken = {"training": {}, "scores": [], "failure": "topsim: no memory"}
     folder = sweep(tmp_path / "a", (5, 1, {}), (5, 2, pruned), (9, 1, failed), (9, 2, broken))
-    sources = read_sources([folder])
+    sources = Results.read([folder])
     assert [source.status for source in sources] == ["done", "capped", "diverged", "failed"]
     assert [source.failure for source in sources][2:] == [failed["failure"], broken["failure"]]
     assert [source.is_whole for source in sources] == [True, False, True, True]
@@ -66,7 +66,7 @@ def test_how_a_run_ended_is_its_status(tmp_path):
     ],
 )
 def test_every_way_to_diverge_is_that_status(tmp_path, reason):
-    [source] = read_sources(
+    [source] = Results.read(
         [sweep(tmp_path / "a", (5, 1, {"training": {}, "scores": [], "failure": reason}))]
     )
     assert source.status == "diverged"
@@ -75,7 +75,7 @@ def test_every_way_to_diverge_is_that_status(tmp_path, reason):
 def test_a_copy_of_a_sweep_gives_no_further_seeds(tmp_path):
     places = [sweep(tmp_path / name, (5, 1, {}), (5, 2, {})) for name in ("a", "b")]
     other = sweep(tmp_path / "c", (5, 1, {"training": {"stopped": "epochs", "measures": {"accuracy": 0.25}}}))
-    assert [source.seed for source in read_runs([*places, other])] == [1, 2, 1]
+    assert [source.seed for source in Results.read([*places, other]).runs()] == [1, 2, 1]
 
 
 def test_scores_that_a_runs_folder_got_later_are_among_its_records(tmp_path):
@@ -84,8 +84,8 @@ def test_scores_that_a_runs_folder_got_later_are_among_its_records(tmp_path):
     later.mkdir(parents=True)
     scores = [score(value=0.9), score("ami", 0.2)]
     (later / "scores.json").write_text(json.dumps({"corpus": {}, "scores": scores}))
-    [source] = read_sources([folder])
-    values = {record.score: record.value for record in source.records if not record.is_measure}
+    [source] = Results.read([folder])
+    values = {record.name: record.value for record in source.records if not record.is_measure}
     assert values == {"topsim": 0.5, "ami": 0.2}  # of one signature, that of the sweep
     assert source.folder == later
 
@@ -118,8 +118,8 @@ def test_parts_of_a_score_are_rows_with_their_unit(tmp_path):
 
 
 def test_measures_of_other_rounds_have_them_as_unit():
-    record = Record(score="accuracy", value=0.3, unit={"rounds": "held out"}, is_measure=True)
-    assert record.name == "held out accuracy" and unit_text(record.unit) == "rounds=held out"
+    record = Score(name="accuracy", value=0.3, unit={"rounds": "held out"}, is_measure=True)
+    assert record.figure == "held out accuracy" and unit_text(record.unit) == "rounds=held out"
     source = made_run("a", {}, 1, {"accuracy": 0.5}, {})
     assert source.measures == {"accuracy": 0.5}
 
@@ -148,7 +148,7 @@ def test_all_commands_take_the_same_paths(tmp_path, ecsuite):
 def test_mistakes_name_the_file_and_the_place(tmp_path, data, message):
     (tmp_path / "a.json").write_text(json.dumps(data))
     with pytest.raises(ConfigError) as error:
-        read_sources([tmp_path / "a.json"])
+        Results.read([tmp_path / "a.json"])
     assert str(error.value) == f"{tmp_path / 'a.json'}: {message}"
 
 
@@ -156,11 +156,11 @@ def test_a_folder_of_both_gives_runs_first(tmp_path):
     folder = sweep(tmp_path / "a", (5, 1, {}))
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "scores.json").write_text(json.dumps({"corpus": {"name": "b"}, "scores": [score()]}))
-    assert [(source.name, source.is_run) for source in read_sources([tmp_path])] == [
+    assert [(source.name, source.is_run) for source in Results.read([tmp_path])] == [
         ("5-1", True),
         ("b", False),
     ]
-    assert [source.settings for source in read_runs([folder])] == [{"channel.vocab_size": 5}]
+    assert [source.settings for source in Results.read([folder]).runs()] == [{"channel.vocab_size": 5}]
 
 
 def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
@@ -175,17 +175,17 @@ def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
     (other / "metadata.json").write_text(json.dumps(resealed(metadata)))
     for paths in ([copy, original], [tmp_path / "link", copy]):
         notes = []
-        [source] = read_runs(paths, notes.append)
-        assert source.scores and means_of([source]).rows[0].num_runs == 1
+        [source] = Results.read(paths, notes.append).runs()
+        assert source.scores and Results([source]).means().rows[0].num_runs == 1
         used = next(path for path in paths if path != copy)
         assert notes == [f"{copy}: left out, as a copy of a run counts once, here {used}"]
     notes.clear()
-    assert [source.name for source in read_runs([original, other, original], notes.append)] == [
+    assert [source.name for source in Results.read([original, other, original], notes.append).runs()] == [
         "finished",
         "other",
     ]
     assert not notes  # one that is named twice is no copy
-    read_runs([copy, original, tmp_path / "link"], notes.append)
+    Results.read([copy, original, tmp_path / "link"], notes.append).runs()
     assert notes == [f"{copy} and 1 more: left out, as a copy of a run counts once, here {original}"]
 
 
@@ -216,8 +216,8 @@ def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_fil
         if training:
             (folder / "metadata.json").write_text(json.dumps(resealed({**metadata, "training": training})))
     shutil.copytree(tmp_path / "finished", tmp_path / "runs" / "whole")
-    runs = read_runs([tmp_path / "runs"])
-    [row] = means_of(runs, figures=["accuracy"]).rows
+    runs = Results.read([tmp_path / "runs"]).runs()
+    [row] = Results(runs).means(figures=["accuracy"]).rows
     assert (row.num_runs, row.num_failed, row.num_incomplete, row.cells[0].num_values) == (1, 1, 1, 1)
     found = {source.name: (source.status, source.failure, source.is_whole) for source in runs}
     assert found == {
@@ -225,7 +225,7 @@ def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_fil
         "whole": ("done", None, True),
     }  # fmt: skip
     assert failed_runs_json(runs)["failed_runs"][1]["why"] == "unended"
-    [group] = groups_of(means_of(runs, figures=["accuracy"]), runs)
+    [group] = groups_of(Results(runs).means(figures=["accuracy"]), runs)
     assert [source.name for source in group] == ["whole"]
 
 
@@ -238,7 +238,9 @@ def scored(file, corpus, *scores):
 
 def test_tables_have_all_scores_of_a_file_with_options_or_a_users_own(tmp_path):
     pearson, own = score("topsim,correlation=pearson", 0.6), score("mine", 0.1)
-    (source,) = read_runs([scored(tmp_path / "a.json", "x/a.csv", score(), pearson, own, score("ami", 0.2))])
+    (source,) = Results.read(
+        [scored(tmp_path / "a.json", "x/a.csv", score(), pearson, own, score("ami", 0.2))]
+    ).runs()
     assert list(source.scores) == ["topsim", "topsim,correlation=pearson", "mine", "ami"]
 
 
@@ -246,9 +248,9 @@ def test_corpora_of_one_name_are_two(tmp_path):
     """They were one row of two runs, with an interval over seeds."""
     files = [scored(tmp_path / f"{at}.json", f"{at}/x/data.jsonl", score(value=0.1)) for at in "ab"]
     names = ["a/x/data.jsonl", "b/x/data.jsonl"]
-    assert [source.settings for source in read_runs(files)] == [{"corpus": name} for name in names]
-    assert [source.name for source in names_apart(read_sources(files))] == names
-    (alone,) = read_runs(files[:1])
+    assert [source.settings for source in Results.read(files).runs()] == [{"corpus": name} for name in names]
+    assert [source.name for source in Results.read(files).with_distinct_names()] == names
+    (alone,) = Results.read(files[:1]).runs()
     assert alone.name == "data"
 
 
@@ -257,10 +259,10 @@ def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
         scored(tmp_path / "a.json", "x/a.csv", score(), score("posdis", 0.2)),
         scored(tmp_path / "b.json", "x/a.csv", score(), score("ami", 0.3)),
     ]
-    (source,) = read_runs(files)
+    (source,) = Results.read(files).runs()
     assert source.scores == {"topsim": 0.5, "posdis": 0.2, "ami": 0.3}
     other = scored(tmp_path / "c.json", "x/a.csv", score(value=0.7, signature="topsim|corr:pearson|v:2"))
-    assert [source.scores["topsim"] for source in read_runs([*files, other])] == [0.5, 0.7]
+    assert [source.scores["topsim"] for source in Results.read([*files, other]).runs()] == [0.5, 0.7]
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6
 
@@ -271,7 +273,7 @@ def test_a_score_that_was_asked_for_with_options_is_in_tables():
     source = Source(
         name="run",
         file=Path("scores.json"),
-        records=tuple(Record(score=name, value=1.0) for name in names),
+        records=tuple(Score(name=name, value=1.0) for name in names),
         asked=("topsim,correlation=pearson", "xferbench,preset=nano"),
     )
     assert list(source.scores) == ["topsim,correlation=pearson", "xferbench", "mine"]
@@ -295,7 +297,7 @@ def test_a_setting_that_not_all_runs_have_tells_those_apart_that_have_it(tmp_pat
                 tmp_path / f"g{seed}{value}", seed, channel={"kind": "gumbel", "temperature": value, "x": 1}
             )
         run_folder(tmp_path / f"r{seed}", seed, channel={"kind": "reinforce", "entropy": 0.1})
-    table = means_of(read_runs([tmp_path]))
+    table = Results.read([tmp_path]).runs().means()
     assert table.keys == ("channel.kind", "channel.temperature")  # and not those that follow from the kind
     assert [(row.settings, row.num_runs) for row in table.rows] == [
         (("gumbel", 1.0), 2), (("gumbel", 2.0), 2), (("reinforce", None), 2)
@@ -306,14 +308,14 @@ def test_a_setting_that_not_all_runs_have_tells_those_apart_that_have_it(tmp_pat
 def test_a_setting_of_some_runs_alone_tells_these_from_the_others(tmp_path):
     run_folder(tmp_path / "a", 1)
     run_folder(tmp_path / "b", 2, channel={"kind": "gumbel", "dropout": 0.5})
-    assert [row.settings for row in means_of(read_runs([tmp_path])).rows] == [(0.5,), (None,)]
+    assert [row.settings for row in Results.read([tmp_path]).runs().means().rows] == [(0.5,), (None,)]
 
 
 @pytest.mark.parametrize("section", ["data", "code"])
 def test_runs_whose_files_changed_in_between_are_no_seeds_of_one_game(section, tmp_path):
     for seed, checksum in ((1, "a" * 64), (2, "a" * 64), (3, "b" * 64)):
         run_folder(tmp_path / f"{seed}", seed, **{section: {"objects": checksum}})
-    table = means_of(read_runs([tmp_path]))
+    table = Results.read([tmp_path]).runs().means()
     assert table.keys == (f"{section}.objects",) and [row.num_runs for row in table.rows] == [2, 1]
 
 
@@ -325,7 +327,7 @@ def test_runs_of_several_sweeps_are_told_apart_by_all_their_settings(tmp_path):
     other = sweep(tmp_path / "b", (5, 1, {"settings": {"channel.max_len": 2}}))
     run_folder(other / "runs" / "5-1", 1, name="h", channel={"kind": "gumbel", "vocab_size": 5, "max_len": 2})
     for paths in ([first, other], [other, first], [tmp_path]):
-        rows = means_of(read_runs(paths)).rows
+        rows = Results.read(paths).runs().means().rows
         assert sorted((row.settings, row.num_runs) for row in rows) == [
             (("g", 5), 1),
             (("g", 9), 1),
@@ -336,7 +338,7 @@ def test_runs_of_several_sweeps_are_told_apart_by_all_their_settings(tmp_path):
         (tmp_path / name / "sweep.json").rename(tmp_path / "gone" / f"{name}.json")
         (tmp_path / "gone" / name).mkdir()
         (tmp_path / "gone" / f"{name}.json").rename(tmp_path / "gone" / name / "sweep.json")
-    assert [row.num_runs for row in means_of(read_runs([tmp_path / "gone"])).rows] == [1, 1, 1]
+    assert [row.num_runs for row in Results.read([tmp_path / "gone"]).runs().means().rows] == [1, 1, 1]
 
 
 def test_a_run_of_two_settings_counts_once_where_these_have_one_row():
@@ -345,7 +347,7 @@ def test_a_run_of_two_settings_counts_once_where_these_have_one_row():
         made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {})
         for name in ("x", "y")
     )  # fmt: skip
-    assert [row.num_runs for row in means_of([one, other]).rows] == [1, 1]
-    assert [row.num_runs for row in means_of([one, other], by=["a"]).rows] == [1]
+    assert [row.num_runs for row in Results([one, other]).means().rows] == [1, 1]
+    assert [row.num_runs for row in Results([one, other]).means(by=["a"]).rows] == [1]
     with pytest.raises(ConfigError, match="--by: a is named twice"):
-        means_of([one, other], by=["a", "a"])
+        Results([one, other]).means(by=["a", "a"])

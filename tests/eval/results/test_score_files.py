@@ -8,7 +8,8 @@ import pytest
 from compared_sources import source
 
 from ecsuite.eval.results.files import Messages, plain
-from ecsuite.eval.results.samples import UNSIGNED, Sample, as_matrix, gather
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import UNSIGNED, Sample, as_matrix, samples_of
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
@@ -16,6 +17,10 @@ WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"
 
 
 ROW = {"seed": 0, "by_target": {"da": 1.0}}
+
+
+def gather(paths, metric="xferbench"):
+    return samples_of(Results.read(paths), metric)
 
 
 def scorecard(by_target, seed=0, source="runs/words/corpus.jsonl", sha="1", **more):
@@ -339,7 +344,7 @@ OTHERS = "compute it with `ecsuite score --metrics xferbench`, or choose one wit
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
-        ("topsin", None, "no score topsin in it; it has topsim, ami"),
+        ("topsin", None, "no score topsin in it; did you mean 'topsim'?; it has topsim, ami"),
         ("xferbench", None, f"no XferBench score in it; {OTHERS}"),
         ("ami", None, "the score ami is undefined: few"),
         ("chrf", {"name": "a", "chrf": "x"}, "no score chrf in it"),

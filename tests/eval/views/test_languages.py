@@ -18,8 +18,8 @@ from ecsuite.eval.views.language import (
     example_indices,
     examples_of,
     heading,
+    meaning_text,
     message_text,
-    phrase,
     sparkline,
     thinned,
     tiles,
@@ -103,8 +103,17 @@ def test_titles_say_what_is_known(tmp_path):
 
 
 def test_phrases_and_lines_of_characters():
-    assert phrase(["red", "or", "circle"]) == "red or circle" and phrase(["and", "a", "b"]) == "a and b"
-    assert phrase(["color=red", "shape=star"]) == "color=red shape=star" and phrase([]) == ""
+    rules = Corpus(
+        messages=Ragged.from_rows([[1]] * 4),
+        concepts=Ragged.from_rows([[0, 2, 1], [3, 0, 1], [0, 1], []]),
+        concept_names=("red", "circle", "or", "and"),
+    )
+    assert [meaning_text(rules, index) for index in range(4)] == [
+        "red or circle",
+        "red and circle",
+        "red circle",
+        "",
+    ]
     assert sparkline([0.0, 0.5, 1.0, float("nan")], "abc") == "abc"
 
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ecsuite.cli import app
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.runs import failed_runs_table, figure_titles
 
 HELD_OUT, SEEN = "accuracy, held-out objects", "accuracy, seen objects"
@@ -64,7 +64,7 @@ def test_without_held_out_objects_accuracy_stands_alone(trained, tmp_path):
 
 def test_titles_of_runs_that_differ(trained):
     folder, _ = trained
-    own, other = read_sources([folder / "0.3"]), read_sources([folder / "0.0"])
+    own, other = Results.read([folder / "0.3"]), Results.read([folder / "0.0"])
     assert figure_titles(own) == {"accuracy": HELD_OUT, "seen objects accuracy": SEEN}
     assert figure_titles(other) == {"accuracy": "accuracy"}
     assert figure_titles([*own, *other])["accuracy"] == "accuracy", "of other objects in each of them"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from ecsuite.corpus import Corpus
@@ -112,20 +113,32 @@ def test_what_is_as_by_chance_is_grey(cards):
     assert row.startswith("\x1b[2m") and "as by chance" in row
 
 
+def test_a_conclusion_that_is_wide_is_wrapped_and_not_cut(cards):
+    found = Score(
+        name="zla_messages", value=-0.267, ci95=(-0.432, 0.103), about="x", signature="zla_messages|v:1",
+        chance=Chance(kind="shuffle", level=0.01, draws=(-0.1, 0.12) * 50, seed=0, num_meanings=9999),
+    )  # fmt: skip
+    [conclusion] = replace(cards["grammar"], scores=(found,)).conclusions
+    lines = lines_of(replace(cards["grammar"], scores=(found,)))
+    place = next(number for number, line in enumerate(lines) if "zla_messages" in line)
+    assert conclusion.word == "can't tell: wide interval" and all(len(line) <= 80 for line in lines)
+    assert " ".join([*lines[place].split()[-3:], *lines[place + 1].split()]).endswith(conclusion.word)
+
+
 def test_xferbench_is_shown_between_its_references(cards):
     lines = lines_of(replace(cards["grammar"], scores=(XFERBENCH,)))
     place = next(number for number, line in enumerate(lines) if "human languages" in line)
     assert lines[place].endswith("(not comparable with published scores)")
     assert lines[place + 1].split() == ("xferbench 5.060 ↓ between French text and uniform noise".split())
     assert "French text 4.951 … uniform noise 5.174" in lines[place + 2]
-    too_small = replace(XFERBENCH, signature="xferbench|passes:109.4|v:1")
+    too_small = structs.replace(XFERBENCH, signature="xferbench|passes:109.4|v:1")
     shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
     assert re.search(r"xferbench +5\.060 ↓ too small to be placed \(read 109 times\)", shown)
     assert "uniform noise" not in shown
 
 
 def test_mini_says_that_it_does_not_rank_games(cards):
-    mini = replace(XFERBENCH, signature="xferbench|preset:mini|protocol:strict|v:3")
+    mini = structs.replace(XFERBENCH, signature="xferbench|preset:mini|protocol:strict|v:3")
     lines = lines_of(replace(cards["grammar"], scores=(mini,)))
     place = next(number for number, line in enumerate(lines) if "for comparison" in line)
     assert lines[place + 1] == "    mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)"
@@ -133,9 +146,9 @@ def test_mini_says_that_it_does_not_rank_games(cards):
     both = lines_of(replace(cards["grammar"], scores=(*cards["grammar"].scores, mini)))
     assert lines[place + 1] in both and len(both) <= 30
     for signature in ("xferbench|preset:danish|v:3", "other|preset:mini|v:1", "xferbench|v:1"):
-        other = replace(XFERBENCH, signature=signature)
+        other = structs.replace(XFERBENCH, signature=signature)
         assert not any("games" in line for line in lines_of(replace(cards["grammar"], scores=(other,))))
-    full = replace(mini, details=dict(mini.details) | {"limits": limits_of(mini.signature)})
+    full = structs.replace(mini, details=dict(mini.details) | {"limits": limits_of(mini.signature)})
     assert "danish (39 PFLOP" in " ".join(replace(cards["grammar"], scores=(full,)).full().split())
 
 
@@ -153,7 +166,7 @@ def test_few_messages_are_told(cards):
 def test_a_score_of_ones_own_says_its_question(cards):
     traits = Traits(name="mine", direction="lower", question="natural")
     own = Score(name="mine", value=1.0, about="mine", signature="mine|v:1", traits=traits)
-    other = replace(own, name="another", traits=Traits(name="another"))
+    other = structs.replace(own, name="another", traits=Traits(name="another"))
     lines = lines_of(replace(cards["run"], scores=(*cards["run"].scores, own, other)))
     assert any(re.match(r"  mine +1\.000 ↓", line) for line in lines)
     assert lines[[line.strip() for line in lines].index("Further scores") + 1].startswith("  another")

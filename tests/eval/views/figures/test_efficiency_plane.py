@@ -8,7 +8,8 @@ from matplotlib.text import Text
 
 from ecsuite.eval.metrics import information_bound as bounds
 from ecsuite.eval.metrics.information_bound import bound_of
-from ecsuite.eval.results.sources import Record, Source
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.eval.views.html.galleries import plane_galleries
 from ecsuite.runtime.errors import ConfigError
@@ -26,7 +27,7 @@ def _here(monkeypatch, tmp_path):
 def source(name, complexity, accuracy, digest=TOY.digest, **more):
     signature = f"x|space:toy|need:space|digest:{digest}|v:1"
     values = {"complexity,space=toy": complexity, "semantic_accuracy,space=toy": accuracy}
-    records = [Record(score=score, value=value, signature=signature) for score, value in values.items()]
+    records = [Score(name=score, value=value, signature=signature) for score, value in values.items()]
     return Source(name=name, file=more.pop("file"), records=tuple(records), **more)
 
 

@@ -11,8 +11,7 @@ import pytest
 from compared_sources import run
 
 import ecsuite as ec
-from ecsuite.eval.results.means import means_of
-from ecsuite.eval.results.reading import read_sources
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.html import galleries
 from ecsuite.eval.views.html.comparing import differences
 from ecsuite.eval.views.html.galleries import SystemScore, systems
@@ -132,11 +131,40 @@ def test_several_runs_of_a_seed_in_a_row_are_one_value_and_none_is_lost():
         for (kind, size), values in scores.items()
         for seed, value in enumerate(values, 1)
     ]
-    found = differences(means_of(runs, by=["kind"]), runs, None)
+    found = differences(Results(runs).means(by=["kind"]), runs, None)
     [(row, name, difference)] = found.rows
     one, other = (np.mean([scores[kind, 5], scores[kind, 9]], 0) for kind in "ab")
     assert (row, name, difference.basis) == ("kind=b", "topsim", "mean over 2 combinations of other settings")
     assert difference.mean == pytest.approx(np.mean(other - one)) and difference.ci95 is not None
+
+
+def test_a_base_may_have_commas_in_its_value():
+    kinds = ("reinforce,baseline=mean", "reinforce", "gumbel,temperature=2")
+    runs = [
+        run(
+            f"{kind}-{size}-{seed}",
+            {"kind": kind, "size": size},
+            seed,
+            {},
+            {"topsim": seed / 10 + size / 100},
+        )
+        for kind in kinds
+        for size in (1, 2)
+        for seed in (1, 2)
+    ]
+    table = Results(runs).means(by=["kind", "size"])
+    for base in (
+        "kind=reinforce,baseline=mean",
+        "kind=reinforce,baseline=mean,size=2",
+        "size=2,kind=reinforce",
+    ):
+        found = differences(table, runs, base)
+        assert found.rows and found.base == ", ".join(re.split(",(?=size|kind)", base))
+    assert differences(table, runs, "kind=reinforce").base == "kind=reinforce"
+    with pytest.raises(ConfigError, match="--base: value of kind 'reinforce,baseline=median'"):
+        differences(table, runs, "kind=reinforce,baseline=median")
+    with pytest.raises(ConfigError, match="--base: setting 'sise'"):
+        differences(table, runs, "size=2,sise=1")
 
 
 def test_the_correlation_of_a_picture_is_of_the_runs_that_are_drawn():
@@ -144,7 +172,9 @@ def test_the_correlation_of_a_picture_is_of_the_runs_that_are_drawn():
         run(f"{seed}", {"a": seed}, seed, {"accuracy": seed / 10}, {"topsim": seed / 10}) for seed in range(4)
     ]
     capped = replace(runs[0], name="capped", folder=Path("capped"), stopped="minutes", status="capped")
-    [shown] = galleries._pairs(means_of([*runs, capped], figures=["accuracy", "topsim"]), [*runs, capped])
+    [shown] = galleries._pairs(
+        Results([*runs, capped]).means(figures=["accuracy", "topsim"]), [*runs, capped]
+    )
     assert "over 4 runs: 1.00" in shown.svg
 
 
@@ -189,13 +219,13 @@ def written_scores(file, **values):
 def test_systems_have_intervals_chance_levels_and_reasons(tmp_path):
     written_scores(tmp_path / "far.json", topsim=0.5, posdis=0.4, has=None)
     written_scores(tmp_path / "near.json", topsim=0.15, has=None)
-    found = systems(read_sources([tmp_path / "far.json", tmp_path / "near.json"]), {"near": 3}, None)
+    found = systems(Results.read([tmp_path / "far.json", tmp_path / "near.json"]), {"near": 3}, None)
     assert [score.name for score in found.about] == ["topsim", "posdis"]  # nobody has `has`
     far, near = found.rows
     assert far.cells[0] == SystemScore(value=0.5, low=0.4, high=0.6, chance=0.1)
     assert near.cells[0].is_faint and near.cells[1] == SystemScore(value=None, reason="not measured")
     assert (far.corpus, near.corpus, found.num_more) == (None, 3, 0)
-    chosen = systems(read_sources([tmp_path / "far.json"]), {}, ["posdis"])
+    chosen = systems(Results.read([tmp_path / "far.json"]), {}, ["posdis"])
     assert [score.name for score in chosen.about] == ["posdis"] and chosen.num_more == 1
 
 

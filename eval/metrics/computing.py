@@ -1,0 +1,372 @@
+"""Compute the metrics of a corpus: each speaker alone, and in several processes with the same scores as in one.
+
+Threads gain nothing here: most metrics call numpy some thousand times for little each, which Python's lock prevents
+from running at once.
+"""
+
+import gc
+import math
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import lru_cache
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+from threadpoolctl import ThreadpoolController
+
+from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import Metric
+from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.launchers import num_cores
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
+from ecsuite.jobs.signals import end_as_requested, ending_at_once
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs.run import Run
+
+BY_SPEAKER = "by_speaker"
+"""The key of the details that has the value of each speaker."""
+BY_TARGET = "by_target"
+"""The key of the details that has parts of the value, such as of each target language, which are means, too."""
+REMARKS = ("warning", "note", "limits")
+"""Keys of the details that have a sentence on how to read a score."""
+NUM_NAMED = 5
+"""Most speakers that a remark names."""
+MAX_SYMBOLS = 2_000_000
+"""Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
+MAX_PROCESSES = 4
+"""Processes beyond which nothing is gained: one metric takes a quarter of the time of all."""
+SECONDS = 0.2
+"""Between two looks for a request to stop, while other processes compute."""
+
+
+def compute_parallel(
+    metrics: Mapping[str, Metric],
+    corpus: Corpus,
+    options: Options,
+    *,
+    run: "Run | None" = None,
+    runner: Runner | None = None,
+    num_processes: int = 1,
+    load: Callable[[str], Metric] | None = None,
+    alone: frozenset[str] = frozenset(),
+) -> Iterator[list[Score]]:
+    """The scores of each metric, in their order; progress is reported between metrics.
+
+    Args:
+        metrics: By name, the fastest first.
+        corpus: What to score.
+        options: Of the metrics.
+        run: The run whose corpus it is, for metrics that ask its agents, which are among those `alone`.
+        runner: Runs jobs of metrics, reports progress, and says when to stop.
+        num_processes: Most processes, with this one.
+        load: A function of a module, which gives a metric by its name in another process; None: there is no other.
+        alone: Metrics that only this process computes: those that start processes, and those of users, which it alone
+            was allowed to import.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: If the runner is asked to stop.
+    """
+    found: dict[str, list[Score]] = {}
+    runner = runner or Runner()
+
+    def look_at_requests(now: str) -> None:
+        request = runner.should_stop()
+        if request is not None:
+            end_as_requested(request)
+        runner.progress(now, len(found), len(metrics))
+
+    def compute(name: str) -> list[Score]:
+        look_at_requests(name)
+        metric, traits = metrics[name], metrics[name].shared
+        with ExitStack() as around:
+            if not traits.keeps_work:
+                around.enter_context(ending_at_once())
+                if name not in alone:  # the last bits of sums depend on it
+                    around.enter_context(one_thread.limit(limits=1, user_api="blas"))
+            if traits.needs_agents:
+                return metric(run, options, runner=runner)
+            own = replace(options, run=run) if traits.asks_agents else options
+            return by_speaker(metric, corpus, own, runner=runner)
+
+    one_thread = _libraries(len(sys.modules))
+    width, groups = 1, list[tuple[str, ...]]()
+    if load is not None and num_processes > 1:
+        groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
+        width = min(num_processes, MAX_PROCESSES, len(groups))
+        if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
+            width = min(width, 2 if _start_method() == "fork" else 1)
+    with corpus_cache(corpus):
+        if load is not None and width > 1:
+            if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
+                narrow_content(corpus)
+                narrow_attributes(corpus)
+            gc.freeze()  # what was imported is garbage in no process, and is looked through in none
+            helpers = _Helpers(width - 1, load, groups, corpus, options)
+            try:
+                for name in helpers.work.from_first():
+                    found[name] = compute(name)
+                    found |= helpers.finished(seconds=0)
+                while helpers.connections:
+                    look_at_requests("metrics")
+                    found |= helpers.finished(seconds=SECONDS)
+            finally:
+                helpers.close()
+                gc.unfreeze()
+        for name in metrics:
+            if name not in found:  # also what a process that failed did not compute, which then fails here
+                found[name] = compute(name)
+            yield found[name]
+
+
+@lru_cache(maxsize=1)
+def _libraries(num_modules: int) -> ThreadpoolController:
+    """The libraries with threads, which come with modules: to look for them takes as long as some metrics."""
+    return ThreadpoolController()
+
+
+def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
+    """The names of metrics, those together that share work."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, metric in metrics.items():
+        shares = next((each.shares for each in metric.traits if each.shares), name)
+        groups[shares] = (*groups.get(shares, ()), name)
+    return list(groups.values())
+
+
+def num_threads() -> int:
+    """One a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(num_cores(), int(asked)) if asked.isdecimal() and int(asked) else num_cores()
+
+
+class _Work:
+    """Groups of names that several processes take, each once: from the front, where the fastest are, or the end."""
+
+    def __init__(self, context: Any, groups: Sequence[tuple[str, ...]]) -> None:
+        self.groups = groups
+        self.bounds = context.Array("i", [0, len(groups)])  # of those that nobody has taken
+
+    def from_first(self) -> Iterator[str]:
+        """The names of the first group left, and so on."""
+        while (place := self._taken(0)) is not None:
+            yield from self.groups[place]
+
+    def from_last(self) -> Iterator[str]:
+        """The names of the last group left, and so on."""
+        while (place := self._taken(1)) is not None:
+            yield from self.groups[place]
+
+    def _taken(self, end: int) -> int | None:
+        """The group taken from an end, 0 or 1; None if there is none left."""
+        with self.bounds:
+            first, last = map(int, self.bounds)
+            if first == last:
+                return None
+            self.bounds[end] += -1 if end else 1
+            return last - 1 if end else first
+
+
+class _Helpers:
+    """Processes that compute metrics until no name is left."""
+
+    def __init__(
+        self,
+        number: int,
+        load: Callable[[str], Metric],
+        groups: Sequence[tuple[str, ...]],
+        corpus: Corpus,
+        options: Options,
+    ) -> None:
+        context: Any = multiprocessing.get_context(_start_method())
+        self.work = _Work(context, groups)
+        self.connections: list[Connection] = []
+        self.processes = []
+        for _ in range(number):
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_serve, args=(theirs, self.work, load, corpus, options), daemon=True
+            )
+            with environment(WORKER_ENVIRONMENT):
+                process.start()
+            theirs.close()  # so that the end of the process closes the connection
+            self.connections.append(ours)
+            self.processes.append(process)
+
+    def finished(self, seconds: float) -> dict[str, list[Score]]:
+        """The scores that have come by now, by metric, and those that come within some seconds if there are none."""
+        found = {}
+        for ready in connection.wait(self.connections, seconds):
+            assert isinstance(ready, Connection)
+            try:
+                name, scores = ready.recv()
+                found[name] = scores
+            except (EOFError, OSError):  # it has nothing left to do, or failed
+                self.connections.remove(ready)
+        return found
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+def _start_method() -> str:
+    """How other processes start: as copies of this one, which have all that it imported and read, where that is safe.
+
+    It is on Linux, but not beside the threads of torch, on which its copy would wait forever.
+    """
+    return "fork" if sys.platform == "linux" and "torch" not in sys.modules else "spawn"
+
+
+def _serve(
+    connection: Connection,
+    work: _Work,
+    load: Callable[[str], Metric],
+    corpus: Corpus,
+    options: Options,
+) -> None:
+    """Compute metrics and send their scores until no name is left."""
+    depend_on_parent()
+    one_thread = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    with one_thread, corpus_cache(corpus):
+        for name in work.from_last():
+            try:
+                scores = by_speaker(load(name), corpus, options)
+            except Exception:
+                break  # the other process computes it again, and fails in the same way
+            connection.send((name, scores))
+    connection.close()
+
+
+def speakers_of(corpus: Corpus) -> list[Any]:
+    """The speakers of a corpus in the order of their names; empty where it does not say who spoke.
+
+    Messages of which it is not known who said them are of none.
+    """
+    return corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
+
+
+def by_speaker(
+    metric: Metric, corpus: Corpus, options: Options, *, runner: Runner | None = None
+) -> list[Score]:
+    """The scores of a corpus: where it has several speakers, the mean over them, unless a metric takes all together.
+
+    Each speaker is scored alone. A score is the mean over the speakers for whom it is defined, with Student's 95 %
+    interval over them. Its chance level is the mean over them in each shuffle, see `Chance.average`.
+    """
+    parts = [corpus] if metric.shared.is_of_all_speakers else parts_of(corpus)
+    each = [metric(part, options, runner=runner) for part in parts]
+    if len(each) == 1:
+        return each[0]
+    bounds = {traits.name: traits.bounds for traits in metric.traits}
+    return [mean_score(speakers_of(corpus), scores, bounds) for scores in zip(*each, strict=True)]
+
+
+def parts_of(corpus: Corpus) -> list[Corpus]:
+    """The messages of each speaker, where there are several; else the corpus."""
+    speakers = speakers_of(corpus)
+    return [corpus] if len(speakers) < 2 else [corpus.where(SPEAKER, speaker) for speaker in speakers]
+
+
+def mean_score(
+    speakers: Sequence[Any], scores: Sequence[Score], bounds: Mapping[str, tuple[float, float] | None]
+) -> Score:
+    """One score of the scores of each speaker; its interval ends where the score does.
+
+    That is by name in `bounds`, or where the range depends on the corpus, such as that of `synonymy`, by its chance.
+    """
+    first = scores[0]
+    values = [score.value for score in scores]
+    defined = [score for score in scores if score.value is not None]
+    details: dict[str, Any] = {BY_SPEAKER: dict(zip(map(str, speakers), values, strict=True))}
+    details |= _remarks(speakers, scores)
+    signature = f"{_common_signature([score.signature for score in scores])}|speakers:{len(speakers)}"
+    if not defined:
+        reasons: dict[str, list[Any]] = {}
+        for speaker, score in zip(speakers, scores, strict=True):
+            reasons.setdefault(str(score.reason), []).append(speaker)
+        reason = _all_said(reasons, len(speakers))
+        return structs.replace(first, signature=signature, chance=None, reason=reason, details=details)
+    if all(BY_TARGET in score.details for score in defined):
+        targets = [score.details[BY_TARGET] for score in defined]
+        details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
+    known = [float(score.value) for score in defined if score.value is not None]
+    value, half_width = mean_and_half_width(known)
+    chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
+    declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
+    low, high = declared or (-math.inf, math.inf)
+    return structs.replace(
+        first,
+        value=value,
+        ci95=None if half_width is None else (max(low, value - half_width), min(high, value + half_width)),
+        chance=chance,
+        reason=None,
+        signature=signature,
+        details=details,
+    )
+
+
+def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]:
+    """Merge the remarks on the scores of speakers: once where all have it, else with the speakers' names."""
+    remarks: dict[str, str] = {}
+    is_defined = any(score.value is not None for score in scores)
+    for key in REMARKS:
+        said: dict[str, list[Any]] = {}
+        for speaker, score in zip(speakers, scores, strict=True):
+            if key in score.details:
+                said.setdefault(str(score.details[key]), []).append(speaker)
+            if key == "warning" and is_defined and score.value is None:
+                said.setdefault(f"has no score and is not in the mean: {score.reason}", []).append(speaker)
+        if said:
+            remarks[key] = _all_said(said, len(speakers))
+    return remarks
+
+
+def _all_said(said: Mapping[str, Sequence[Any]], num_speakers: int) -> str:
+    """Sentences, each with the names of those of whom it is said."""
+    return "; ".join(_said(sentence, who, num_speakers) for sentence, who in said.items())
+
+
+def _said(sentence: str, who: Sequence[Any], num_speakers: int) -> str:
+    """A sentence with the names of those of whom it is said, unless they are all."""
+    if len(who) == num_speakers:
+        return sentence
+    named = ", ".join(map(str, who[:NUM_NAMED])) + (
+        f" and {len(who) - NUM_NAMED} more" if len(who) > NUM_NAMED else ""
+    )
+    return f"speaker{'s' if len(who) > 1 else ''} {named}: {sentence}"
+
+
+def _common_signature(signatures: Sequence[str]) -> str:
+    """One signature of those of speakers: what differs, such as their numbers of messages, is listed: `n:2x60+300`."""
+    if len(set(signatures)) == 1:
+        return signatures[0]
+    rows = [[part.partition(":") for part in signature.split("|")] for signature in signatures]
+    values: dict[str, Counter[str]] = {}
+    for row in rows:
+        for key, _, value in row:
+            values.setdefault(key, Counter())[value] += 1
+    return "|".join(f"{key}:{_listed(counts)}" if any(counts) else key for key, counts in values.items())
+
+
+def _listed(counts: Counter[str]) -> str:
+    """Each value, with the number of speakers that have it: `2x60+300`; the value alone where all have it."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    order = sorted(counts, key=lambda value: (len(value), value))  # numbers in their order
+    return "+".join(f"{counts[value]}x{value}" if counts[value] > 1 else value for value in order)

@@ -1,0 +1,500 @@
+"""Studies with trained agents: a participant is the receiver, who chooses an object, or the sender, who types.
+
+Some objects are unlocked one after the other; the others never are, and are held out: they show whether a participant
+understands the structure of messages. A participant learns from the training panel, and from feedback to each answer.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.curves import Curve, curves
+from ecsuite.games.worlds.splits import split_names
+from ecsuite.grammars.words import stream
+from ecsuite.people.agents_language import AgentsLanguage, TrainedRun, load_run_of_study
+from ecsuite.people.codes import NUM_EXAMPLES
+from ecsuite.people.database import Database, Row
+from ecsuite.people.kinds import (
+    HELD_OUT,
+    TRAINING,
+    Game,
+    Mean,
+    Record,
+    Shown,
+    StudyKind,
+    block_names,
+    mean_cell,
+    mean_of,
+)
+from ecsuite.people.study import AGENTS, Study
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
+from ecsuite.tables.cells import INTERVAL, number
+from ecsuite.tables.table import Table, name_column, number_column, row_of
+
+if TYPE_CHECKING:
+    from ecsuite.eval.views.console import Report
+
+ROLES = {"receiver": "you choose what the sender means", "sender": "you type, and the receiver chooses"}
+"""Roles of a participant, by name."""
+FIRST_AVAILABLE, MAX_AVAILABLE = 4, 16
+"""Objects that are unlocked at the start, and most that can be."""
+EXAMPLES_AN_OBJECT = 4
+"""Number of examples after which one more object is unlocked."""
+BLOCK, HELD_OUT_A_BLOCK = 10, 4
+"""Size of a block of examples, and its examples about held-out objects."""
+VERSION = 1
+"""Increased whenever the same seed would give another game than before."""
+Hears = Callable[[Sequence[int]], NDArray[Any]]
+"""The receiver: its score of each object for the symbols of a message."""
+EXAMPLE_KINDS = {TRAINING: "unlocked", HELD_OUT: "held out"}
+"""Kinds of examples, and their names in tables."""
+AGENTS_TRIAL_WORDS = {
+    "participant": "The participant, P001 and so on.",
+    "step": "Number of the step, from 0.",
+    "example": "Number of the example, from 0.",
+    "kind": "training (an object that can be unlocked) or held_out (one that never is).",
+    "object": "The object in words.",
+    "candidates": "The objects to choose from, in their order.",
+    "num_available": "Unlocked objects when the example was shown.",
+    "num_looks": "How often the training panel was opened during the example.",
+    "typed": "What was answered: the number of an object, from 1 (receiver), or a message (sender).",
+    "agents_answer": "The number of the right object (receiver), or what the agents' sender says (sender).",
+    "is_right": "Whether the object was understood.",
+    "agents_right": "Whether the agents understand each other in the same round.",
+    "points": "Points given.",
+    "shown_after": "Seconds from the participant's start to this step.",
+    "answered_after": "Seconds from the participant's start to the answer, by the server's clock.",
+    "response_ms": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+}
+"""The columns of `trials.csv` and the keys of `trials.json`."""
+LANGUAGE_SETTING = "language"
+"""Setting of a database that has the agents' language."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsGame(Game):
+    """One participant's game with trained agents."""
+
+    language: AgentsLanguage
+    """Language of the agents."""
+    role: str
+    """One of `ROLES`."""
+    seed: int
+    hears: Hears | None = None
+    """The receiver; None where nothing new is judged."""
+    pictures: Callable[[int], bytes] | None = None
+    """The picture of an object as PNG."""
+
+    first_available = FIRST_AVAILABLE
+    num_examples = num_steps = NUM_EXAMPLES
+
+    @cached_property
+    def has_pictures(self) -> bool:
+        """Whether objects are shown by pictures; otherwise by their names alone."""
+        return self.pictures is not None
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The objects in the order in which they are unlocked; objects that are never unlocked come last."""
+        return [int(meaning) for meaning in stream(self.seed, "order").permutation(len(self.language.names))]
+
+    @cached_property
+    def max_available(self) -> int:
+        """Objects that can be unlocked: at most half."""
+        return min(MAX_AVAILABLE, len(self.language.names) // 2)
+
+    @property
+    def signature(self) -> str:
+        """Everything that determines the game but what the participant does."""
+        return f"{self.language.signature}|role:{self.role}|protocol:{AGENTS},v:{VERSION}"
+
+    def shown(self, step: int, num_available: int) -> Shown:
+        """Content of a step for a participant with this number of unlocked objects."""
+        held_out = [
+            BLOCK * block + int(position)
+            for block in range(NUM_EXAMPLES // BLOCK)
+            for position in np.sort(
+                stream(self.seed, f"block{block}").choice(BLOCK, HELD_OUT_A_BLOCK, replace=False)
+            )
+        ]
+        if step in held_out:
+            never = self.order[self.max_available :]
+            return Shown(kind=HELD_OUT, meaning=never[held_out.index(step) % len(never)])
+        position = int(stream(self.seed, f"example{step}").integers(num_available))
+        return Shown(kind=TRAINING, meaning=self.order[position])
+
+    def available_after(self, step: int, shown: Shown, num_available: int) -> int:
+        """Unlocked objects after a step."""
+        return min(num_available + ((step + 1) % EXAMPLES_AN_OBJECT == 0), self.max_available)
+
+    def candidates(self, step: int, shown: Shown) -> list[int]:
+        """The objects that there are to choose from, the right one among them."""
+        rng = stream(self.seed, f"candidates{step}")
+        others = [meaning for meaning in range(len(self.language.names)) if meaning != shown.meaning]
+        chosen = rng.choice(others, self.language.num_candidates - 1, replace=False)
+        return [int(meaning) for meaning in rng.permutation([shown.meaning, *chosen])]
+
+    def chosen(self, step: int, shown: Shown, typed: str) -> int | None:
+        """The object that is chosen: by the participant as receiver, by the agent if the participant is the sender.
+
+        None if the answer is no number of a candidate, or no message.
+        """
+        candidates = self.candidates(step, shown)
+        if self.role == "receiver":
+            is_number = typed.isascii() and typed.isdigit() and 0 < int(typed) <= len(candidates)
+            return candidates[int(typed) - 1] if is_number else None
+        symbols = self.language.parse(typed)
+        if symbols is None:
+            return None
+        assert self.hears is not None
+        return candidates[int(np.argmax(self.hears(symbols)[candidates]))]
+
+    def agents_chosen(self, step: int, shown: Shown) -> int:
+        """The object that the agents' receiver chooses when their sender speaks, in the same round."""
+        candidates = self.candidates(step, shown)
+        return candidates[int(np.argmax(np.array(self.language.scores[shown.meaning])[candidates]))]
+
+    def is_right(self, step: int, shown: Shown, typed: str) -> bool:
+        """Whether the object was understood."""
+        return self.chosen(step, shown, typed) == shown.meaning
+
+    def name_of(self, meaning: int) -> str:
+        """An object in words."""
+        return self.language.names[meaning]
+
+    def right_answer(self, step: int, shown: Shown) -> str:
+        """The agents' answer: the number of the object, or their sender's message."""
+        if self.role == "receiver":
+            return str(self.candidates(step, shown).index(shown.meaning) + 1)
+        return self.language.text(self.language.symbols[shown.meaning])
+
+    def feedback(self, step: int, shown: Shown, typed: str) -> str:
+        """Feedback to a wrong answer, to learn from it."""
+        chosen, names = self.chosen(step, shown, typed), self.language.names
+        if chosen == shown.meaning:
+            return ""
+        if self.role == "receiver":
+            return f"It was number {self.right_answer(step, shown)}: {names[shown.meaning]}."
+        understood = "nothing" if chosen is None else names[chosen]
+        return f"The receiver understood: {understood}. It was: {names[shown.meaning]}."
+
+    def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
+        """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
+        if self.role == "receiver":
+            message = self.language.text(self.language.symbols[shown.meaning])
+            choices = [self._name(meaning, names_objects) for meaning in self.candidates(step, shown)]
+            return {"kind": "choice", "message": message, "choices": choices}
+        language = self.language
+        kind = "letters" if language.width == 1 else "syllables"
+        count = f"{language.max_len}" if language.min_len else f"1 to {language.max_len}"
+        nothing = "" if language.min_len else "; - says nothing"
+        letters = f"{language.letter(1)} to {language.letter(language.vocab_size)}"
+        return {
+            "kind": "message",
+            "name": self._name(shown.meaning, names_objects),
+            "max_length": language.max_len * language.width,
+            "rule": f"{count} of the {kind} {letters}{nothing}",
+        }
+
+    def _name(self, meaning: int, names_objects: bool) -> str | None:
+        """Name of an object, where there is no picture of it or it is wanted."""
+        return self.language.names[meaning] if names_objects or not self.language.drawn_by else None
+
+    def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
+        """The unlocked objects with the agents' messages."""
+        return [
+            {
+                "code": self.language.text(self.language.symbols[meaning]),
+                "name": self._name(meaning, names_objects),
+            }
+            for meaning in self.order[:num_available]
+        ]
+
+    def step_picture(self, step: int, shown: Shown) -> bytes | None:
+        """Picture of the object of a sender as PNG."""
+        return self._picture(shown.meaning) if self.role == "sender" else None
+
+    def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
+        """Picture of a candidate of a receiver as PNG, by its position, if there is one."""
+        candidates = self.candidates(step, shown) if self.role == "receiver" else []
+        return self._picture(candidates[position]) if position < len(candidates) else None
+
+    def panel_picture(self, position: int) -> bytes | None:
+        """Picture of an unlocked object as PNG, by its position in the order."""
+        return self._picture(self.order[position])
+
+    def _picture(self, meaning: int) -> bytes | None:
+        return None if self.pictures is None else self.pictures(meaning)
+
+    def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
+        """The columns of a response; of a receiver, the objects in place of their numbers."""
+        if self.role != "receiver":
+            return super().response(step, shown, typed, message)
+        chosen = self.chosen(step, shown, typed)
+        return {
+            "message": self.language.text(self.language.symbols[shown.meaning]),
+            "response": typed if chosen is None else self.name_of(chosen),
+            "target": self.name_of(shown.meaning),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoleResult:
+    """Learning of the participants of a role."""
+
+    role: str
+    participants: int
+    """Number of participants who finished."""
+    not_finished: int
+    """Number of the others, who are excluded."""
+    chance: float
+    """Accuracy of guessing."""
+    accuracy: Mapping[str, Sequence[Mean]]
+    """Share of right answers by kind of example and block of ten, the mean over participants."""
+    agents: Mapping[str, Sequence[float]]
+    """The agents' share of right answers in the same examples."""
+    as_agents: float | None
+    """Share of senders' messages that are exactly the agents' own; None of receivers."""
+
+
+def learning_of(role: str, records: Sequence[Record], make_game: Callable[[Row], AgentsGame]) -> RoleResult:
+    """Learning of the participants of a role.
+
+    Args:
+        role: One of `ROLES`.
+        records: All participants of the study.
+        make_game: Factory of a participant's game.
+    """
+    of_role = [record for record in records if record.row["grammar"] == role]
+    finished = [(record, make_game(record.row)) for record in of_role if record.has_finished]
+    shares: dict[str, list[Mean]] = {kind: [] for kind in EXAMPLE_KINDS}
+    agents: dict[str, list[float]] = {kind: [] for kind in EXAMPLE_KINDS}
+    for block in range(NUM_EXAMPLES // BLOCK if finished else 0):
+        for kind in EXAMPLE_KINDS:
+            pairs = [
+                _accuracy(game, [each for each in _of_block(record.answers, block) if each["kind"] == kind])
+                for record, game in finished
+            ]
+            shares[kind].append(mean_of([own for own, _ in pairs]))
+            agents[kind].append(float(np.mean([others for _, others in pairs])))
+    is_same = [
+        game.language.parse(answer["typed"]) == list(game.language.symbols[answer["thing"]])
+        for record, game in finished
+        for answer in record.answers
+    ]
+    return RoleResult(
+        role=role,
+        participants=len(finished),
+        not_finished=len(of_role) - len(finished),
+        chance=1 / finished[0][1].language.num_candidates if finished else float("nan"),
+        accuracy=shares,
+        agents=agents,
+        as_agents=float(np.mean(is_same)) if is_same and role == "sender" else None,
+    )
+
+
+def _of_block(answers: Sequence[Row], block: int) -> list[Row]:
+    return [answer for answer in answers if answer["example"] // BLOCK == block]
+
+
+def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float]:
+    """Shares of right answers of a participant and of the agents."""
+    agents = [
+        game.agents_chosen(answer["step"], Shown(kind=answer["kind"], meaning=answer["thing"]))
+        == answer["thing"]
+        for answer in answers
+    ]
+    return float(np.mean([answer["is_right"] for answer in answers])), float(np.mean(agents))
+
+
+def result_table(game: AgentsGame, answers: Sequence[Row]) -> dict[str, Any]:
+    """Shares of right answers by block, with the agents', for a participant's last page."""
+    rows = [["Examples", "You", "The agents", "Guessing"]]
+    chance = f"{1 / game.language.num_candidates:.0%}"
+    for block in range(NUM_EXAMPLES // BLOCK):
+        own, agents = _accuracy(game, _of_block(answers, block))
+        rows.append([f"{BLOCK * block + 1} to {BLOCK * (block + 1)}", f"{own:.0%}", f"{agents:.0%}", chance])
+    return {"caption": "Right answers", "rows": rows}
+
+
+class AgentsStudy(StudyKind):
+    """A study with trained agents.
+
+    Raises:
+        ConfigError: If answers were given about other weights of the agents.
+    """
+
+    absent_columns = (
+        *("chain", "generation", "counted", "pair", "left_out_published", "left_out_preregistered"),
+        *("passed_attention", "strategy", "rule", "notes"),
+    )
+    trial_words = AGENTS_TRIAL_WORDS
+
+    def __init__(
+        self, study: Study, database: Database, agents: TrainedRun | None, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(study, database, agents, clock)
+        self._live: dict[str, Any] = {}
+        if agents is None:
+            return
+        language, stored = agents.language, database.setting(LANGUAGE_SETTING, "")
+        if stored and self.language.signature != language.signature:
+            raise ConfigError(
+                f"{database.file}: holds answers about other weights of {language.run}, which has been trained since; "
+                "choose another name for the study"
+            )
+        if not stored:
+            database.store_setting(LANGUAGE_SETTING, json.dumps(language.as_json()))
+        self._live = {"hears": agents.hears, "pictures": agents.pictures()}
+        self.language = language
+
+    @staticmethod
+    def load(study: Study) -> TrainedRun:
+        """Load the agents, and read their language.
+
+        Raises:
+            ConfigError: If there is no such run, or people can't play its game.
+        """
+        return load_run_of_study(study)
+
+    @cached_property
+    def language(self) -> AgentsLanguage:
+        """The language that participants learn.
+
+        Raises:
+            ConfigError: If nobody has begun.
+        """
+        stored = self.database.setting(LANGUAGE_SETTING, "")
+        if not stored:
+            raise ConfigError(f"{self.database.file}: nobody has been served yet: expected a study that was")
+        return AgentsLanguage.from_json(json.loads(stored))
+
+    def game(self, row: Mapping[str, Any]) -> AgentsGame:
+        """The game of a participant, who is given as stored."""
+        return AgentsGame(language=self.language, role=row["grammar"], seed=row["seed"], **self._live)
+
+    def result_table(self, row: Row) -> dict[str, Any]:
+        """Shares of right answers by block, with the agents'."""
+        return result_table(self.game(row), self.database.answers(row["id"]))
+
+    def trials(self, record: Record) -> list[dict[str, Any]]:
+        """The answers of a participant as rows of `trials.csv`."""
+        game, rows = self.game(record.row), []
+        start, names = record.row["started_at"], game.language.names
+        for answer in record.answers:
+            shown = Shown(kind=answer["kind"], meaning=answer["thing"])
+            entry = {
+                **answer,
+                "participant": record.name,
+                "object": names[shown.meaning],
+                "candidates": "; ".join(names[meaning] for meaning in game.candidates(answer["step"], shown)),
+                "agents_answer": game.right_answer(answer["step"], shown),
+                "is_right": bool(answer["is_right"]),
+                "agents_right": game.agents_chosen(answer["step"], shown) == shown.meaning,
+                "shown_after": round(answer["shown_at"] - start, 3),
+                "answered_after": round(answer["answered_at"] - start, 3),
+            }
+            rows.append({name: entry[name] for name in AGENTS_TRIAL_WORDS})
+        return rows
+
+    def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
+        """The messages of each sender, by participant."""
+        language = self.language
+        corpora = {record.name: self.corpus(record, language) for record in records}
+        return {name: corpus for name, corpus in corpora.items() if corpus is not None}
+
+    def corpus(self, record: Record, language: AgentsLanguage) -> Corpus | None:
+        """The messages of a participant as a sender, in the agents' symbols; answers that are no messages are left out.
+
+        Returns:
+            None without messages. Meanings are attribute values, or the number of the object where it has none; the
+            columns are `split` (`train` or `held_out`) and `is_right`.
+        """
+        game = self.game(record.row)
+        if game.role != "sender":
+            return None
+        parsed = [(answer, language.parse(answer["typed"])) for answer in record.answers]
+        rows = [(answer, symbols) for answer, symbols in parsed if symbols is not None]
+        if not rows:
+            return None
+        values = language.values
+        return Corpus(
+            Ragged.from_rows([symbols for _, symbols in rows]),
+            meanings=np.array(
+                [values[answer["thing"]] if values else [answer["thing"]] for answer, _ in rows]
+            ),
+            columns={
+                "split": split_names(np.array([answer["kind"] == HELD_OUT for answer, _ in rows])),
+                "is_right": np.array([answer["is_right"] for answer, _ in rows]),
+            },
+            metadata={
+                "speaker": self.study.speakers[0],
+                "participant": record.name,
+                "learned_from": language.run,
+                "game": game.signature,
+                "seed": record.row["seed"],
+                "vocab_size": language.vocab_size,
+            },
+        )
+
+    def report(self, records: Sequence[Record]) -> "Report":
+        """Share of right answers by role and block, of participants and of the agents."""
+        from ecsuite.eval.views.console import Report
+
+        study, language = self.study, self.language
+        results = [learning_of(role, records, self.game) for role in study.roles]
+        about = f"Study {study.name}: the language of {language.run} ({len(language.names)} objects)"
+        content = {"language": language.signature, "roles": [asdict(each) for each in results]}
+        return Report(
+            tables=[_table(each, about, self.simulated_note) for each in results],
+            notes=(),
+            data=self.result(content),
+            draw=partial(_draw, study, results),
+        )
+
+
+def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Table:
+    num_blocks = len(result.accuracy["training"]) if result.participants else 0
+    columns = [name_column("examples", merges=True), name_column("who")]
+    columns += [number_column(name, parts=INTERVAL) for name in block_names(num_blocks, BLOCK)]
+    rows = []
+    for kind, name in EXAMPLE_KINDS.items() if num_blocks else ():
+        rows.append(row_of(name, "participants", *(mean_cell(mean, 2) for mean in result.accuracy[kind])))
+        rows.append(row_of(name, "the agents", *(number(share, 2) for share in result.agents[kind])))
+    left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
+    notes = [f"N = {result.participants} finished{left_out}"]
+    if num_blocks:
+        notes.append(
+            f"mean ± half of its 95 % interval (Student's t); who guesses is right in {result.chance:.2f}"
+        )
+    if result.as_agents is not None:
+        notes.append(f"messages that are exactly the agents' own: {result.as_agents:.0%}")
+    title = f"{about}; participants as {result.role}: {ROLES[result.role]}"
+    return Table(columns=columns, rows=rows, title=title, notes=[*notes, *simulated_note])
+
+
+def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
+    """Draw the share of right answers by block, a panel a role; dashed lines are the agents'."""
+    lines = []
+    for each in results:
+        panel = f"as {each.role} (N={each.participants}{', simulated' if study.simulated else ''})"
+        blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
+        for kind, name in EXAMPLE_KINDS.items():
+            means = each.accuracy[kind]
+            low, high = zip(*(ends(mean.mean, mean.half_width) for mean in means), strict=True)
+            y = [mean.mean for mean in means]
+            lines.append(Curve(x=blocks, y=y, low=low, high=high, name=name, kind="people", panel=panel))
+            lines.append(Curve(x=blocks, y=each.agents[kind], name=name, kind="agents", panel=panel))
+        lines.append(
+            Curve(x=blocks, y=[each.chance] * len(blocks), name="chance", kind="agents", panel=panel)
+        )
+    save(curves(lines, x="examples", y="share of right answers", limits=(0, 1.03)), file)
