@@ -17,7 +17,7 @@ from ecsuite.games.environments.fitting import require_described, require_fittin
 from ecsuite.games.players.meetings import Meeting, Meetings
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
-from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.runs.run_files import ROUNDS
 from ecsuite.games.training.checks import fault_of_measures
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS

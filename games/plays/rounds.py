@@ -24,7 +24,7 @@ from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.runs.log import ROUNDS, ROUNDS_KEY
+from ecsuite.games.runs.run_files import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KEY as ANSWERS_KEY

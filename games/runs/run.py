@@ -32,7 +32,7 @@ from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.identity import with_data
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.runs.log import LOG, require_unchanged_log
+from ecsuite.games.runs.run_files import CONFIG, LOG, require_unchanged_log
 from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
@@ -393,7 +393,7 @@ def load_run(
         ConfigError: If it is no run folder, or its config can't be used.
         UntrustedError: If its config names foreign parts that nobody else named.
     """
-    config = Path(folder) / "config.yaml"
+    config = Path(folder) / CONFIG
     if not config.is_file():
         raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
     found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)

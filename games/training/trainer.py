@@ -28,7 +28,7 @@ from ecsuite.games.runs.checkpoints import (
     save_best,
     save_checkpoint,
 )
-from ecsuite.games.runs.log import CHECKSUM, LOG, NUM_LINES, open_log
+from ecsuite.games.runs.run_files import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.runs.run_folder import (
     EXTRA,
     EXTRA_CHANCE,
