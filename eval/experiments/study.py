@@ -40,9 +40,8 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import METRICS, Experiment, with_training
 from ecsuite.games.plays.play import play_class
 from ecsuite.games.runs.evaluation import joined
-from ecsuite.games.runs.identity import with_data
-from ecsuite.games.worlds.world import describe
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.runs.identity import check_data
+from ecsuite.games.worlds.world import describe, make_world
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.parts.own_code import trust
 from ecsuite.parts.registry import split_names
@@ -242,7 +241,8 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
 
 def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
     """Make messages about some objects of a game, and the same messages about combinations of attribute values."""
-    world = make_world(with_data(with_training(experiment, batch_size=NUM_MESSAGES)))
+    check_data(experiment)
+    world = make_world(with_training(experiment, batch_size=NUM_MESSAGES))
     batches = itertools.islice(world.corpus_batches(NUM_MESSAGES), 1)
     about = joined([world.describe(batch) for batch in batches])
     # Some metrics read as many symbols as there are attributes.

@@ -11,8 +11,7 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.pictures.rounds import make_preview
 from ecsuite.games.plays.play import play_class
 from ecsuite.games.training.notes import agents_text, candidates_text, objects_text, words_text
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, make_world
 from ecsuite.parts.registry import Part, Registry
 from ecsuite.runtime.errors import ConfigError
 

@@ -30,8 +30,8 @@ from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
-    from ecsuite.games.players.players import Players
-    from ecsuite.games.runs.checkpoints import Agents
+    from ecsuite.games.players.population import Population
+    from ecsuite.games.runs.checkpoints import AgentWeights
     from ecsuite.games.training.optimizers import Optimise
     from ecsuite.games.worlds.world import World
 
@@ -64,7 +64,7 @@ class Play(ABC):
     """What it reads of `training.precision`; others are refused, and auto is fp32 where bf16 is none of them."""
     can_speak: ClassVar[bool] = False
     """Whether it has `players`, which are evaluated, asked, scored and intervened on; see `make_players`."""
-    players: "Players | None" = None
+    players: "Population | None" = None
     """Senders and receivers in a world; None where `can_speak` is false."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
@@ -73,7 +73,7 @@ class Play(ABC):
     @classmethod
     def make_players(
         cls, experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32
-    ) -> "Players":
+    ) -> "Population":
         """Make the players of an experiment, also for a world or a task other than that of training.
 
         Args:
@@ -159,7 +159,7 @@ class Play(ABC):
         """Chance level of each figure of the other evaluations that has one, by name of the evaluation."""
         return {}
 
-    def take_agents(self, role: Role, agents: "Agents", source: str) -> None:
+    def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
@@ -257,7 +257,7 @@ def play_class(experiment: Experiment) -> type[Play]:
     return PLAYS.load(experiment.play.kind)  # type: ignore[no-any-return]
 
 
-def players_of(experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32) -> "Players":
+def players_of(experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32) -> "Population":
     """Make the players of the play of an experiment with the initial weights of its seed; see `Play.make_players`."""
     with initial_weights(experiment.training.seed):
         return play_class(experiment).make_players(experiment, world, dtype)

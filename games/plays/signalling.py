@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.players.generations import bottleneck_note
+from ecsuite.games.engine.engine import Differentiate
+from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.pair import StepResult
-from ecsuite.games.players.players import Differentiate, Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay, players_of, sums
-from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
+from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
     PROBABILITIES,
@@ -25,12 +26,10 @@ from ecsuite.games.runs.interactions import (
     require_pyarrow,
 )
 from ecsuite.games.training.checks import try_first_step
-from ecsuite.games.training.notes import description
+from ecsuite.games.training.notes import choose_game_precision, description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 
@@ -52,24 +51,25 @@ class Signalling(TrainedPlay):
     accumulates = True
     precisions = ("bf16", "tf32", "fp32")
     can_speak = True
-    players: Players
+    players: Population
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
-        dtype = PRECISIONS[experiment.training.precision]
-        self.players = players_of(experiment, self.world, dtype).to(device)
+        asked = experiment.training.precision
+        self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
+        self.players = players_of(experiment, self.world, PRECISIONS[self.precision]).to(device)
         self.module: nn.Module = self.players
 
     @classmethod
     def make_players(
         cls, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32
-    ) -> Players:
+    ) -> Population:
         """Make the players of an experiment, with the initial weights of its seed; see the base class."""
-        return make_players(experiment, world, dtype)
+        return make_population(experiment, world, dtype)
 
-    def take_agents(self, role: Role, agents: Agents, source: str) -> None:
+    def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run."""
         set_agent_weights(self.players, role, agents, source)
 
@@ -233,13 +233,15 @@ class Signalling(TrainedPlay):
 
     def lines(self) -> list[str]:
         """What is played, and by whom."""
-        return description(self.experiment, self.players, self.world)
+        return description(self.experiment, self.players, self.world, self.precision)
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
-        reason = self.players.side_by_side.reason
+        reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":
-            why = "own code may look at values" if self.experiment.code else self.players.recorded.reason
+            why = (
+                "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+            )
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines

@@ -19,7 +19,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.plays.play import Play, make_play, play_class, players_of
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
@@ -29,7 +29,7 @@ from ecsuite.games.runs.checkpoints import (
     weights_of_corpus,
 )
 from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.runs.run_files import CONFIG, LOG, require_unchanged_log
@@ -37,9 +37,7 @@ from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
 from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
 from ecsuite.runtime.given_values import as_array, rows_of
@@ -128,8 +126,8 @@ class Run:
     @cached_property
     def play(self) -> Play:
         """The play with the agents of its corpus, on the CPU and in fp32; for errors see `pair`."""
-        experiment = with_training(with_data(self.experiment), precision="fp32")
-        play = make_play(experiment, torch.device("cpu"))
+        check_data(self.experiment)
+        play = make_play(with_training(self.experiment, precision="fp32"), torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -146,7 +144,7 @@ class Run:
             ) from None
 
     @cached_property
-    def players(self) -> Players:
+    def players(self) -> Population:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if not play_class(self.experiment).can_speak:
             raise ConfigError(
@@ -285,7 +283,7 @@ class Run:
         device: str,
         *,
         notes: bool = True,
-    ) -> tuple[Experiment, World, Players]:
+    ) -> tuple[Experiment, World, Population]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
 
         `notes` asks for lines about what its rounds can't show.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.plays.play import Play, players_of
 from ecsuite.runtime.errors import ConfigError, PartError
 
@@ -75,12 +75,12 @@ class LanguageMetrics:
         self.metrics = metrics_of(experiment)
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
-        self.experiment = replace(experiment, evaluation=self.evaluation)
+        self.experiment = experiment
         self.asking = [name for name, metric in self.metrics.items() if metric.shared.needs_agents]
         self.asks = bool(self.asking) or any(
             traits.asks_agents for metric in self.metrics.values() for traits in metric.traits
         )
-        self.copy: Players | None = None
+        self.copy: Population | None = None
 
     def __call__(self, play: Play) -> LanguageScores:
         """Score the messages of the agents of a play, or these agents.
@@ -126,6 +126,7 @@ class LanguageMetrics:
             return None
         self.copy = self.copy or players_of(self.experiment, players.world).eval()
         self.copy.load_state_dict(players.state_dict())
-        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), self.experiment)
+        experiment = replace(self.experiment, evaluation=self.evaluation)
+        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)
         vars(run).update(players=self.copy, corpus=corpus)  # in place of what it would read from its folder
         return run

@@ -16,7 +16,7 @@ from ecsuite.games.plays.play import make_play
 from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 
