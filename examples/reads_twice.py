@@ -29,6 +29,8 @@ class ReadsTwice(receivers.Receiver):
     def forward(self, message):
         """Read for the sake of the end, then read again from there."""
         symbols = embed_symbols(self.embed, message.symbols)  # (num_steps, batch, width)
-        states, weights = message.at_ends(self.first(symbols)[0])  # (num_ends, batch, width), (num_ends, batch)
+        states, weights = message.at_ends(
+            self.first(symbols)[0]
+        )  # (num_ends, batch, width), (num_ends, batch)
         summary = torch.einsum("esw,es->sw", states, weights.to(states.dtype))
         return message.at_ends(self.second(symbols, summary[None].contiguous())[0])
