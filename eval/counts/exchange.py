@@ -10,7 +10,6 @@ from ecsuite.eval.counts.cooccurrence import concept_rows
 from ecsuite.eval.counts.counting import (
     concept_sets,
     flat,
-    halved,
     meaning_codes,
     message_labels,
     narrow_attributes,
@@ -19,7 +18,7 @@ from ecsuite.eval.counts.counting import (
     row_of,
 )
 from ecsuite.eval.statistics.cache import cached_per_corpus
-from ecsuite.eval.statistics.contingency import Ints, first_rows, labels_of_codes, num_labels
+from ecsuite.eval.statistics.contingency import Ints, first_rows, index_type, labels_of_codes, num_labels
 from ecsuite.eval.statistics.resampling import Exchange, Labels, single_rows
 from ecsuite.runtime.ragged import Ragged
 
@@ -57,8 +56,9 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
     if whole is not None and len(rows.values) < len(whole.values):
         # some are repeated, which concept best matching counts
         rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
-    labels = meaning_labels(corpus) if kind == "attributes" else halved(row_labels(rows))
+    labels = meaning_labels(corpus) if kind == "attributes" else row_labels(rows)
     assert labels is not None
+    labels = labels.astype(index_type(len(labels)), copy=False)
     phrases = rows.take(first_rows(labels, num_labels(labels)))
     differs = np.bincount(phrases.values) != len(phrases)
     if np.bincount(row_of(phrases), differs[phrases.values]).max(initial=0) <= 1:
@@ -69,7 +69,7 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
 def of_concepts(corpus: Corpus) -> Exchange:
     """Concepts in their order."""
     assert corpus.concepts is not None
-    labels = halved(row_labels(corpus.concepts))
+    labels = row_labels(corpus.concepts).astype(index_type(len(corpus.concepts)))
     return _sorted(corpus, labels, corpus.concepts.take(first_rows(labels, num_labels(labels))))
 
 
@@ -97,11 +97,12 @@ def meaning_labels(corpus: Corpus) -> Labels | None:
     """
     if corpus.meanings is None:
         sets = concept_sets(corpus)
-        return None if sets is None else halved(row_labels(sets))
-    codes = meaning_codes(corpus)
-    if codes is not None:
-        return halved(labels_of_codes(*codes))
-    return halved(row_labels(_table(_words(flat(corpus.meanings)))))
+        labels = None if sets is None else row_labels(sets)
+    elif (codes := meaning_codes(corpus)) is not None:
+        labels = labels_of_codes(*codes)
+    else:
+        labels = row_labels(_table(_words(flat(corpus.meanings))))
+    return None if labels is None else labels.astype(index_type(len(labels)))
 
 
 def content_keys(rows: Ragged) -> NDArray[np.uint64]:
