@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, require_read
+from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
@@ -36,11 +37,6 @@ JOBS = ("cache", "workers", "on", "slurm", "plan")
 
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
-
-
-def is_xferbench(name: str) -> bool:
-    """Whether a metric is XferBench, with options after its name or none."""
-    return name.partition(",")[0] == "xferbench"
 
 
 def score(
@@ -111,16 +107,17 @@ def score(
         traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
     reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
-    reads |= dict.fromkeys({"xferbench", *filter(is_xferbench, names)}, XFERBENCH)
+    of_xferbench = [name for name in names if name.partition(",")[0] == "xferbench"]
+    reads |= dict.fromkeys(("xferbench", *of_xferbench), XFERBENCH)
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
-    require_read(ctx, chosen, names, reads)
+    refuse_unread(chosen, names, given_options(ctx), reads)
     for name in names:
         require_files(name)
     transfers: list[XferBenchOptions] = []
-    if any(map(is_xferbench, names)):
+    if of_xferbench:
         from ecsuite.eval.xferbench.metric import own_options
 
-        transfers = [own_options(name) for name in names if is_xferbench(name)]
+        transfers = list(map(own_options, of_xferbench))
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
     read = partial(read_with.read, where=where)

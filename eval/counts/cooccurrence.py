@@ -361,7 +361,5 @@ def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
     attributes = attribute_codes(corpus)
     if attributes is None or not attributes.size:
         return "none", None
-    num_rows, width = attributes.shape
     first = np.cumsum([0, *(attributes.max(axis=0)[:-1] + 1)])
-    values = (attributes + first).astype(np.int32).ravel()
-    return "attributes", Ragged.from_lengths(values, np.full(num_rows, width))
+    return "attributes", Ragged.from_table(attributes + first)

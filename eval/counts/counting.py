@@ -56,8 +56,7 @@ def row_labels(rows: Ragged) -> Ints:
 
 def distinct_vectors(codes: Ints) -> Ints:
     """Number the distinct rows of an array, (num_rows, width), as `row_labels` does; values are from 0."""
-    num_rows, width = codes.shape
-    return row_labels(Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(num_rows, width)))
+    return row_labels(Ragged.from_table(codes))
 
 
 def num_distinct_rows(rows: Ragged) -> int:

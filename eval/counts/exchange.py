@@ -39,7 +39,7 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
         return _sorted(corpus, labels, sets.take(first))
     columns = narrow_attributes(corpus)
     vectors = _words(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
-    return _sorted(corpus, labels, _table(vectors))
+    return _sorted(corpus, labels, Ragged.from_table(vectors))
 
 
 @cached_per_corpus
@@ -80,10 +80,6 @@ def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
     return Exchange(rank[labels], lambda: message_labels(corpus))
 
 
-def _table(codes: Labels) -> Ragged:
-    return Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(len(codes), codes.shape[1]))
-
-
 def _words(features: NDArray[Any]) -> NDArray[np.int16]:
     """The bits of features as integers, where 0 has one sign, (num_messages, several times num_features)."""
     return np.ascontiguousarray(features + 0).view(np.int16)
@@ -101,7 +97,7 @@ def meaning_labels(corpus: Corpus) -> Labels | None:
     elif (codes := meaning_codes(corpus)) is not None:
         labels = labels_of_codes(*codes)
     else:
-        labels = row_labels(_table(_words(flat(corpus.meanings))))
+        labels = row_labels(Ragged.from_table(_words(flat(corpus.meanings))))
     return None if labels is None else labels.astype(index_type(len(labels)))
 
 

@@ -454,9 +454,8 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     different_in_row, with_word = samples.understood(word, concept)
     per_row = samples.words_per_row(), samples.concepts_per_row()
     total_edges = int(np.maximum(*per_row).sum())
-    precision, recall = (
-        float(np.mean(different_in_row / np.maximum(1, counts, out=counts))) for counts in per_row
-    )
+    shares = (different_in_row / np.maximum(1, counts, out=counts) for counts in per_row)
+    precision, recall = (float(np.mean(each)) for each in shares)
     del different_in_row, per_row  # of a large corpus they take much memory
     of_words, of_concepts = samples.word_totals, samples.concept_totals
     good, matched = int(graph.present[word, concept].sum()), int(of_words[word].sum())
@@ -484,9 +483,8 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         "recall": recall,
     }
     tied = int(tied_pairs(weights, word, concept).sum())
-    dependent = [*details, "map", "map_shares"] if tied else []
-    if tied and (samples.phrases.count > 1).any():
-        dependent.insert(0, "value")
+    repeats = (samples.phrases.count > 1).any()
+    dependent = [*(["value"] if repeats else []), *details, "map", "map_shares"] if tied else []
     # Table entries of a draw; co-occurrences are sorted, so counting them is ten times as fast.
     work = int(samples.phrases.per_row.max()) * int(of_words.sum()) // 10 + len(of_words) * len(of_concepts)
     (found,) = resample(
@@ -497,7 +495,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         seed=options.seed,
         work=work,
         max_subsamples=NUM_SUBSAMPLES,
-        of_rows=lambda rows: paired_score(samples.messages, samples.concepts, rows, count),
+        of_rows=functools.partial(paired_score, samples.messages, samples.concepts, count=count),
     )
     pairs = zip(word.tolist(), concept.tolist(), weights[word, concept].tolist(), strict=True)
     details |= {
