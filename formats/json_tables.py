@@ -1,6 +1,6 @@
 """Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
