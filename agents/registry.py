@@ -34,7 +34,7 @@ SENDERS = Registry(
             "a fixed language that is not trained (Kharitonov & Baroni 2020)",
         ),
     },
-    read_name="ecsuite.agents.spec:sender_section",
+    read_name="ecsuite.agents.spec:agent_section",
     short_options=SHORT_OPTIONS,
     base="ecsuite.agents.senders:Sender",
     options="ecsuite.agents.options:AgentOptions",
@@ -56,11 +56,11 @@ RECEIVERS = Registry(
             "convolution and pooling down to one position; option blocks=3 for fewer blocks",
         ),
         "bidirectional": (
-            "ecsuite.agents.bidirectional:BidirectionalReceiver",
+            "ecsuite.agents.receivers:BidirectionalReceiver",
             "a recurrent encoder in both directions; bidirectional-2l: two layers; network=lstm, rnn",
         ),
         "transformer": (
-            "ecsuite.agents.transformer_receiver:TransformerReceiver",
+            "ecsuite.agents.transformer:TransformerReceiver",
             "a causal transformer encoder; transformer-2l: two layers",
         ),
         "fc1l": ("ecsuite.agents.feedforward:FC1LReceiver", "one linear layer for the whole message"),
@@ -73,7 +73,7 @@ RECEIVERS = Registry(
             "a lexicon that is not trained: of which features each symbol is true",
         ),
     },
-    read_name="ecsuite.agents.spec:receiver_section",
+    read_name="ecsuite.agents.spec:agent_section",
     short_options=SHORT_OPTIONS,
     base="ecsuite.agents.receivers:Receiver",
     options="ecsuite.agents.options:AgentOptions",
@@ -106,7 +106,7 @@ PERCEPTIONS = Registry(
         "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
         "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
         "recurrent": (
-            "ecsuite.agents.recurrent_perception:RecurrentPerception",
+            "ecsuite.agents.perception:RecurrentPerception",
             "a recurrent network that reads the features piece by piece, such as the letters of a string",
         ),
         "conv": (

@@ -29,7 +29,7 @@ FORMS: Mapping[Form, Callable[[Grid], str]] = {
     Form.CSV: csv_text,
     Form.HTML: html,
 }
-"""What writes a table in a form."""
+"""Writer of each form."""
 
 
 SUFFIXES: Mapping[str, Form] = {

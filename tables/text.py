@@ -45,7 +45,7 @@ def text(table: Grid, room: int = UNBOUNDED) -> str:
 
 
 def as_text(*parts: "RenderableType", width: int | None = None) -> str:
-    """What a console of this width shows, without colours; also in a notebook, whose own output it leaves alone.
+    """Text as a console of this width shows it, without colours; in a notebook the notebook's output is untouched.
 
     Args:
         parts: What is shown, below each other.

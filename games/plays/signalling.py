@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.players.generations import bottleneck_note
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.learning import bottleneck_note
+from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
+from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
     PROBABILITIES,
@@ -23,12 +23,11 @@ from ecsuite.games.runs.interactions import (
     require_pyarrow,
 )
 from ecsuite.games.training.checks import try_first_step
-from ecsuite.games.training.notes import description
+from ecsuite.games.training.notes import choose_game_precision, description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
 from ecsuite.games.training.trainer import sums
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 
@@ -51,12 +50,12 @@ class Signalling(TrainedPlay):
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
-        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(
-            device
-        )
+        asked = experiment.training.precision
+        self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
+        self.players = make_population(experiment, self.world, PRECISIONS[self.precision]).to(device)
         self.module: nn.Module = self.players
 
-    def take_agents(self, role: Role, agents: Agents, source: str) -> None:
+    def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run."""
         set_agent_weights(self.players, role, agents, source)
 
@@ -176,13 +175,15 @@ class Signalling(TrainedPlay):
 
     def lines(self) -> list[str]:
         """What is played, and by whom."""
-        return description(self.experiment, self.players, self.world)
+        return description(self.experiment, self.players, self.world, self.precision)
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
-        reason = self.players.side_by_side.reason
+        reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":
-            why = "own code may look at values" if self.experiment.code else self.players.recorded.reason
+            why = (
+                "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+            )
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines

@@ -7,7 +7,6 @@ step. A checkpoint is written to a temporary file and renamed, and the previous 
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from ecsuite.files.tensor_files import (
 )
 from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
 from ecsuite.games.players.options import SocietyOptions
-from ecsuite.games.players.players import Players
-from ecsuite.games.players.side_by_side import SIDES
+from ecsuite.games.players.pair import SIDES
+from ecsuite.games.players.population import Population
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
@@ -264,16 +263,16 @@ def _file(folder: Path, step: int) -> Path:
     return folder / f"best-{step:09d}.safetensors"
 
 
-Agents = Sequence[Mapping[str, Tensor] | None]
+AgentWeights = Sequence[Mapping[str, Tensor] | None]
 """The weights of each agent of a role, by name; None: its own."""
 SIZES = ("num_attributes", "num_values")
 """What a world says of the sizes of its objects."""
 
 
-def with_initial_weights(
+def read_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[Experiment, dict[Role, Agents]]:
-    """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
+) -> tuple[dict[str, str], dict[Role, AgentWeights]]:
+    """The checksums of the weights that agents begin with, and these weights, both by agent.
 
     Args:
         experiment: Names the runs.
@@ -285,7 +284,7 @@ def with_initial_weights(
         ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
     """
     sums: dict[str, str] = {}
-    weights: dict[Role, Agents] = {}
+    weights: dict[Role, AgentWeights] = {}
     for role in ROLES:
         source, key = experiment.training.init_of(role), f"training.init_{role}"
         if experiment.society.members:
@@ -319,10 +318,10 @@ def with_initial_weights(
                 f"{place} has other weights than when this config was written (SHA-256 {sums[role]}, expected "
                 f"{experiment.weights[role]}): name the run again with --init-from, or restore it"
             )
-    return replace(experiment, weights=sums), weights
+    return sums, weights
 
 
-def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:
+def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
     runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
     found: list[Mapping[str, Tensor] | None] = []
@@ -336,7 +335,7 @@ def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], No
     return found
 
 
-def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
+def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
 
     Raises:
@@ -372,7 +371,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
-def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:
+def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
     """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
 
     Args:
@@ -408,7 +407,7 @@ def _is_kept(name: str, learnt: Collection[str]) -> bool:
     return module != "loss" and (module != "channel" or name in learnt)
 
 
-def _digest(agents: Agents) -> str:
+def _digest(agents: AgentWeights) -> str:
     """SHA-256 of the weights of agents."""
     named = {
         f"{number}.{name}": tensor

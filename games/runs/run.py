@@ -19,7 +19,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
@@ -29,7 +29,7 @@ from ecsuite.games.runs.checkpoints import (
     weights_of_corpus,
 )
 from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.runs.log import LOG, require_unchanged_log
@@ -37,9 +37,7 @@ from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
 from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
 from ecsuite.runtime.given_values import as_array, rows_of
@@ -128,7 +126,8 @@ class Run:
     @cached_property
     def play(self) -> Play:
         """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
-        play = make_play(with_data(self.experiment), torch.device("cpu"))
+        check_data(self.experiment)
+        play = make_play(self.experiment, torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -145,14 +144,15 @@ class Run:
             ) from None
 
     @cached_property
-    def players(self) -> Players:
+    def players(self) -> Population:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
             raise ConfigError(
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        players = make_players(self.experiment, make_world(with_data(self.experiment)))
+        check_data(self.experiment)
+        players = make_population(self.experiment, make_world(self.experiment))
         self._restore(players.load_state_dict)
         return players.eval()
 
@@ -282,7 +282,7 @@ class Run:
         device: str,
         *,
         notes: bool = True,
-    ) -> tuple[Experiment, World, Players]:
+    ) -> tuple[Experiment, World, Population]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
 
         `notes` asks for lines about what its rounds can't show.
@@ -291,7 +291,7 @@ class Run:
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
-        players = make_players(experiment, world)
+        players = make_population(experiment, world)
         try:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:

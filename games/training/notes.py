@@ -14,7 +14,7 @@ from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.devices import choose_precision
@@ -30,15 +30,16 @@ FORWARD_SHARE = 1 / 3
 """Time of a batch of evaluation, as a share of that of a step of training."""
 
 
-def description(experiment: Experiment, players: Players, world: World) -> list[str]:
+def description(experiment: Experiment, players: Population, world: World, precision: str) -> list[str]:
     """What is trained, in two lines.
 
     Args:
         experiment: What is trained.
         players: The agents, on their device.
         world: Its world.
+        precision: Of products and activations.
     """
-    channel, training = players.channel, experiment.training
+    channel = players.channel
     task = experiment.task.kind
     if players.task.scores_candidates:
         task += candidates_text(world)
@@ -53,7 +54,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     threads = f", {counted(number, 'thread')}" if players.device.type == "cpu" else ""
     return [
         f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
-        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
+        f"{agents}: {sizes[0]:,} parameters{trained}; {precision} on {players.device.type}{threads}",
     ]
 
 
