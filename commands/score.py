@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,17 +123,9 @@ def score(
     draws = plot is not None and not plot.suffix
     read = partial(read_with.read, where=where)
     if by is not None:
-        if len(corpora) > 1 or draws or options.plan:
-            raise ConfigError(
-                f"--by {by}: expected one corpus, without --plan and without a folder of pictures"
-            )
-        _score_parts(corpora[0], by, names, of_metrics, options, read, plot=plot)
+        _score_parts(corpora, by, names, of_metrics, options, read, plot=plot)
         return
     if len(corpora) > MOST_COMPARED:
-        if draws:
-            raise ConfigError(
-                f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
-            )
         _score_collection(
             corpora, names, of_metrics, options, read_with, where, plot=plot, trust_code=trust_code
         )
@@ -140,10 +133,8 @@ def score(
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
 
-        read_corpora = map(read, corpora)
-        options.print_plan(
-            [job for each in read_corpora for own in transfers for job in jobs_of(each, of_metrics, own)]
-        )
+        jobs = (jobs_of(corpus, of_metrics, own) for corpus in map(read, corpora) for own in transfers)
+        options.print_plan([*chain.from_iterable(jobs)])
         return
     if draws and len(corpora) > 1:
         raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
@@ -236,6 +227,10 @@ def _score_collection(
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views import comparison
 
+    if plot is not None and not plot.suffix:
+        raise ConfigError(
+            f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
+        )
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
@@ -276,7 +271,7 @@ def _score_collection(
 
 
 def _score_parts(
-    path: Path,
+    corpora: list[Path],
     by: str,
     names: list[str],
     of_metrics: "Options",
@@ -295,6 +290,9 @@ def _score_parts(
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
+    if len(corpora) > 1 or (plot is not None and not plot.suffix) or options.plan:
+        raise ConfigError(f"--by {by}: expected one corpus, without --plan and without a folder of pictures")
+    (path,) = corpora
     if asking := [name for name in names if find_metric(name).shared.needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
     options.prepare_output()
