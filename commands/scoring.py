@@ -7,9 +7,10 @@ from pathlib import Path
 from ecsuite.corpus import Corpus
 from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
 from ecsuite.eval.results.reading import run_source
-from ecsuite.eval.results.sources import CONFIG, CORPUS, SWEEP, Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, CORPUS, SWEEP
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError

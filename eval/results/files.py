@@ -12,16 +12,7 @@ import msgspec
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Score, is_number
-from ecsuite.eval.results.sources import (
-    CONFIG,
-    CORPUS,
-    METADATA,
-    SCORES,
-    STORE,
-    SWEEP,
-    Source,
-    read_config,
-)
+from ecsuite.eval.results.sources import STORE, Source, read_config
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
@@ -30,6 +21,7 @@ from ecsuite.formats.corpora import Reading
 from ecsuite.formats.directory import ANSWERS
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")

@@ -16,10 +16,11 @@ from ecsuite.eval.results.files import (
     records_of,
     sources_of,
 )
-from ecsuite.eval.results.sources import CAPPED, CONFIG, CORPUS, METADATA, SWEEP, UNENDED, Source, Status
+from ecsuite.eval.results.sources import CAPPED, UNENDED, Source, Status
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.directory import require_no_answers
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, CORPUS, METADATA, SWEEP
 from ecsuite.runtime.errors import ConfigError
 
 SEED = "training.seed"
