@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import As, Json, Out, Plot, names_in, require_read
+from ecsuite.commands.options import As, Json, Out, Plot, given_options, names_in
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
@@ -65,7 +66,7 @@ def correlations(
 ) -> None:
     """Correlate metrics with each other over many corpora, or XferBench with translation scores."""
     source = "--paper" if paper else "--translation" if translation else "a collection"
-    require_read(ctx, source, [source], READS)
+    refuse_unread(source, [source], given_options(ctx), READS)
     if not paper and not results:
         raise ConfigError(
             "expected scores of a collection, or XferBench results and --translation FILE, or --paper"

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Quiet, Seed, require_read
+from ecsuite.commands.options import Device, Quiet, Seed, given_options
 from ecsuite.eval.views.console import Reporter
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError
 
 READS = {
@@ -54,7 +55,7 @@ def features(
     if out.suffix != ".npz":
         raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
     source = "synthetic features" if images is None else "--images"
-    require_read(ctx, source, [source], READS)
+    refuse_unread(source, [source], given_options(ctx), READS)
     prepare_output_file(out)
     from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import Plot, Seeds, StudyOptions, advanced, read_seeds, require_read
+from ecsuite.commands.options import Plot, Seeds, StudyOptions, advanced, given_options, read_seeds
 from ecsuite.commands.setting_options import Sets, flags_of, settings_of
+from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.own_code import trust
 
 Names = list[str] | None
@@ -149,6 +150,6 @@ def icy(
 
     config = load_study(study, settings_of(asked), flags_of(IcyOptions))
     trust([*config.models, *config.receivers])
-    require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)
+    refuse_unread(f"--protocol {config.protocol}", [config.protocol], given_options(ctx), READS)
     device = choose_device(options.device).type
     options.publish(Icy(), resolve(config, device=device, corpora=save_corpora), plot=plot)

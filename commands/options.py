@@ -1,6 +1,6 @@
 """Options that several commands have, each written once; those of reading a corpus, and of running a study."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.printable import note, show_notes
 from ecsuite.tables.forms import Form
@@ -243,13 +242,6 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
 def names_in(text: str) -> tuple[str, ...]:
     """The names in a list separated by commas."""
     return tuple(name.strip() for name in text.split(","))
-
-
-def require_read(
-    ctx: typer.Context, choice: str, chosen: Collection[str], reads: Mapping[str, Collection[str]]
-) -> None:
-    """Refuse options of a command that the user gave and that have no effect: `refuse_unread` of its parameters."""
-    refuse_unread(choice, chosen, given_options(ctx), reads)
 
 
 READING = "Reading a file"

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.options import Seed, StudyOptions, require_read
+from ecsuite.commands.options import Seed, StudyOptions, given_options
+from ecsuite.parts.config import refuse_unread
 
 SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
 READS = {"human": ("text",), "paren_real": ("text",)}
@@ -43,7 +44,7 @@ def reference(
 
     source, comma, after = name.partition(",")
     make_source = SOURCES.load(source)
-    require_read(ctx, source, [source], READS)
+    refuse_unread(source, [source], given_options(ctx), READS)
     own = own_options(f"xferbench{comma}{after}")
     of_metrics = Options(seed=seed, device=options.device)
     corpora = {

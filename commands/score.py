@@ -3,15 +3,17 @@
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, require_read
+from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
@@ -36,11 +38,6 @@ JOBS = ("cache", "workers", "on", "slurm", "plan")
 
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
-
-
-def is_xferbench(name: str) -> bool:
-    """Whether a metric is XferBench, with options after its name or none."""
-    return name.partition(",")[0] == "xferbench"
 
 
 def score(
@@ -111,31 +108,24 @@ def score(
         traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
     reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
-    reads |= dict.fromkeys({"xferbench", *filter(is_xferbench, names)}, XFERBENCH)
+    of_xferbench = [name for name in names if name.partition(",")[0] == "xferbench"]
+    reads |= dict.fromkeys(("xferbench", *of_xferbench), XFERBENCH)
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
-    require_read(ctx, chosen, names, reads)
+    refuse_unread(chosen, names, given_options(ctx), reads)
     for name in names:
         require_files(name)
     transfers: list[XferBenchOptions] = []
-    if any(map(is_xferbench, names)):
+    if of_xferbench:
         from ecsuite.eval.xferbench.metric import own_options
 
-        transfers = [own_options(name) for name in names if is_xferbench(name)]
+        transfers = list(map(own_options, of_xferbench))
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
     read = partial(read_with.read, where=where)
     if by is not None:
-        if len(corpora) > 1 or draws or options.plan:
-            raise ConfigError(
-                f"--by {by}: expected one corpus, without --plan and without a folder of pictures"
-            )
-        _score_parts(corpora[0], by, names, of_metrics, options, read, plot=plot)
+        _score_parts(corpora, by, names, of_metrics, options, read, plot=plot)
         return
     if len(corpora) > MOST_COMPARED:
-        if draws:
-            raise ConfigError(
-                f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
-            )
         _score_collection(
             corpora, names, of_metrics, options, read_with, where, plot=plot, trust_code=trust_code
         )
@@ -143,10 +133,8 @@ def score(
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
 
-        read_corpora = map(read, corpora)
-        options.print_plan(
-            [job for each in read_corpora for own in transfers for job in jobs_of(each, of_metrics, own)]
-        )
+        jobs = (jobs_of(corpus, of_metrics, own) for corpus in map(read, corpora) for own in transfers)
+        options.print_plan([*chain.from_iterable(jobs)])
         return
     if draws and len(corpora) > 1:
         raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
@@ -239,6 +227,10 @@ def _score_collection(
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views import comparison
 
+    if plot is not None and not plot.suffix:
+        raise ConfigError(
+            f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
+        )
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
@@ -279,7 +271,7 @@ def _score_collection(
 
 
 def _score_parts(
-    path: Path,
+    corpora: list[Path],
     by: str,
     names: list[str],
     of_metrics: "Options",
@@ -298,6 +290,9 @@ def _score_parts(
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
+    if len(corpora) > 1 or (plot is not None and not plot.suffix) or options.plan:
+        raise ConfigError(f"--by {by}: expected one corpus, without --plan and without a folder of pictures")
+    (path,) = corpora
     if asking := [name for name in names if find_metric(name).shared.needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
     options.prepare_output()

@@ -12,12 +12,13 @@ from ecsuite.commands.options import (
     Seeds,
     StudyOptions,
     advanced,
+    given_options,
     names_in,
     read_seeds,
-    require_read,
 )
 from ecsuite.eval.views.console import Reporter
 from ecsuite.eval.views.figures.canvas import prepare_picture
+from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError
 
 ALL = "all"
@@ -94,7 +95,7 @@ def xtreme(
     if (corpus is not None) + (model is not None) + baselines != 1:
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     source = "--baselines" if baselines else "CORPUS" if model is None else "--model"
-    require_read(ctx, source, [source], READS)
+    refuse_unread(source, [source], given_options(ctx), READS)
     if corpus is None:
         read_with.require_unset(source)
     from ecsuite.eval.xtreme.scoring.tasks import TASKS

@@ -1,6 +1,6 @@
 """Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -162,16 +162,45 @@ def read_json_table(file: Path, name: str) -> Table:
         OSError: If it can't be read.
     """
     blocks = chunks(file, name)
-    first = next(blocks)
+    first, following = next(blocks), next(blocks, None)
     lines = first[1][:-1].split(b"\n")
-    following = next(blocks, None)
-    is_whole = following is None
-    if is_whole and (table := _document(lines, file, name)) is not None:
+    if following is None and (table := _document(lines, file, name)) is not None:
         return table
-    if not is_whole and not _starts_with_value(lines):
+    if following is not None and not _starts_with_value(lines):
         return _of_documents(file, name)
-    rest = chain([first], [] if following is None else [following], blocks)
-    return _of_lines(lines, rest, name)
+    sample = []
+    for line in lines[:SAMPLE]:
+        try:
+            sample.append(decode(line))
+        except LineError:
+            continue
+    kind = FORMS[_form_of_values(sample)]
+    messages, errors = Rows(), ErrorList(name, kind.expected)
+    rows: list[Row] = []
+    number = 0
+    for block, after in pairwise(chain([first, following], blocks, [None])):
+        if block is None:
+            break
+        start, content = block
+        content = content.rstrip() + b"\n" if after is None else content  # without empty lines at the end
+        if kind.parse is ints and (plain := parse_plain(content)) is not None:
+            messages.arrays.append(plain)
+            number += len(plain[1])
+            continue
+        parsed = errors.parse(content[:-1].split(b"\n"), start, lambda line: kind.parse(decode(line)))
+        number += len(parsed)
+        if kind.parse is ints:
+            messages.extend([row["message"] for row in parsed])
+        else:
+            rows += parsed
+    errors.check()
+    if kind.parse is ints:
+        columns: dict[str, Cells] = {"message": messages.ragged()}
+        return Table(
+            source=name, about=kind.about, columns=columns, rows=range(1, number + 1), unit="line", is_header=False,
+            roles={"message": "message"},
+        )  # fmt: skip
+    return _table(name, kind.about, "line", rows, number)
 
 
 def _starts_with_value(lines: Sequence[bytes]) -> bool:
@@ -295,42 +324,6 @@ def _of_items(items: Sequence[Any], name: str) -> Table:
     errors.check()
     about = form.about.replace("jsonl", "JSON")
     return _table(name, about, "item", rows, len(items))
-
-
-def _of_lines(first_lines: Sequence[bytes], blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
-    """A row a line, all of the form of most of the first ones; lists of integers are not made into Python's."""
-    sample = []
-    for line in first_lines[:SAMPLE]:
-        try:
-            sample.append(decode(line))
-        except LineError:
-            continue
-    kind = FORMS[_form_of_values(sample)]
-    messages, errors = Rows(), ErrorList(name, kind.expected)
-    rows: list[Row] = []
-    number = 0
-    for block, following in pairwise(chain(blocks, [None])):
-        assert block is not None
-        first, lines = block
-        lines = lines.rstrip() + b"\n" if following is None else lines  # without empty lines at the end
-        if kind.parse is ints and (plain := parse_plain(lines)) is not None:
-            messages.arrays.append(plain)
-            number += len(plain[1])
-            continue
-        parsed = errors.parse(lines[:-1].split(b"\n"), first, lambda line: kind.parse(decode(line)))
-        number += len(parsed)
-        if kind.parse is ints:
-            messages.extend([row["message"] for row in parsed])
-        else:
-            rows += parsed
-    errors.check()
-    if kind.parse is ints:
-        columns: dict[str, Cells] = {"message": messages.ragged()}
-        return Table(
-            source=name, about=kind.about, columns=columns, rows=range(1, number + 1), unit="line", is_header=False,
-            roles={"message": "message"},
-        )  # fmt: skip
-    return _table(name, kind.about, "line", rows, number)
 
 
 def parse_plain(lines: bytes) -> Arrays | None:

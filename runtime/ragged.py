@@ -44,6 +44,12 @@ class Ragged:
         np.cumsum(lengths, out=offsets[1:])
         return cls(values, offsets)
 
+    @classmethod
+    def from_table(cls, table: NDArray[np.integer[Any]]) -> Self:
+        """Rows of one length, of a table of integers of 32 bits, shape (num_rows, length)."""
+        num_rows, length = table.shape
+        return cls(table.astype(np.int32).ravel(), np.arange(num_rows + 1, dtype=np.int64) * length)
+
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.offsets) - 1

@@ -36,6 +36,14 @@ def test_rows_are_taken_in_any_order(rows, data):
     assert rows_of(Ragged.from_rows(rows).take(np.array(chosen, np.int64))) == [rows[i] for i in chosen]
 
 
+def test_rows_of_a_table():
+    rows = Ragged.from_table(np.array([[3, 1], [4, 1], [5, 9]]))
+    assert [rows[index].tolist() for index in range(3)] == [[3, 1], [4, 1], [5, 9]]
+    assert rows.values.dtype == np.int32 and rows.offsets.dtype == np.int64
+    empty = Ragged.from_table(np.zeros((2, 0), np.int64))
+    assert len(empty) == 2 and not empty.lengths.any()
+
+
 def test_more_rows_than_a_block_are_taken():
     rows = Ragged.from_lengths(np.arange(300_000, dtype=np.int32), np.tile([1, 0, 2], 100_000))
     taken = rows.take(np.arange(len(rows))[::-1])

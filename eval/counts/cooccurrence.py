@@ -1,6 +1,6 @@
 """Words and concepts: how often each occurs in each sample, and with which others."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -42,8 +42,8 @@ class Occurrences:
     """The id of each type in the corpus, shape (num_kinds,)."""
     per_row: Ints
     """Number of tokens (or types) in each sample, shape (num_rows,)."""
-    names: tuple[str, ...] | None
-    """Name of each id; None if ids have no names."""
+    names: Sequence[str | int]
+    """The name of each type, or its id if it has no name, (num_kinds,)."""
 
     @classmethod
     def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None = None) -> Self:
@@ -57,7 +57,8 @@ class Occurrences:
             row[place], kind[place], times[place] = own_row + begin, own_kind, own_times
             begin, filled = begin + len(block), filled + len(own_row)
         row, kind, times = row[:filled], kind[:filled], times[:filled]
-        tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
+        of_kinds = [names[each] for each in ids.tolist()] if names else ids.tolist()
+        tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=of_kinds)
         return tokens if count == "tokens" else tokens.once()
 
     def matrix(self) -> Any:
@@ -74,10 +75,6 @@ class Occurrences:
     def totals(self) -> Ints:
         """Total count of each type, shape (num_kinds,)."""
         return np.bincount(self.kind, self.count, len(self.ids)).astype(np.int64)
-
-    def name(self, kind: int) -> str | int:
-        """The name of a type, or its id if it has no name."""
-        return self.names[self.ids[kind]] if self.names else int(self.ids[kind])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -364,7 +361,5 @@ def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
     attributes = attribute_codes(corpus)
     if attributes is None or not attributes.size:
         return "none", None
-    num_rows, width = attributes.shape
     first = np.cumsum([0, *(attributes.max(axis=0)[:-1] + 1)])
-    values = (attributes + first).astype(np.int32).ravel()
-    return "attributes", Ragged.from_lengths(values, np.full(num_rows, width))
+    return "attributes", Ragged.from_table(attributes + first)

@@ -16,6 +16,7 @@ from ecsuite.eval.statistics.contingency import (
     MAX_CODES,
     Ints,
     counted,
+    index_type,
     is_sparse,
     joined,
     labels_of_codes,
@@ -55,8 +56,7 @@ def row_labels(rows: Ragged) -> Ints:
 
 def distinct_vectors(codes: Ints) -> Ints:
     """Number the distinct rows of an array, (num_rows, width), as `row_labels` does; values are from 0."""
-    num_rows, width = codes.shape
-    return row_labels(Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(num_rows, width)))
+    return row_labels(Ragged.from_table(codes))
 
 
 def num_distinct_rows(rows: Ragged) -> int:
@@ -228,9 +228,5 @@ def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
 
     In int32 where they fit, and not to be changed: others may have them, too.
     """
-    return halved(row_labels(narrow_content(corpus)))
-
-
-def halved(labels: Ints) -> NDArray[np.integer[Any]]:
-    """Labels in int32, half of the memory, where so many fit, (num_rows,)."""
-    return labels.astype(np.int32 if len(labels) < 1 << 31 else np.int64)
+    labels = row_labels(narrow_content(corpus))
+    return labels.astype(index_type(len(labels)))

@@ -10,7 +10,6 @@ from ecsuite.eval.counts.cooccurrence import concept_rows
 from ecsuite.eval.counts.counting import (
     concept_sets,
     flat,
-    halved,
     meaning_codes,
     message_labels,
     narrow_attributes,
@@ -19,7 +18,7 @@ from ecsuite.eval.counts.counting import (
     row_of,
 )
 from ecsuite.eval.statistics.cache import cached_per_corpus
-from ecsuite.eval.statistics.contingency import Ints, first_rows, labels_of_codes, num_labels
+from ecsuite.eval.statistics.contingency import Ints, first_rows, index_type, labels_of_codes, num_labels
 from ecsuite.eval.statistics.resampling import Exchange, Labels, single_rows
 from ecsuite.runtime.ragged import Ragged
 
@@ -40,7 +39,7 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
         return _sorted(corpus, labels, sets.take(first))
     columns = narrow_attributes(corpus)
     vectors = _words(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
-    return _sorted(corpus, labels, _table(vectors))
+    return _sorted(corpus, labels, Ragged.from_table(vectors))
 
 
 @cached_per_corpus
@@ -57,8 +56,9 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
     if whole is not None and len(rows.values) < len(whole.values):
         # some are repeated, which concept best matching counts
         rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
-    labels = meaning_labels(corpus) if kind == "attributes" else halved(row_labels(rows))
+    labels = meaning_labels(corpus) if kind == "attributes" else row_labels(rows)
     assert labels is not None
+    labels = labels.astype(index_type(len(labels)), copy=False)
     phrases = rows.take(first_rows(labels, num_labels(labels)))
     differs = np.bincount(phrases.values) != len(phrases)
     if np.bincount(row_of(phrases), differs[phrases.values]).max(initial=0) <= 1:
@@ -69,7 +69,7 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
 def of_concepts(corpus: Corpus) -> Exchange:
     """Concepts in their order."""
     assert corpus.concepts is not None
-    labels = halved(row_labels(corpus.concepts))
+    labels = row_labels(corpus.concepts).astype(index_type(len(corpus.concepts)))
     return _sorted(corpus, labels, corpus.concepts.take(first_rows(labels, num_labels(labels))))
 
 
@@ -78,10 +78,6 @@ def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
     rank = np.empty(len(meanings), labels.dtype)
     rank[np.argsort(content_keys(meanings), kind="stable")] = np.arange(len(meanings))
     return Exchange(rank[labels], lambda: message_labels(corpus))
-
-
-def _table(codes: Labels) -> Ragged:
-    return Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(len(codes), codes.shape[1]))
 
 
 def _words(features: NDArray[Any]) -> NDArray[np.int16]:
@@ -97,11 +93,12 @@ def meaning_labels(corpus: Corpus) -> Labels | None:
     """
     if corpus.meanings is None:
         sets = concept_sets(corpus)
-        return None if sets is None else halved(row_labels(sets))
-    codes = meaning_codes(corpus)
-    if codes is not None:
-        return halved(labels_of_codes(*codes))
-    return halved(row_labels(_table(_words(flat(corpus.meanings)))))
+        labels = None if sets is None else row_labels(sets)
+    elif (codes := meaning_codes(corpus)) is not None:
+        labels = labels_of_codes(*codes)
+    else:
+        labels = row_labels(Ragged.from_table(_words(flat(corpus.meanings))))
+    return None if labels is None else labels.astype(index_type(len(labels)))
 
 
 def content_keys(rows: Ragged) -> NDArray[np.uint64]:

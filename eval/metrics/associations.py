@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Incidence, WordPhrases, incidence_of
-from ecsuite.eval.counts.counting import concept_sets, halved, has_attributes, message_labels, row_labels
+from ecsuite.eval.counts.counting import concept_sets, has_attributes, message_labels, row_labels
 from ecsuite.eval.counts.exchange import meaning_labels, of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
@@ -23,6 +23,7 @@ from ecsuite.eval.statistics.contingency import (
     conditional_entropies,
     counted,
     counts_in_order,
+    index_type,
     num_labels,
 )
 from ecsuite.eval.statistics.resampling import resample, single_rows
@@ -118,7 +119,9 @@ def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | 
     if corpus.meanings is not None and has_attributes(corpus.meanings):
         return "attributes", meaning_labels(corpus)
     concepts = concept_sets(corpus)
-    return ("none", None) if concepts is None else ("concepts", halved(row_labels(concepts)))
+    if concepts is None:
+        return "none", None
+    return "concepts", row_labels(concepts).astype(index_type(len(concepts)))
 
 
 def expected_information(first: Ints, second: Ints) -> float:

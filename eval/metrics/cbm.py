@@ -23,7 +23,15 @@ from ecsuite.eval.counts.counting import message_labels, narrow_content, row_lab
 from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import Floats, Ints, counted, first_rows, num_labels, renumbered
+from ecsuite.eval.statistics.contingency import (
+    Floats,
+    Ints,
+    counted,
+    first_rows,
+    index_type,
+    num_labels,
+    renumbered,
+)
 from ecsuite.eval.statistics.matching import MAX_TABLE, assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.errors import CorpusError
@@ -72,16 +80,16 @@ class Samples:
         """The messages without EOS, with dense ids of words, in the smallest type."""
         self.concepts = corpus.concepts
         """The concepts of each message."""
-        self._names = corpus.symbol_names
-        self.phrase: NDArray[np.integer[Any]] = row_labels(self.concepts).astype(_narrow(len(self.concepts)))
+        names, ids = corpus.symbol_names, self.word_ids.tolist()
+        self.word_names: list[str | int] = [names[each] for each in ids] if names else ids
+        """The name of each word, or its id if it has no name."""
+        self.phrase: NDArray[np.integer[Any]] = row_labels(self.concepts).astype(
+            index_type(len(self.concepts))
+        )
         """The phrase of each sample, from 0, in order of first occurrence, shape (num_samples,)."""
         first = first_rows(self.phrase, num_labels(self.phrase))
         self.phrases = Occurrences.of(self.concepts.take(first), count, corpus.concept_names or None)
         """The concepts of each different phrase."""
-
-    def word_name(self, kind: int) -> str | int:
-        """The name of a word, or its id if it has no name."""
-        return self._names[self.word_ids[kind]] if self._names else int(self.word_ids[kind])
 
     def parts(self, num_rows: int = ROWS) -> Iterator[Part]:
         """All samples, in their order."""
@@ -102,7 +110,7 @@ class Samples:
         Consecutive words are then counted in places that are close in memory, which is faster.
         """
         size = int(self.words_per_row().sum())
-        row, kind = np.empty(size, _narrow(len(self.messages))), np.empty(size, self.messages.values.dtype)
+        row, kind = np.empty(size, index_type(len(self.messages))), np.empty(size, self.messages.values.dtype)
         filled = 0
         for part in self.parts(FEW_ROWS):
             place = slice(filled, filled + len(part.row))
@@ -113,7 +121,7 @@ class Samples:
 
     def words_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of words of each sample, shape (num_samples,)."""
-        narrow = _narrow(len(self.messages.values))
+        narrow = index_type(len(self.messages.values))
         if self.count == "tokens":
             lengths: NDArray[np.integer[Any]] = self.messages.lengths.astype(narrow)
             return lengths
@@ -123,7 +131,7 @@ class Samples:
 
     def concepts_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of concepts of each sample, shape (num_samples,)."""
-        per_row: NDArray[np.integer[Any]] = self.phrases.per_row.astype(_narrow(len(self.concepts.values)))
+        per_row: NDArray[np.integer[Any]] = self.phrases.per_row.astype(index_type(len(self.concepts.values)))
         of_samples: NDArray[np.integer[Any]] = per_row[self.phrase]
         return of_samples
 
@@ -215,11 +223,6 @@ class Samples:
             different[part.rows] = np.bincount(row, minlength=len(part.phrase))
             named_by += np.bincount(named, times_of(part.phrase, row, named), num_concepts).astype(np.int64)
         return different, named_by[concept]
-
-
-def _narrow(most: int) -> type[np.signedinteger[Any]]:
-    """The type of integers for numbers up to this: half of the memory where it can be."""
-    return np.int32 if most < 1 << 31 else np.int64
 
 
 Labels = NDArray[np.integer[Any]]
@@ -447,17 +450,15 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     graph = translate(corpus, count)
     if graph is None:
         return [score(value=None, reason="the corpus has no concepts")]
-    samples, weights, present = graph.samples, graph.weights, graph.present
-    word, concept = graph.word, graph.concept
+    samples, weights, word, concept = graph.samples, graph.weights, graph.word, graph.concept
     different_in_row, with_word = samples.understood(word, concept)
     per_row = samples.words_per_row(), samples.concepts_per_row()
     total_edges = int(np.maximum(*per_row).sum())
-    precision, recall = (
-        float(np.mean(different_in_row / np.maximum(1, counts, out=counts))) for counts in per_row
-    )
+    shares = (different_in_row / np.maximum(1, counts, out=counts) for counts in per_row)
+    precision, recall = (float(np.mean(each)) for each in shares)
     del different_in_row, per_row  # of a large corpus they take much memory
     of_words, of_concepts = samples.word_totals, samples.concept_totals
-    good, matched = int(present[word, concept].sum()), int(of_words[word].sum())
+    good, matched = int(graph.present[word, concept].sum()), int(of_words[word].sum())
     total_concepts = int(of_concepts.sum())
     counts = {
         "good": good,
@@ -472,7 +473,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         "unique_phrases": num_labels(samples.phrase),
         "unique_concepts": len(of_concepts),
     }
-    value = counts["good"] / total_edges
+    value = good / total_edges
     details: dict[str, Any] = {
         "ambiguity": counts["ambiguous"] / total_edges,
         "paraphrase": counts["paraphrase"] / total_edges,
@@ -482,9 +483,8 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         "recall": recall,
     }
     tied = int(tied_pairs(weights, word, concept).sum())
-    dependent = [*details, "map", "map_shares"] if tied else []
-    if tied and (samples.phrases.count > 1).any():
-        dependent.insert(0, "value")
+    repeats = (samples.phrases.count > 1).any()
+    dependent = [*(["value"] if repeats else []), *details, "map", "map_shares"] if tied else []
     # Table entries of a draw; co-occurrences are sorted, so counting them is ten times as fast.
     work = int(samples.phrases.per_row.max()) * int(of_words.sum()) // 10 + len(of_words) * len(of_concepts)
     (found,) = resample(
@@ -495,16 +495,15 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         seed=options.seed,
         work=work,
         max_subsamples=NUM_SUBSAMPLES,
-        of_rows=lambda rows: paired_score(samples.messages, samples.concepts, rows, count),
+        of_rows=functools.partial(paired_score, samples.messages, samples.concepts, count=count),
     )
-    details |= found.details
-    details |= {"tied": tied > 0, "tied_pairs": tied, "tie_dependent": dependent, "counts": counts}
-    pairs = list(zip(word.tolist(), concept.tolist(), strict=True))
-    details["map"] = [
-        [samples.word_name(word), samples.phrases.name(concept), int(weights[word, concept])]
-        for word, concept in pairs
-    ]
-    details["map_shares"] = graph.shares(with_word).tolist()
+    pairs = zip(word.tolist(), concept.tolist(), weights[word, concept].tolist(), strict=True)
+    details |= {
+        **found.details,
+        **{"tied": tied > 0, "tied_pairs": tied, "tie_dependent": dependent, "counts": counts},
+        "map": [[samples.word_names[w], samples.phrases.names[c], number] for w, c, number in pairs],
+        "map_shares": graph.shares(with_word).tolist(),
+    }
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 

@@ -200,8 +200,8 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
 
 def _is_as_shuffles(chance: Chance, value: float) -> bool:
     """Whether what is compared is in the range of shuffles, which two tails of one side may leave to a p below 5 %."""
-    compared = chance.level + chance.distance(value)
-    return bool(chance.draws) and chance.low - NO_SPREAD <= compared <= chance.high + NO_SPREAD
+    compared, (low, high) = chance.level + chance.distance(value), chance.interval
+    return bool(chance.draws) and low - NO_SPREAD <= compared <= high + NO_SPREAD
 
 
 def place_of(score: Score) -> str:

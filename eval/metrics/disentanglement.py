@@ -15,7 +15,7 @@ from ecsuite.eval.counts.exchange import of_meanings
 from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, renumbered
+from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, index_type, renumbered
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
 
@@ -86,7 +86,7 @@ Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 def _symbols_by_position(content: Ragged) -> Observed:
     """The symbol at each position."""
-    narrow = np.int32 if len(content.values) < 1 << 31 else np.int64  # half of the memory
+    narrow = index_type(len(content.values))
     row = np.repeat(np.arange(len(content), dtype=narrow), content.lengths)
     position: NDArray[Any] = np.arange(len(content.values), dtype=narrow)
     position -= content.offsets.astype(narrow)[row]
@@ -143,7 +143,7 @@ class Observations:
         variable, row, value = observed
         num_variables, num_values = int(variable.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
         size = num_variables * num_values
-        narrow = np.int32 if size < 1 << 31 else np.int64
+        narrow = index_type(size)
         codes: NDArray[Any] = variable.astype(narrow)
         codes *= num_values
         codes += value.astype(narrow, copy=False)

@@ -404,8 +404,8 @@ def meaning_distance(corpus: Corpus, features: NDArray[Any] | None, name: str) -
     if codes is None:
         return f"{name} distance needs attribute values or concepts, not features"
     if name == "levenshtein":
-        return edit_distance(_rows(codes), "none")
-    return jaccard_distance(_rows(codes + np.cumsum([0, *(codes.max(0, initial=0) + 1)[:-1]])))
+        return edit_distance(Ragged.from_table(codes), "none")
+    return jaccard_distance(Ragged.from_table(codes + np.cumsum([0, *(codes.max(0, initial=0) + 1)[:-1]])))
 
 
 def _concept_distance(corpus: Corpus, name: str) -> Distance | str:
@@ -421,11 +421,6 @@ def _concept_distance(corpus: Corpus, name: str) -> Distance | str:
     if name == "levenshtein":
         return edit_distance(corpus.concepts, "none")
     return set_distance(sets, OF_SETS["jaccard" if name == "auto" else name])
-
-
-def _rows(codes: Ints) -> Ragged:
-    """A table of codes as rows."""
-    return Ragged.from_lengths(codes.astype(np.int32).ravel(), np.full(len(codes), codes.shape[1]))
 
 
 def _own_distance(name: str, row_of: Callable[[int], Any]) -> Distance:
@@ -527,11 +522,8 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     is_drawn = is_large and groups is None
     which = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_drawn else {"pairs": "all"}
     score = unscored(TOPSIM, **own.settings(compared.meaning), eos="strip", **which)
-    if compared.reason is not None:
-        return score(value=None, reason=compared.reason)
-    if num_rows < 3:
-        return score(value=None, reason="fewer than three messages")
-
+    if compared.reason is not None or num_rows < 3:
+        return score(value=None, reason=compared.reason or "fewer than three messages")
     # Units of the null distribution are meanings, or where the order of concepts is compared, these in order.
     exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
     assert exchange is not None  # otherwise there is no distance of meanings
@@ -547,28 +539,20 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     for between, what in zip(distances, ("messages", "meanings"), strict=False):
         if between is not None and np.ptp(between) == 0:
             return score(value=None, reason=f"all distances between {what} are equal")
-    x, y, fixed = compared.standard(pairs, distances)
-    rest = y if fixed is None else pairs.residuals(y, [fixed])
-    if not (np.isfinite(x).all() and np.isfinite(rest).all()):
+    by_meaning = MeaningPairs(pairs, exchange.of_row[rows], *compared.standard(pairs, distances))
+    value = by_meaning.correlation
+    if np.isnan(value):
         return score(value=None, reason="what is held fixed determines the distances")
-    value = pairs.correlation(x, rest)
-    details = {"num_pairs": len(x) if pairs.times is None else int(pairs.times.sum())}
-
+    details = {"num_pairs": len(pairs.left) if pairs.times is None else int(pairs.times.sum())}
     rng, num_meanings = np.random.default_rng([options.seed, exchange.num_units]), exchange.num_units
-    by_meaning = MeaningPairs(pairs, exchange.of_row[rows], num_meanings, x, y, fixed)
     permuted, exchanged, reference = by_meaning, exchange, value
     if is_drawn:
-        some, every = (
-            rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]],
-            RowPairs.all_of(NUM_ROWS_ALL_PAIRS),
-        )
-        exchanged = exchange.take(some)
+        some = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]]
+        exchanged, every = exchange.take(some), RowPairs.all_of(NUM_ROWS_ALL_PAIRS)
         of_some = compared.distances(some[every.left], some[every.right])
         if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):
             return score(value=value, details=details)  # hardly any message differs from most
-        permuted = MeaningPairs(
-            every, exchanged.of_row, exchanged.num_units, *compared.standard(every, of_some)
-        )
+        permuted = MeaningPairs(every, exchanged.of_row, *compared.standard(every, of_some))
         reference = permuted.correlation
     number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
     null = permuted.permuted(exchanged.orders(rng, number), exchanged.sizes)
@@ -578,8 +562,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         interval = jackknife_interval(value, parts, num_meanings, BOUNDS)
         details["subsamples"] = size
     else:
-        error = by_meaning.standard_error(exchange.num_independent)
-        half_width = normal_quantile(1 - ALPHA / 2) * error
+        half_width = normal_quantile(1 - ALPHA / 2) * by_meaning.standard_error(exchange.num_independent)
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
     chance = Chance.from_permutations(
         null,

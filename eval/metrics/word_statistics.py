@@ -15,7 +15,15 @@ from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows, row_
 from ecsuite.eval.metrics.score import Options, Score, Signature, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_by
-from ecsuite.eval.statistics.contingency import Counts, Floats, Ints, chao_shen, entropy, first_rows
+from ecsuite.eval.statistics.contingency import (
+    Counts,
+    Floats,
+    Ints,
+    chao_shen,
+    entropy,
+    first_rows,
+    index_type,
+)
 from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 from ecsuite.runtime.ragged import Ragged
@@ -113,7 +121,7 @@ def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[n
 
 def _starts(messages: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     """The places of symbols that others follow in their message, and how many do, in the smallest types."""
-    place = np.int32 if len(messages.values) < 1 << 31 else np.int64
+    place = index_type(len(messages.values))
     narrow = np.min_scalar_type(int(messages.lengths.max(initial=0)))
     starts, lefts = [np.zeros(0, place)], [np.zeros(0, narrow)]
     begin = 0

@@ -72,14 +72,25 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         return np.array([each for each in self.draws if each is not None])
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """Range of a further draw, see `prediction_interval`; twice the level where that has no spread."""
+        draws = self.defined
+        if not len(draws):
+            low, high = self.printed
+            return self.level if low is None else low, self.level if high is None else high
+        low, high = prediction_interval(draws)
+        least, most = (low, high) if self.bounds is None else self.bounds
+        return min(max(least, low), self.level), max(min(most, high), self.level)
+
+    @property
     def low(self) -> float:
-        """Lower end of the range of a further draw, see `prediction_interval`; the level where it has no spread."""
-        return self._range()[0]
+        """Lower end of `interval`."""
+        return self.interval[0]
 
     @property
     def high(self) -> float:
-        """Upper end of that range."""
-        return self._range()[1]
+        """Upper end of `interval`."""
+        return self.interval[1]
 
     @property
     def is_exact(self) -> bool:
@@ -141,11 +152,12 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
     def to_json(self, value: float | None) -> dict[str, Any]:
         """The level as it is printed: JSON-ready data without the draws."""
         p_value, basis = (None, None) if value is None else self.p_value(value)
+        low, high = self.interval
         return {
             "kind": self.kind,
             "level": self.level,
-            "low": self.low,
-            "high": self.high,
+            "low": low,
+            "high": high,
             "p_value": p_value,
             "basis": basis,
             "compared": self.compared,
@@ -267,15 +279,6 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
             compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
             num_meanings=None if None in meanings else sum(each or 0 for each in meanings),
         )
-
-    def _range(self) -> tuple[float, float]:
-        draws = self.defined
-        if not len(draws):
-            low, high = self.printed
-            return self.level if low is None else low, self.level if high is None else high
-        low, high = prediction_interval(draws)
-        least, most = (low, high) if self.bounds is None else self.bounds
-        return min(max(least, low), self.level), max(min(most, high), self.level)
 
     def _p_of_level(self, distance: float) -> tuple[float | None, Basis]:
         if abs(distance) < NO_SPREAD:

@@ -138,6 +138,11 @@ def tally(codes: Ints) -> Ints:
     return counted(codes, int(codes.max(initial=-1)) + 1)[1]
 
 
+def index_type(most: int) -> type[np.signedinteger[Any]]:
+    """The type of integers for numbers up to this: int32, half of the memory of int64, where it can be."""
+    return np.int32 if most < 1 << 31 else np.int64
+
+
 def is_sparse(bound: int, num_codes: int) -> bool:
     """Whether a table of all codes below a bound is too large to renumber some, or too sparse."""
     return bound > min(_TABLE, _SPARSE * max(1024, num_codes))
@@ -232,7 +237,7 @@ def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
     row then reads there is the first row of the same code, or a row of another code that has the same place. Those that
     read another code try again with other places.
     """
-    narrow = np.int32 if len(codes) < 1 << 31 else np.int64
+    narrow = index_type(len(codes))
     first: NDArray[Any] = np.empty(len(codes), narrow)
     ends = [*range(0, len(codes), _BLOCK), len(codes)]
     left = [np.arange(start, end, dtype=narrow) for start, end in pairwise(ends)]

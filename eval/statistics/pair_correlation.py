@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.contingency import Floats, Ints
+from ecsuite.eval.statistics.contingency import Floats, Ints, num_labels
 from ecsuite.eval.statistics.estimates import average_ranks
 
 _BLOCK = 32
@@ -101,8 +101,7 @@ class MeaningPairs:
 
     Args:
         pairs: The pairs.
-        meaning: The number of each row's meaning, from 0, (num_rows,).
-        number: Number of meanings.
+        meaning: The number of each row's meaning, from 0, all of which occur, (num_rows,).
         x: What is correlated, with mean 0 and variance 1 over the pairs, (num_pairs,).
         y: The other, equal for all pairs of two meanings.
         fixed: What is held fixed and moves with the messages, as is x, with which it is not correlated; None: nothing.
@@ -112,12 +111,11 @@ class MeaningPairs:
         self,
         pairs: RowPairs,
         meaning: NDArray[np.integer[Any]],
-        number: int,
         x: Floats,
         y: Floats,
         fixed: Floats | None = None,
     ) -> None:
-        self.number = number
+        self.number = num_labels(meaning)
         self._pairs, self._left, self._right = (
             pairs,
             meaning[pairs.left].astype(np.int64),
@@ -126,11 +124,8 @@ class MeaningPairs:
         self._x, self._y, self._fixed = x, y, fixed
         self._rest = y if fixed is None else pairs.residuals(y, [fixed])
         """Residuals of y given the covariates."""
-
-    @property
-    def correlation(self) -> float:
-        """The correlation of all pairs."""
-        return self._pairs.correlation(self._x, self._rest)
+        self.correlation = pairs.correlation(x, self._rest)
+        """The correlation of all pairs; NaN if what is held fixed determines a variable."""
 
     def standard_error(self, num_independent: float) -> float:
         """The standard error of the correlation of pairs drawn with replacement, if meanings are independent draws.

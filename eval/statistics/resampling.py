@@ -17,8 +17,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
@@ -52,26 +52,15 @@ class Exchange:
     alike: Callable[[], Labels]
     are_meanings: bool = True
 
-    @cached_property
-    def num_units(self) -> int:
-        """Number of units."""
-        return num_labels(self.of_row)
+    sizes: Ints = field(init=False)
+    """Number of rows of each unit, (num_units,)."""
+    num_units: int = field(init=False)
+    """Number of units."""
 
-    @cached_property
-    def sizes(self) -> Ints:
-        """Number of rows of each unit, (num_units,)."""
-        return np.bincount(self.of_row)
-
-    @cached_property
-    def _places(self) -> Labels:
-        """The rows of each unit, (num_units, rows of a unit), or where their numbers differ the first, (num_units,)."""
-        if self.num_units == len(self.of_row):
-            places = np.empty(self.num_units, np.int64)
-            places[self.of_row] = np.arange(self.num_units)
-            return places
-        if np.ptp(self.sizes):
-            return first_rows(self.of_row, self.num_units)
-        return np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)
+    def __post_init__(self) -> None:
+        """Count the rows of each unit."""
+        object.__setattr__(self, "sizes", np.bincount(self.of_row))
+        object.__setattr__(self, "num_units", len(self.sizes))
 
     @cached_property
     def _classes(self) -> Labels:
@@ -125,16 +114,21 @@ class Exchange:
         rng = np.random.default_rng([self.num_units, *classes.tolist()])
         return [found[place] for place in rng.permutation(len(found))]
 
-    def partners(self, order: Ints) -> Ints:
-        """For each row a row of the meaning that its message gets, (num_rows,), of one of `orders`.
+    def partners(self, orders: Iterable[Ints]) -> Iterator[Ints]:
+        """For each of `orders` and each row a row of the meaning that its message gets, (num_rows,).
 
         If all units have the same number of rows, each row is the partner of one other.
         """
-        if self._places.ndim == 1:
-            return np.asarray(self._places[order][self.of_row])
-        partners = np.empty(len(self.of_row), np.int64)
-        partners[self._places] = self._places[order]
-        return partners
+        if self.num_units < len(self.of_row) and not np.ptp(self.sizes):
+            rows = np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)  # of each unit
+            for order in orders:
+                partners = np.empty(len(self.of_row), np.int64)
+                partners[rows] = rows[order]
+                yield partners
+        else:
+            first = first_rows(self.of_row, self.num_units)
+            for order in orders:
+                yield np.asarray(first[order][self.of_row])
 
     def rows_of(self, units: Ints) -> Ints:
         """The rows of some units, ascending."""
@@ -284,100 +278,84 @@ def resample(
     exchange = single_rows(num_rows) if exchange is None else exchange
     by_meaning = exchange.are_meanings and null is None
     is_sampled = num_rows > 2 * max_rows
-    size, drawn_from = max_rows if is_sampled else num_rows // 2, num_rows
     is_made = of_rows is not None and (is_sampled or statistic is None)
-    if is_sampled and (is_made or by_meaning):
-        drawn_from = 2 * max_rows
+    size = max_rows if is_sampled else num_rows // 2
+    drawn_from = 2 * max_rows if is_sampled and (is_made or by_meaning) else num_rows
     number = num_draws(min(NUM_PERMUTATIONS, max_permutations), work)
     number_of_parts = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
     rng = np.random.default_rng([seed, num_rows if is_sampled else exchange.num_units])
-    keeps = is_sampled and null is None
-    sample = _sampler(rng, (seed, num_rows, size, drawn_from, by_meaning or number) if keeps else None)
-    every = sample(num_rows, drawn_from) if drawn_from < num_rows else np.arange(num_rows)
+    sample: Callable[..., Ints] = partial(half_sample, rng=rng)
+    if is_sampled and null is None:
+        sample = _cached_samples(rng, (seed, num_rows, size, drawn_from, by_meaning or number))
+    every = sample(num_rows, size=drawn_from) if drawn_from < num_rows else np.arange(num_rows)
     if of_rows is not None and is_made:
         statistic = of_rows(every)
-    rows_of_statistic = np.arange(drawn_from) if is_made else every
-
-    def figures_of(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
-        if of_pairings is not None:
-            return of_pairings(pairings)
-        assert statistic is not None
-        return np.stack([statistic(*pairing) for pairing in pairings])
-
-    def halves(number: int, draw: Callable[[], Ints]) -> Floats:
-        """The figures of half-samples, (number, num_figures)."""
-        return figures_of((rows, rows) for rows in (draw() for _ in range(number)))
-
-    references = values if reference_values is None else reference_values
-    parts, units = np.zeros((0, len(values))), num_rows
-    exchanged: Exchange | None = None
-    if null is not None or (is_sampled and not by_meaning):
-
-        def some_rows() -> Ints:
-            return rows_of_statistic[sample(drawn_from, size)]
-
-        drawn = (some_rows() if is_sampled else rows_of_statistic for _ in range(number))
-        if null is not None:
-            nulls = np.stack([null(rng, rows) for rows in drawn])
-        else:
-            nulls = figures_of((rows, rng.permutation(rows)) for rows in drawn)
-        if num_rows >= MIN_ROWS:
-            parts = halves(number_of_parts, some_rows)
+    rows = np.arange(drawn_from) if is_made else every
+    figures_of = of_pairings or partial(_stacked_figures, statistic)
+    references, units, exchanged = values if reference_values is None else reference_values, num_rows, None
+    if null is None and (by_meaning or not is_sampled):
+        whole, exchanged, paired = exchange, exchange, rows
         if is_sampled:
-            references = parts.mean(axis=0).tolist()
-    else:
-        units, exchanged, whole, rows = exchange.num_units, exchange, exchange, rows_of_statistic
-        if is_sampled:
-            some = sample(drawn_from, size)
-            whole, rows = exchange.take(every), rows_of_statistic[some]
+            some = sample(drawn_from, size=size)
+            whole, paired = exchange.take(every), rows[some]
             exchanged = whole.take(some)
-            references = figures_of([(rows, rows)])[0].tolist()
+            references = figures_of([(paired, paired)])[0].tolist()
         orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
-        nulls = figures_of((rows, rows[exchanged.partners(order)]) for order in orders)
-        size, drawn_from = whole.num_units // 2, whole.num_units
+        nulls = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        units, drawn_from, size = exchange.num_units, whole.num_units, whole.num_units // 2
+        samples = (rows[whole.rows_of(half_sample(drawn_from, rng))] for _ in range(number_of_parts))
+        has_interval = drawn_from >= MIN_ROWS
+    else:
+        of_null = (rows[sample(drawn_from, size=size)] if is_sampled else rows for _ in range(number))
+        if null is not None:
+            nulls = np.stack([null(rng, each) for each in of_null])
+        else:
+            nulls = figures_of((each, rng.permutation(each)) for each in of_null)
+        samples = (rows[sample(drawn_from, size=size)] for _ in range(number_of_parts))
+        has_interval = num_rows >= MIN_ROWS
+    parts = figures_of((each, each) for each in samples) if has_interval else np.zeros((0, len(values)))
+    if is_sampled and exchanged is None:
+        references = parts.mean(axis=0).tolist()
+    level_of = partial(
+        Chance.from_permutations,
+        seed=seed,
+        bounds=bounds,
+        num_rows=max_rows if is_sampled else None,
+        num_meanings=exchanged.num_units if by_meaning and exchanged is not None else None,
+        num_pairings=None if exchanged is None else exchanged.num_pairings,
+    )
+    found = []
+    for value, reference, draws, part in zip(values, references, nulls.T, parts.T, strict=True):
+        compared = float(reference) if abs(reference - value) > NO_SPREAD else None
+        chance = level_of(draws, compared=compared) if np.isfinite(reference) else None
+        interval = jackknife_interval(value, part, units, bounds, size, drawn_from)
+        found.append(Uncertainty(ci95=interval, chance=chance, details={"subsamples": len(parts)}))
+    return found
 
-        def some_rows() -> Ints:
-            return rows_of_statistic[whole.rows_of(half_sample(drawn_from, rng))]
 
-        if drawn_from >= MIN_ROWS:
-            parts = halves(number_of_parts, some_rows)
-    return [
-        Uncertainty(
-            ci95=jackknife_interval(value, parts[:, figure], units, bounds, size, drawn_from),
-            chance=Chance.from_permutations(
-                nulls[:, figure],
-                seed=seed,
-                bounds=bounds,
-                compared=float(reference) if abs(reference - value) > NO_SPREAD else None,
-                num_rows=max_rows if is_sampled else None,
-                num_meanings=exchanged.num_units if by_meaning and exchanged is not None else None,
-                num_pairings=None if exchanged is None else exchanged.num_pairings,
-            )
-            if np.isfinite(reference)
-            else None,
-            details={"subsamples": len(parts)},
-        )
-        for figure, (value, reference) in enumerate(zip(values, references, strict=True))
-    ]
+def _stacked_figures(statistic: Statistic | None, pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
+    """The figures of each pairing, (num_pairings, num_figures)."""
+    assert statistic is not None
+    return np.stack([statistic(*pairing) for pairing in pairings])
 
 
-def _sampler(rng: np.random.Generator, key: Hashable | None) -> Callable[[int, int], Ints]:
-    """`half_sample` of a number of rows and a size, in the order of the draws of a key, which are kept (None: not).
+def _cached_samples(rng: np.random.Generator, key: Hashable) -> Callable[..., Ints]:
+    """`half_sample` of a number of rows and a size, in the order of the draws of a key, which are cached.
 
-    Metrics of a large corpus draw the same rows. They are kept as differences, which take a byte or two each, with the
-    state of the generator after each draw.
+    Metrics of a large corpus draw the same rows. They are cached as differences, which take a byte or two each, with
+    the state of the generator after each draw.
     """
-    kept: list[Any] | None = None if key is None else cached_by(key, list)
-    places = count()
+    cached: list[Any] | None = cached_by(key, list)
+    indices = count()
 
     def sample(num_rows: int, size: int) -> Ints:
-        if kept is not None and (place := next(places)) < len(kept):
-            steps, rng.bit_generator.state = kept[place]
+        if cached is not None and (index := next(indices)) < len(cached):
+            steps, rng.bit_generator.state = cached[index]
             return np.cumsum(steps, dtype=np.int64)
         rows = half_sample(num_rows, rng, size)
-        if kept is not None:
+        if cached is not None:
             steps = np.diff(rows, prepend=0)
-            kept.append((steps.astype(np.min_scalar_type(int(steps.max()))), rng.bit_generator.state))
+            cached.append((steps.astype(np.min_scalar_type(int(steps.max()))), rng.bit_generator.state))
         return rows
 
     return sample

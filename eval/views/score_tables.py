@@ -133,7 +133,8 @@ def score_fields(score: Score, conclusion: Conclusion | None = None) -> dict[str
         "signature": score.signature,
     }
     if chance is not None and score.value is not None:
-        fields |= {"chance": chance.level, "chance_low": chance.low, "chance_high": chance.high}
+        low, high = chance.interval
+        fields |= {"chance": chance.level, "chance_low": low, "chance_high": high}
     if conclusion is not None:
         fields |= {"better": conclusion.direction, "p": conclusion.p_holm}
         fields |= {"conclusion": conclusion.word, "question": conclusion.question}
@@ -556,7 +557,7 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
     yield (
         "  chance level",
         _number(chance.level),
-        _bounds((chance.low, chance.high)),
+        _bounds(chance.interval),
         text("; ".join([*about, conclusion.word + corrected])),
     )
     if conclusion.adjusted is not None:

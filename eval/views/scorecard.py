@@ -11,21 +11,19 @@ from rich.console import Console
 
 from ecsuite.corpus import EPISODE, Corpus
 from ecsuite.eval.counts.counting import (
-    concept_sets,
     flat,
     has_attributes,
-    meaning_codes,
     message_labels,
     narrow_content,
     num_distinct_rows,
-    row_labels,
 )
+from ecsuite.eval.counts.exchange import meaning_labels
 from ecsuite.eval.metrics import METRIC_OF, find_metric, metric_names
 from ecsuite.eval.metrics.computing import compute_parallel, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.statistics.cache import corpus_cache
-from ecsuite.eval.statistics.contingency import num_codes, num_labels
+from ecsuite.eval.statistics.contingency import num_labels
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.language import Example, examples_of
 from ecsuite.eval.views.score_tables import WIDTH, ShortTable, full_tables, score_fields, score_table
@@ -236,11 +234,10 @@ def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
     if num_distinct is None:
         num_distinct = num_distinct_rows(narrow_content(corpus))
     num_meanings = None  # before `content`, as both take much memory
-    if (codes := meaning_codes(corpus)) is not None:
-        num_meanings = num_codes(*codes)
-    elif corpus.meanings is None and (sets := concept_sets(corpus)) is not None:
-        num_meanings = num_labels(row_labels(sets))
-    del codes
+    if corpus.meanings is None or has_attributes(corpus.meanings):
+        labels = meaning_labels(corpus)
+        num_meanings = None if labels is None else num_labels(labels)
+        del labels
     content = narrow_content(corpus)
     lengths = content.lengths
     num_empty, shortest = int((lengths == 0).sum()), int(lengths.min()) if len(content) else 0

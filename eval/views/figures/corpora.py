@@ -163,8 +163,8 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     present = translation.present[np.ix_(sides.words, sides.concepts)]
     figure = heat_map(
         100 * present / np.maximum(translation.samples.word_totals[sides.words], 1)[:, None],
-        [translation.samples.word_name(word) for word in sides.words],
-        [translation.samples.phrases.name(concept) for concept in sides.concepts],
+        [translation.samples.word_names[word] for word in sides.words],
+        [translation.samples.phrases.names[concept] for concept in sides.concepts],
         has_texts=False,
         limits=(0, 100),
         names=("words", "concepts"),
@@ -237,13 +237,13 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     others = graph.secondary_yaxis("right")
     num_rows = max(len(sides.words), len(sides.concepts))
     samples = translation.samples
-    for axes, x, name_of, ids, unmatched in (
-        (graph, 0, samples.word_name, sides.words, FREE_WORD),
-        (others, 1, samples.phrases.name, sides.concepts, FREE_CONCEPT),
+    for axes, x, names, ids, unmatched in (
+        (graph, 0, samples.word_names, sides.words, FREE_WORD),
+        (others, 1, samples.phrases.names, sides.concepts, FREE_CONCEPT),
     ):
         rows = range(len(ids))
         graph.plot([x] * (len(ids) - sides.num_pairs), rows[sides.num_pairs :], **unmatched)
-        axes.set_yticks(rows, [label(name_of(number)) for number in ids])
+        axes.set_yticks(rows, [label(names[number]) for number in ids])
         for text in axes.get_yticklabels()[sides.num_pairs :]:
             text.set_color(unmatched["color"])
     for axes in (graph, others, columns):

@@ -52,4 +52,4 @@ def test_counts_are_those_of_all_rows(sizes, count, repeats):
         for message, phrase in zip(messages, phrases, strict=True)
     ]
     assert different.tolist() == by_hand
-    assert samples.word_name(0) == 1
+    assert samples.word_names[0] == 1

@@ -38,9 +38,9 @@ def test_known_tables_of_types():
 
 def test_names():
     named = translation_of([[1], [0]], [[1], [0]], symbol_names=("ba", "gu"), concept_names=("red", "blue"))
-    assert [named.samples.word_name(0), named.samples.phrases.name(1)] == ["ba", "blue"]
+    assert [named.samples.word_names[0], named.samples.phrases.names[1]] == ["ba", "blue"]
     bare = translation_of([[4]], [[6]])
-    assert [bare.samples.word_name(0), bare.samples.phrases.name(0)] == [4, 6]
+    assert [bare.samples.word_names[0], bare.samples.phrases.names[0]] == [4, 6]
 
 
 tokens = st.lists(st.integers(0, 4), max_size=5)

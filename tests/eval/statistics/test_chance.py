@@ -61,7 +61,7 @@ def test_fewer_draws_have_student_s_prediction_interval():
     half_width = 4.302653 * np.sqrt(4 / 3)
     assert prediction_interval(draws) == pytest.approx((2 - half_width, 2 + half_width))
     found = Chance.from_permutations(draws, seed=0, bounds=(0, 5))
-    assert (found.low, found.high) == (0, 5)
+    assert (found.low, found.high) == found.interval == (0, 5)
     assert prediction_interval(np.full(3, 0.25)) == (0.25, 0.25)
 
 
