@@ -28,7 +28,6 @@ from ecsuite.eval.results.samples import (
     UNSIGNED,
     Estimate,
     Sample,
-    has_runs,
     pooled_error,
     repetition,
     require_same_targets,
@@ -39,7 +38,6 @@ from ecsuite.eval.statistics.differences import (
     Difference,
     corrected,
     difference_of_estimates,
-    num_comparisons,
     paired_difference,
     unpaired_difference,
     with_effect,
@@ -86,7 +84,19 @@ class ComparedScore:
             if (each.source, each.baseline) == (first, second):
                 return each
             if (each.source, each.baseline) == (second, first):
-                return _reversed(each)
+                ci95, g_ci95 = (
+                    None if bounds is None else (-bounds[1], -bounds[0])
+                    for bounds in (each.ci95, each.hedges_g_ci95)
+                )
+                return replace(
+                    each,
+                    source=first,
+                    baseline=second,
+                    mean=-each.mean,
+                    ci95=ci95,
+                    hedges_g=None if each.hedges_g is None else -each.hedges_g,
+                    hedges_g_ci95=g_ci95,
+                )
         return None
 
     def best(self) -> set[str]:
@@ -106,16 +116,6 @@ class ComparedScore:
             if any(each.is_clear and sign * each.mean > 0 for each in found.values())
             else set()
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The score as JSON-ready data."""
-        return {
-            "name": self.name,
-            "direction": self.direction,
-            "sources": [sample.to_json() for sample in self.samples.values()],
-            "differences": [each.to_json() for each in self.differences],
-            "reason": self.reason,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +139,7 @@ class Comparison:
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
-        return num_comparisons(self.differences)
+        return sum(each.p_value is not None for score in self.scores for each in score.differences)
 
     def correction_json(self) -> dict[str, Any]:
         """The correction as JSON-ready data."""
@@ -149,7 +149,16 @@ class Comparison:
         """The comparison as JSON-ready data; of one score that was asked for, see `one_to_json`."""
         return {
             "sources": list(self.sources),
-            "scores": [score.to_json() for score in self.scores],
+            "scores": [
+                {
+                    "name": score.name,
+                    "direction": score.direction,
+                    "sources": [sample.to_json() for sample in score.samples.values()],
+                    "differences": [each.to_json() for each in score.differences],
+                    "reason": score.reason,
+                }
+                for score in self.scores
+            ],
             "left_out": dict(self.left_out),
             "correction": self.correction_json(),
         }
@@ -201,7 +210,7 @@ def _compared(
     chosen = choose_baseline(ordered, baseline)
     groups: dict[tuple[str, frozenset[str]], list[Sample]] = {}
     for sample in samples:
-        groups.setdefault((sample.signature, frozenset(sample.targets)), []).append(sample)
+        groups.setdefault((sample.signature, frozenset(sample.by_target[0])), []).append(sample)
     largest = max(groups.values(), key=len)
     at_size = {sample.name: sample for sample in samples}
     differences, reasons, sizes_drawn = list[Difference](), list[str](), list[int]()
@@ -215,12 +224,16 @@ def _compared(
             continue
         try:
             require_comparable(group)
-            within, left = _within_common_blocks(group)
-            drawn, undrawn = sizes.at_one_size(within, metric)
+            within, left = group, dict[str, str]()
+            if any(sample.blocks for sample in group):
+                within, left = _within_common_blocks(group)
+            drawn = within
+            if len({size for sample in within for size in sample.sizes}) > 1:
+                drawn, undrawn = sizes.at_one_size(within, metric)
+                left |= undrawn
         except ConfigError as error:
             reasons.append(str(error))
             continue
-        left = left | undrawn
         if drawn != within:
             sizes_drawn += [int(size) for each in drawn for size in each.sizes if size and size.isdecimal()]
         at_size |= {sample.name: sample for sample in drawn}
@@ -247,23 +260,6 @@ def _compared(
     )
 
 
-def _reversed(measured: Difference) -> Difference:
-    """A difference with its sources exchanged."""
-    ci95, g_ci95 = (
-        None if bounds is None else (-bounds[1], -bounds[0])
-        for bounds in (measured.ci95, measured.hedges_g_ci95)
-    )
-    return replace(
-        measured,
-        source=measured.baseline,
-        baseline=measured.source,
-        mean=-measured.mean,
-        ci95=ci95,
-        hedges_g=None if measured.hedges_g is None else -measured.hedges_g,
-        hedges_g_ci95=g_ci95,
-    )
-
-
 def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, str]]:
     """Samples over the combinations of averaged settings that all have, and reasons of those that share none.
 
@@ -271,8 +267,6 @@ def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict
         ConfigError: If there is no such combination.
     """
     blocks = [set(sample.blocks) for sample in samples]
-    if not any(blocks):
-        return list(samples), {}
     shared = {block for own in blocks for block in own if sum(block in other for other in blocks) > 1}
     common = set.intersection(*([own for own in blocks if own & shared] or [set[str]()]))
     if not common and len(samples) > 1:
@@ -298,12 +292,13 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
     has_seeds = min(len(one), len(other)) > 1
     measured, is_paired = Difference(mean=first.score - second.score), False
     own = at_own_size or {}
+    is_over_blocks = max(len(set(first.blocks)), len(set(second.blocks))) > 1
     is_unlike = set(first.sizes) != set(second.sizes) or set(first.blocks) != set(second.blocks)
     if is_unlike and {first.name, second.name} & own.keys():
         basis = "; ".join(own[each.name] for each in (first, second) if each.name in own)
     elif (why := repetition((first, second))) is not None:
         basis = why
-    elif has_seeds and len(first.cells) + len(second.cells) > 2:
+    elif has_seeds and is_over_blocks:
         measured, basis = _over_blocks(first, second)
     elif has_seeds and (shared := shared_by(first, second)):
         is_paired = True
@@ -314,13 +309,15 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
     elif not traits_of(Signature(first.signature).name).has_reliable_interval:
-        basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
+        basis = "its intervals are too wide" + (
+            ": train several seeds" if first.is_run or second.is_run else ""
+        )
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
         basis = "intervals of the scores"
     else:
         basis = "no interval"
-    if measured.ci95 is not None and has_seeds and len(first.cells) == len(second.cells) == 1:
+    if measured.ci95 is not None and has_seeds and not is_over_blocks:
         measured = with_effect(measured, one, other, is_paired=is_paired)
     return replace(measured, source=first.name, baseline=second.name, basis=basis)
 
@@ -379,7 +376,8 @@ def require_comparable(samples: Sequence[Sample]) -> None:
             apart = differing_parts(first.signature, other.signature)
             one, two = (first.name, other.name) if first.name != other.name else (first.source, other.source)
             raise ConfigError(f"{two} cannot be compared with {one}: {apart}")
-        require_same_targets(first.targets, other.targets, other.name, first.name)
+        if other.by_target[0].keys() != first.by_target[0].keys():
+            require_same_targets(first.by_target[0], other.by_target[0], other.name, first.name)
     names = [sample.name for sample in samples]
     for name in names:
         if names.count(name) > 1:

@@ -56,8 +56,7 @@ class EqualSizes:
         Raises:
             ConfigError: If corpora may not be read.
         """
-        is_size = traits_of(metric).question == "sizes"  # which a draw would only repeat
-        if is_size or len({size for sample in samples for size in sample.sizes}) <= 1:
+        if traits_of(metric).question == "sizes":  # which a draw would only repeat
             return list(samples), {}
         if not self.may_draw:
             raise ConfigError(

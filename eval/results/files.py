@@ -61,7 +61,34 @@ def sources_of(file: Path, data: Any) -> list[Source]:
     if isinstance(data.get("corpora"), list):
         content = without_format("result", data, file)
         return [_of_member(file, member, index) for index, member in enumerate(content["corpora"])]
-    return [_of_scores(file, without_format("scores", data, file))]
+    data = without_format("scores", data, file)
+    corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
+    scores = data.get("scores")
+    records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
+    folder = file.resolve().parent if file.name == FILES[0] else None
+    run = None if folder is None else run_seed_and_group(folder)
+    path, own_seed = corpus.get("source_path"), data.get("seed")
+    system = folder.parent.parent.name if folder is not None and folder.parent.name == "data" else None
+    game, seed, group = run or (None, own_seed if type(own_seed) is int else None, "")
+    name = _name(file, data.get("name"), corpus)
+    return [
+        Source(
+            name=f"{system}/{folder.name}" if system and folder else name,
+            file=file,
+            records=tuple(records),
+            is_run=run is not None,
+            is_of_run="training" in corpus,
+            folder=folder,
+            corpus=Path(path) if isinstance(path, str) and path else None,
+            how=how_of(corpus),
+            system=system,
+            game=game,
+            seed=seed,
+            group=group,
+            digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
+            sizes=sizes_of(corpus),
+        )
+    ]
 
 
 def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
@@ -77,35 +104,6 @@ def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
         return None
     rest = config | {"training": {key: value for key, value in training.items() if key != "seed"}}
     return str(config.get("name", folder.name)), seed, json.dumps(rest, sort_keys=True)
-
-
-def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
-    """Source of a file with the scores of one corpus."""
-    corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
-    scores = data.get("scores")
-    records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
-    folder = file.resolve().parent if file.name == FILES[0] else None
-    run = None if folder is None else run_seed_and_group(folder)
-    path, own_seed = corpus.get("source_path"), data.get("seed")
-    system = folder.parent.parent.name if folder is not None and folder.parent.name == "data" else None
-    game, seed, group = run or (None, own_seed if type(own_seed) is int else None, "")
-    name = _name(file, data.get("name"), corpus)
-    return Source(
-        name=f"{system}/{folder.name}" if system and folder else name,
-        file=file,
-        records=tuple(records),
-        is_run=run is not None,
-        is_of_run="training" in corpus,
-        folder=folder,
-        corpus=Path(path) if isinstance(path, str) and path else None,
-        how=how_of(corpus),
-        system=system,
-        game=game,
-        seed=seed,
-        group=group,
-        digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
-        sizes=sizes_of(corpus),
-    )
 
 
 def _of_member(file: Path, data: Any, index: int) -> Source:

@@ -16,7 +16,7 @@ from ecsuite.eval.results.files import (
     records_of,
     sources_of,
 )
-from ecsuite.eval.results.sources import CAPPED, CONFIG, CORPUS, METADATA, SWEEP, UNENDED, Source, Status
+from ecsuite.eval.results.sources import CAPPED, CONFIG, CORPUS, INCOMPLETE, METADATA, SWEEP, UNENDED, Source
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.directory import require_no_answers
 from ecsuite.formats.strict_json import read_json
@@ -80,7 +80,13 @@ def _in_folder(folder: Path) -> list[Source]:
             sources.append(run_source(place))
         else:
             scored = [name for name in FILES if name in files]
-            read = [source for name in scored for source in sources_of(place / name, _read(place / name))]
+            read = [
+                source
+                for name in scored
+                for source in sources_of(
+                    place / name, (read_scores if name == FILES[0] else read_json)(place / name)
+                )
+            ]
             if CORPUS in files and len(read) == 1:
                 read = [replace(read[0], folder=place, corpus=place)]
             elif CORPUS in files and place == folder:
@@ -106,11 +112,6 @@ def _in_folder(folder: Path) -> list[Source]:
     return [*map(_corpus_source, corpora), *scores]
 
 
-def _read(file: Path) -> Any:
-    """Content of a scores file, without its checksum."""
-    return read_scores(file) if file.name == FILES[0] else read_json(file)
-
-
 def run_source(folder: Path, scores: Any = None) -> Source:
     """Read a run folder as a source with all its settings.
 
@@ -123,7 +124,7 @@ def run_source(folder: Path, scores: Any = None) -> Source:
         DamagedError: If one was changed.
     """
     file = folder / FILES[0]
-    [scored] = sources_of(file, _read(file) if scores is None else scores)
+    [scored] = sources_of(file, read_scores(file) if scores is None else scores)
     source = replace(scored, name=folder.resolve().name, file=folder / CONFIG, is_run=True, folder=folder)
     training = source.metadata.get("training")
     training = training if isinstance(training, Mapping) else {}
@@ -144,7 +145,7 @@ def run_source(folder: Path, scores: Any = None) -> Source:
         game=scored.game if scored.is_run else source.config.get("name"),
         seed=scored.seed if scored.is_run else source.config.get(SEED),
         group=scored.group,
-        status="diverged" if stopped == "diverged" else "capped" if stopped in (*CAPPED, UNENDED) else "done",
+        status="diverged" if stopped == "diverged" else "capped" if stopped in INCOMPLETE else "done",
         stopped=stopped,
         failure=f"step {step}: the training diverged" if stopped == "diverged" else None,
     )
@@ -172,7 +173,7 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
         # That beside the file first: a copy of a sweep is read, and not what it is a copy of.
         places = (file.parent / "runs" / Path(run.folder).name, Path(run.folder))
         folder = next((place for place in places if place.is_dir()), None)
-        later = _read(folder / FILES[0]).get("scores", []) if folder is not None else []
+        later = read_scores(folder / FILES[0]).get("scores", []) if folder is not None else []
         scores = {(score.get("name"), score.get("signature")): score for score in [*later, *run.scores]}
         stopped = run.training.get("stopped")
         sources.append(
@@ -189,7 +190,11 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
                 seed=run.seed,
                 group=f"{file} {sorted(map(str, run.settings.items()))}",
                 sizes={},
-                status=_status(run.failure, stopped),
+                status=("diverged" if NOT_FINITE.search(run.failure) else "failed")
+                if run.failure is not None
+                else "capped"
+                if stopped in CAPPED
+                else "done",
                 stopped=stopped,
                 failure=run.failure,
                 training=run.training,
@@ -197,12 +202,6 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
             )
         )
     return sources
-
-
-def _status(failure: str | None, stopped: str | None) -> Status:
-    if failure is not None:
-        return "diverged" if NOT_FINITE.search(failure) else "failed"
-    return "capped" if stopped in CAPPED else "done"
 
 
 def _corpus_source(place: Path) -> Source:

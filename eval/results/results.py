@@ -316,7 +316,7 @@ class Results(tuple[Source, ...]):
         Raises:
             ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
         """
-        counted = self.filter(where=lambda source: source.counts(with_incomplete=with_incomplete))
+        counted = Results(source for source in self if source.counts(with_incomplete=with_incomplete))
         counted, names, left_out, merges_seeds = counted._placed(
             metrics, self, by=by, as_rows=as_rows, distinct=distinct
         )
@@ -345,7 +345,7 @@ class Results(tuple[Source, ...]):
         Raises:
             ConfigError: If no source has the score.
         """
-        counted = self.filter(where=lambda source: source.counts())
+        counted = Results(source for source in self if source.counts())
         counted, _, _, merges_seeds = counted._placed([metric], self)
         return samples_of(counted._having(metric), metric, merges_seeds=merges_seeds)
 
@@ -423,7 +423,7 @@ class Results(tuple[Source, ...]):
         rows: dict[str, list[Source]] = {}
         for source in placed:
             rows.setdefault(source.group, []).append(source)
-        counted = placed.filter(where=lambda source: source.counts(with_incomplete=with_incomplete))
+        counted = Results(source for source in placed if source.counts(with_incomplete=with_incomplete))
         keys = (
             list(dict.fromkeys(key for source in placed for key in source.settings))
             if by is None

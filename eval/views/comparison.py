@@ -54,7 +54,22 @@ OF_SOME = (
 
 def report(compared: Comparison) -> Report:
     """The output of a comparison in all scores: a row a score, a column a source, notes and JSON data."""
-    lines = _notes(compared)
+    lines = []
+    if len(compared.sources) > 2:
+        num_clear = sum(each.is_clear for each in compared.differences)
+        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
+    elif len(compared.sources) == 1:
+        lines.append("One source only: no comparison.")
+    lines += family_notes(compared)
+    samples = [sample for score in compared.scores for sample in score.samples.values()]
+    if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
+        lines.append(noise_between(samples))
+    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
+    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
+    ranked = [sample.signature for sample in samples if sample.signature.startswith(XFERBENCH)]
+    limits = dict.fromkeys(map(limits_of, ranked))
+    lines += [f"{XFERBENCH}: {each}." for each in limits if each]
+    lines += _left_out_notes(compared)
     tables = [_score_rows(compared)]
     if len(compared.sources) > 2 and any(each.is_clear for each in compared.differences):
         tables.append(_clear_differences(compared))
@@ -62,7 +77,7 @@ def report(compared: Comparison) -> Report:
         tables=tables,
         notes=tuple(lines),
         data=compared.to_json() | {"notes": lines},
-        draw=partial(draw_comparison, _by_score(compared)),
+        draw=partial(draw_comparison, compared.scores),
     )
 
 
@@ -77,12 +92,8 @@ def report_one(compared: Comparison) -> Report:
         tables=tables,
         notes=tuple(lines),
         data=compared.one_to_json() | {"notes": lines},
-        draw=partial(draw_comparison, _by_score(compared)),
+        draw=partial(draw_comparison, compared.scores),
     )
-
-
-def _by_score(compared: Comparison) -> dict[str, list[Sample]]:
-    return {score.name: score.ranked for score in compared.scores}
 
 
 def family_notes(compared: Comparison) -> list[str]:
@@ -132,25 +143,6 @@ def _left_out_notes(compared: Comparison) -> Iterable[str]:
         yield f"{len(compared.left_out)} left out, as undefined or in one source only: {names} (--json says why)."
 
 
-def _notes(compared: Comparison) -> list[str]:
-    """Notes on a comparison in all scores."""
-    lines = []
-    if len(compared.sources) > 2:
-        num_clear = sum(each.is_clear for each in compared.differences)
-        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
-    elif len(compared.sources) == 1:
-        lines.append("One source only: no comparison.")
-    lines += family_notes(compared)
-    samples = [sample for score in compared.scores for sample in score.samples.values()]
-    if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
-        lines.append(noise_between(samples))
-    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
-    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
-    limits = dict.fromkeys(limits_of(sample.signature) for sample in samples)
-    lines += [f"{XFERBENCH}: {each}." for each in limits if each]
-    return [*lines, *_left_out_notes(compared)]
-
-
 def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
     """Notes on a comparison in one score."""
     if not score.differences:
@@ -182,19 +174,16 @@ def _score_rows(compared: Comparison) -> Table:
         ]
     rows = []
     for score in compared.scores:
-        arrow = text(score.direction, shown=ARROWS[score.direction])
-        values = [_value(score.samples.get(name)) for name in compared.sources]
-        rows.append(
-            row_of(score.name, arrow, *values, *(_pair_cells(score, compared.sources) if is_pair else []))
-        )
+        cells = [text(score.direction, shown=ARROWS[score.direction])]
+        for name in compared.sources:
+            sample = score.samples.get(name)
+            cell = number(None if sample is None else sample.score)
+            bounds = None if sample is None else sample.ci95  # which CSV and frames have
+            cells.append(
+                cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
+            )
+        rows.append(row_of(score.name, *cells, *(_pair_cells(score, compared.sources) if is_pair else [])))
     return Table(columns=columns, rows=rows)
-
-
-def _value(sample: Sample | None) -> Cell:
-    """The score of a source; its interval, if it has one, is in CSV and frames."""
-    cell = number(None if sample is None else sample.score)
-    bounds = None if sample is None else sample.ci95
-    return cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
 
 
 def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
@@ -365,17 +354,17 @@ def _seed_notes(sources: Sequence[Source], means: Sequence[SeedMean]) -> list[st
     return lines
 
 
-def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
+def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
     """Draw the scores of several sources.
 
     Args:
-        scores: By the name of the score, what each source has; of several scores, those in other units are left out.
+        scores: What each source has in each; of several scores, those in other units are left out.
         file: The output file, .svg or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
-    rows = {name: [_point(name, result) for result in results] for name, results in scores.items()}
+    rows = {score.name: [_point(score.name, sample) for sample in score.ranked] for score in scores}
     left_out = [name for name, points in rows.items() if len(rows) > 1 and not all(map(is_share, points))]
     points = [point for name, points in rows.items() if name not in left_out for point in points]
     sources = list(dict.fromkeys(point.series for point in points))
