@@ -658,8 +658,7 @@ def _scored(
     source: Any, metrics: list[str] | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
-    from ecsuite.eval.results.files import read_scores, sources_of
-    from ecsuite.eval.results.reading import run_source
+    from ecsuite.eval.results.files import read_scores, run_source, sources_of
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs.run import Run

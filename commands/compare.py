@@ -50,8 +50,7 @@ def compare(
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.equal_sizes import EqualSizes
-    from ecsuite.eval.results.files import XFERBENCH
-    from ecsuite.eval.results.reading import sources_at
+    from ecsuite.eval.results.files import XFERBENCH, sources_at
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
-from ecsuite.eval.results.reading import run_source
+from ecsuite.eval.results.files import FILES, read_scores, run_source, save_scores, sources_of
 from ecsuite.eval.results.sources import CONFIG, CORPUS, SWEEP, Source
 from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.formats.strict_json import read_json

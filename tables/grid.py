@@ -78,15 +78,17 @@ class Row:
 
 def row_of(*cells: Cell | str | int | None, role: Role = "", ends_section: bool = False) -> Row:
     """A row; texts are names, integers are counts, None is nothing."""
-    return Row(cells=tuple(map(_as_cell, cells)), role=role, ends_section=ends_section)
-
-
-def _as_cell(cell: Cell | str | int | None) -> Cell:
-    if isinstance(cell, Cell):
-        return cell
-    if cell is None:
-        return nothing()
-    return text(cell) if isinstance(cell, str | bool) else count(cell)
+    shown = (
+        cell
+        if isinstance(cell, Cell)
+        else nothing()
+        if cell is None
+        else text(cell)
+        if isinstance(cell, str | bool)
+        else count(cell)
+        for cell in cells
+    )
+    return Row(cells=tuple(shown), role=role, ends_section=ends_section)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

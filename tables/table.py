@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.csv_text import csv_text
+from ecsuite.tables.forms import WIDTH, csv_text, renderables, text
 from ecsuite.tables.grid import Column, Grid, Row, name_column, number_column, row_of
 from ecsuite.tables.latex import latex
 from ecsuite.tables.markup import html, markdown
-from ecsuite.tables.text import WIDTH, renderables, text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -34,15 +34,18 @@ from ecsuite.eval.results.samples import (
 )
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
     Difference,
     corrected,
     difference_of_estimates,
     paired_difference,
+    student_quantile,
+    student_tail,
     unpaired_difference,
     with_effect,
 )
-from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile, student_tail
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.results.comparison import Cell, Combination, Comparison, Means, Pairs, compare_samples
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.files import name_by_folders
-from ecsuite.eval.results.reading import SEED, sources_at, sweep_file
+from ecsuite.eval.results.files import SEED, name_by_folders, sources_at, sweep_file
 from ecsuite.eval.results.samples import Sample, samples_of, short_settings
 from ecsuite.eval.results.sources import CORPUS, MOST_SETTINGS, SWEEP, Source, setting_column
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.results.reading import SEED
+from ecsuite.eval.results.files import SEED
 from ecsuite.eval.results.sources import Source
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import printable

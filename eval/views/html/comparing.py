@@ -12,7 +12,7 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.comparison import family_notes
 from ecsuite.eval.views.runs import shown
 from ecsuite.games.tasks.directions import DIRECTIONS
