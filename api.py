@@ -589,9 +589,8 @@ def push(
     from ecsuite.eval.views.console import Reporter
     from ecsuite.games.runs.run import Run
     from ecsuite.hub import pushing
-    from ecsuite.hub.address import read_address
-    from ecsuite.hub.licences import read_licence
-    from ecsuite.hub.statements import read_statements
+    from ecsuite.hub.address import read_address, read_licence
+    from ecsuite.hub.card import read_statements
 
     _require("source", source, (Run, str, Path), "a run or a path")
     _require("address", address, (str,), "hf:OWNER/NAME")

@@ -79,14 +79,9 @@ class AgentSpec:
         return None if value is None else int(value)
 
 
-def sender_section(name: str) -> dict[str, Any]:
-    """The section of a sender's name without options, such as `gru-2l` or `husendz:dgsend`."""
-    return parse_agent("sender", name).section()
-
-
-def receiver_section(name: str) -> dict[str, Any]:
-    """The section of a receiver's name without options, such as `gru-2l` or `hier:gru`."""
-    return parse_agent("receiver", name).section()
+def agent_section(role: Role, name: str) -> dict[str, Any]:
+    """The section of an agent's name without options, such as `gru-2l`, `husendz:dgsend` or `hier:gru`."""
+    return parse_agent(role, name).section()
 
 
 def families(role: Role) -> dict[str, type]:
@@ -140,7 +135,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
             raise unknown_name(role, given_name, known)
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None
-    options = _read_options(name, known[pattern], assignments)
+    options = _read_options(name, known[pattern], assignments) if assignments else ()
     return AgentSpec(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
     )

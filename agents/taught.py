@@ -69,11 +69,11 @@ class Languages(Registry):
         """See `Registry`."""
         if isinstance(given, str | list):
             given = {KIND: given}
-        if isinstance(given, Mapping) and (named := given.get(KIND)) not in self.parts:
-            if named is not None:
-                given = {**given, KIND: "language", "language": named}
-            elif "language" in given:
-                given = {**given, KIND: "language"}
+        named = given.get(KIND) if isinstance(given, Mapping) else None
+        if isinstance(named, list) or (not isinstance(named, Mapping | None) and named not in self.parts):
+            given = {**given, KIND: "language", "language": named}
+        elif isinstance(given, Mapping) and named is None and "language" in given:
+            given = {**given, KIND: "language"}
         return super().section(given, path)
 
 

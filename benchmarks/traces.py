@@ -18,6 +18,7 @@ import ast
 import contextlib
 import dataclasses
 import http.client
+import http.server
 import inspect
 import json
 import os
@@ -60,6 +61,10 @@ VALUE = 173
 """A vocabulary size that no other number of a run of `disc_tiny` equals."""
 DEPTH = 4
 """Containers and settings objects within one another in which the value is looked for."""
+NAMING = ("naming", "--set", "training.batch_size=1", "--set", "training.num_examples=8", "--quiet")
+"""A naming game with one round in each step."""
+MODEL = ("participant=language_model", "participant.backend=server", "participant.backend.model=scripted")
+"""Settings of participants that are a model behind a server."""
 NUM_ANSWERS = 2
 """Answers before the one that is measured."""
 COUNTS = ("functions", "files", "calls", "lambdas", "median", "longest")
@@ -106,7 +111,8 @@ class Trace:
     def is_function(self, code: CodeType) -> bool:
         """Return whether code is a function with a name: no module, class body, comprehension, lambda or template."""
         file = code.co_filename.removeprefix(self.folder)
-        is_source = file.endswith(".py") and not file.startswith(".")  # an environment may lie in the folder
+        # An environment may lie in the folder, and this script.
+        is_source = file.endswith(".py") and not file.startswith(".") and code.co_filename != __file__
         return is_source and bool(code.co_flags & inspect.CO_OPTIMIZED) and not code.co_name.startswith("<")
 
     def counts(self) -> dict[str, Any]:
@@ -192,10 +198,11 @@ def is_step(frame: FrameType) -> bool:
     return frame.f_code.co_name in STEP_NAMES and (caller is None or caller.f_code.co_name not in STEP_NAMES)
 
 
-def training(*, first: int, last: int) -> Callable[[Trace], dict[str, Any]]:
-    """Measure a run of `disc_tiny` from the beginning of one step to the beginning of another.
+def training(*game: str, first: int, last: int) -> Callable[[Trace], dict[str, Any]]:
+    """Measure a run from the beginning of one step to the beginning of another.
 
     Args:
+        game: Game and options of `train-game`.
         first: Number of the step at which counting begins; 0: at the command.
         last: Number of the step at which it ends.
     """
@@ -210,12 +217,40 @@ def training(*, first: int, last: int) -> Callable[[Trace], dict[str, Any]]:
                 trace.is_on = first <= steps < last
 
         trace.watch, trace.is_on = watch, first == 0
-        call("train-game", "disc_tiny", *RUN, "--out", f"steps_{first}")
+        call("train-game", *game, "--out", f"steps_{first}")
         if steps < last:
             raise ValueError(f"{steps} calls of a method named {' or '.join(STEP_NAMES)}: expected {last}")
         return trace.counts()
 
     return measure
+
+
+class ScriptedModel(http.server.BaseHTTPRequestHandler):
+    """A server with the interface of OpenAI's chat completions, whose model always answers with the first name."""
+
+    def do_POST(self) -> None:
+        """Answer a question."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        message = {"content": json.dumps({"answer": "a"})}
+        body = json.dumps({"model": "scripted", "choices": [{"message": message}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+def naming(trace: Trace) -> dict[str, Any]:
+    """Measure the third round of a naming game in which a model behind a loopback server answers."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), ScriptedModel) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        settings = (*MODEL, f"participant.backend.url=http://127.0.0.1:{server.server_port}/v1")
+        words = [word for each in settings for word in ("--set", f"play.{each}")]
+        counts = training(*NAMING, *words, first=3, last=4)(trace)
+        server.shutdown()
+    return counts
 
 
 def setting(trace: Trace) -> dict[str, Any]:
@@ -351,6 +386,7 @@ def run_of(name: str, seed: int) -> tuple[tuple[str, ...], ...]:
     )
 
 
+DISC_TINY = ("disc_tiny", *RUN)
 SCORE = ("score", "corpus", "--metrics", "topsim,cbm")
 SWEEP_COMMAND = ("sweep", "sweep.yaml", "--quiet", "--out")
 MADE_BY = {"a": run_of("a", 0), "b": run_of("b", 1), "swept": ((*SWEEP_COMMAND, "swept"),)}
@@ -375,9 +411,10 @@ ROWS = {
     "report": Row(title="report of a sweep", measure=command("report", "swept"), inputs=("swept",)),
     "verify": Row(title="verify of a run", measure=command("verify", "a"), inputs=("a",)),
     "sweep": Row(title="sweep of four runs, parent process", measure=command(*SWEEP_COMMAND, "measured")),
-    "train": Row(title="train-game before the first step", measure=training(first=0, last=1)),
-    "step": Row(title="third step of train-game", measure=training(first=3, last=4)),
+    "train": Row(title="train-game before the first step", measure=training(*DISC_TINY, first=0, last=1)),
+    "step": Row(title="third step of train-game", measure=training(*DISC_TINY, first=3, last=4)),
     "setting": Row(title=f"way of --set channel.vocab_size={VALUE}", measure=setting),
+    "naming": Row(title="a naming round of a language model", measure=naming),
     "answer": Row(title="a participant's answer", measure=answer),
 }
 

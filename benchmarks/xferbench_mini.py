@@ -36,7 +36,7 @@ from ecsuite.eval.xferbench.presets import PRESETS, SOURCES, XferBenchPreset
 from ecsuite.eval.xferbench.texts import Request, Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.processes import num_cores
+from ecsuite.jobs.launchers import num_cores
 from ecsuite.runtime.ragged import Ragged
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")

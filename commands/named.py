@@ -91,7 +91,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "plays": _of_registry("games.config.registry:PLAYS"),
     "participants": _of_registry("games.config.registry:PARTICIPANTS"),
-    "backends": _of_registry("language_models.registry:BACKENDS"),
+    "backends": _of_registry("language_models.backend:BACKENDS"),
     "prompts": _of_table("language_models.prompts:SHIPPED", str),
     "environments": _of_registry("games.config.registry:ENVIRONMENTS", "speaker_listener", "riddle"),
     "actors": _of_registry("games.config.registry:ACTORS"),

@@ -27,6 +27,15 @@ USE = {
     "participant": "ecsuite train-game naming --set play.participant={part}",
     "backend": "ecsuite train-game naming --set play.participant=language_model --set play.participant.backend={part}",
     "environment": "ecsuite train-game speaker_listener --set play.environment={part}",
+    "learner": "ecsuite train-game speaker_listener --set play.learner={part}",
+    "actor": "ecsuite train-game speaker_listener --set play.agents={part}",
+    "meeting": (
+        "ecsuite train-game disc_small --set society.senders=4 --set society.receivers=4 --set society.meets={part}"
+    ),
+    "reasoning": "ecsuite train-game disc_small --set reasoning={part}",
+    "reward": "ecsuite train-game disc_small --set channel=reinforce --set loss=reward --set loss.reward={part}",
+    "frequencies": "ecsuite train-game disc_small --set world.frequencies={part}",
+    "distance": "ecsuite score runs/disc_small --metrics topsim,message_distance={part}",
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
     "noise": "ecsuite train-game disc_small --set channel.noise={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
@@ -56,7 +65,7 @@ def new(
         if each.exists():
             raise ConfigError(f"{each} is there already: choose another name")
     words = re.split("_+", file.stem.strip("_"))
-    is_function = kind in ("metric", "grammar")
+    is_function = kind in ("metric", "grammar", "distance")
     name = file.stem if is_function else "".join(word.capitalize() for word in words)
     if re.search(rf"^from .* import .*\b{name}\b", template, re.MULTILINE):  # such as that of its base class
         name = f"my_{name}" if is_function else f"My{name}"
@@ -65,4 +74,7 @@ def new(
     file.write_text(template.replace("NAME", name), encoding="utf-8")
     test.write_text(TEST.format(kind=kind, part=part, stem=file.stem, test=test), encoding="utf-8")
     use = USE.get(kind, f"ecsuite train-game disc_small --{kind} {{part}}").format(part=part, name=name)
-    print(f"{file}: a {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}")
+    article = "an" if kind[0] in "aeiou" else "a"
+    print(
+        f"{file}: {article} {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}"
+    )

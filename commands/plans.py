@@ -10,8 +10,8 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 if TYPE_CHECKING:
+    from ecsuite.jobs.graph import Plan
     from ecsuite.jobs.job import Job
-    from ecsuite.jobs.plan import Plan
 
 
 def print_plan(
@@ -40,8 +40,7 @@ def print_plan(
         measure: Measures how many seconds missing jobs take one after the other, where no kept ones tell it.
             None: it is not measured.
     """
-    from ecsuite.jobs.graph import Runner
-    from ecsuite.jobs.plan import expected_seconds
+    from ecsuite.jobs.graph import Runner, expected_seconds
     from ecsuite.runtime.time_left import duration_text
 
     plan = Runner(folder=cache).plan(jobs)

@@ -50,10 +50,9 @@ def push(
     form: As = Form.TEXT,
 ) -> None:
     """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
-    from ecsuite.hub.address import read_address
-    from ecsuite.hub.licences import read_licence
+    from ecsuite.hub.address import read_address, read_licence
+    from ecsuite.hub.card import read_statements
     from ecsuite.hub.pushing import pack, page_of, send
-    from ecsuite.hub.statements import read_statements
 
     place, terms = read_address(address), read_licence(licence)
     parcel = pack(source, place, licence=terms, statements=read_statements(about), with_agents=not no_agents)

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """What an option sets."""
+    """The setting that an option sets."""
 
     key: str
     """The key, with its section before a dot if it has one."""
@@ -20,7 +20,7 @@ class Sets:
 
 
 def keys_of(kind: type[Any]) -> dict[str, Sets]:
-    """What the options of a dataclass set, by the names of its fields; those that set nothing are left out."""
+    """Settings of the options of a dataclass, by the names of its fields; options that set nothing are left out."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         field.name: mark

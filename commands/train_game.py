@@ -100,7 +100,7 @@ def train_game(
     except (ConfigError, DamagedError) as error:
         if init_from is None or not any(str(error).startswith(f"{key}: {init_from}") for key in changes):
             raise
-        from ecsuite.parts.sources import with_source
+        from ecsuite.parts.config import with_source
 
         raise type(error)(with_source("--init-from", str(error))) from None
     except DivergedError as error:

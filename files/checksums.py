@@ -16,7 +16,7 @@ from ecsuite.runtime.errors import DamagedError
 CHECKSUM = "checksum"
 """Key of the checksum of a JSON object: SHA-256 of its other keys as sorted JSON."""
 MARK = b"# sha256 of all lines above: "
-"""What the last line of a YAML file with a checksum begins with."""
+"""Beginning of the last line of a YAML file with a checksum."""
 
 
 def checksum_of(data: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Where downloaded data, and what takes minutes to compute from them, are kept on this machine."""
+"""Folder of downloaded data, and of results computed from them, on this machine."""
 
 import os
 from pathlib import Path

@@ -54,7 +54,7 @@ class Lock:
 
     @property
     def holder(self) -> str:
-        """Who has the lock, and since when, as far as the file says."""
+        """Holder of the lock and time of the lock, as far as the file says."""
         try:
             return self.file.read_text().strip() or "another process"
         except (OSError, UnicodeDecodeError):

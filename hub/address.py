@@ -1,12 +1,21 @@
-"""Where something is on the Hugging Face hub: `hf:OWNER/NAME`, or `hf:OWNER/NAME@REVISION`."""
+"""Repositories on the Hugging Face hub: address (`hf:OWNER/NAME[@REVISION]`), licence, and client.
+
+The login is the library's own (`hf auth login`, or HF_TOKEN): nothing here takes a token, keeps one or shows one.
+"""
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.downloads.hugging_face import LOGIN
+from ecsuite.runtime.errors import ConfigError, look_up, missing_extra, shown
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 SCHEME = "hf:"
-"""What an address begins with."""
+"""Scheme of an address."""
 KIND = "dataset"
 """The kind of all repositories: it is the one that has Croissant metadata, and `pull` need not be told which."""
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,94}[A-Za-z0-9_]|[A-Za-z0-9]"
@@ -50,3 +59,71 @@ def read_address(text: str) -> Address:
             f"{shown(text)}"
         )
     return Address(owner=found["owner"], name=found["name"], revision=found["revision"])
+
+
+SPDX = {
+    name.lower(): f"https://spdx.org/licenses/{name}.html"
+    for name in (
+        "CC0-1.0 CC-BY-4.0 CC-BY-SA-4.0 CC-BY-NC-4.0 CC-BY-NC-SA-4.0 CC-BY-ND-4.0 CC-BY-NC-ND-4.0 MIT Apache-2.0 "
+        "BSD-3-Clause GPL-3.0 LGPL-3.0 AGPL-3.0 MPL-2.0 ODbL PDDL ODC-By Unlicense"
+    ).split()
+}
+"""Address of the text by identifier; both are those of SPDX in lower case, but for the versions that the hub leaves
+out (odbl, pddl, odc-by)."""
+SPDX |= {
+    "odbl": "https://spdx.org/licenses/ODbL-1.0.html",
+    "pddl": "https://spdx.org/licenses/PDDL-1.0.html",
+    "odc-by": "https://spdx.org/licenses/ODC-By-1.0.html",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Licence:
+    """The terms under which others may use what is pushed."""
+
+    name: str
+    """Identifier on the hub; `other` of one that is given by its address."""
+    url: str
+    """Address of its text."""
+
+
+def read_licence(text: str | None) -> Licence:
+    """The licence that a text names: an identifier, or the https address of another one.
+
+    Raises:
+        ConfigError: If there is none, or it is neither.
+    """
+    if not text:
+        raise ConfigError(
+            "a licence is needed, by which others may use it: --license cc-by-4.0, cc0-1.0, mit, …, or the https "
+            "address of its text"
+        )
+    if text.startswith("https://") and urlsplit(text).hostname and not any(c.isspace() for c in text):
+        return Licence(name="other", url=text)
+    look_up("licence", text.lower(), SPDX)
+    return Licence(name=text.lower(), url=SPDX[text.lower()])
+
+
+def hub() -> "HfApi":
+    """The client of the hub that HF_ENDPOINT names, huggingface.co without it.
+
+    Raises:
+        ConfigError: If huggingface_hub is not installed.
+    """
+    try:
+        from huggingface_hub import HfApi
+    except ImportError:
+        raise missing_extra("the Hugging Face hub needs huggingface_hub", "hub") from None
+    return HfApi(library_name="ecsuite")
+
+
+def require_login() -> None:
+    """Refuse what needs a login before anything is sent.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    from huggingface_hub import get_token
+
+    if get_token() is None:
+        raise ConfigError(f"no login on the Hugging Face hub: {LOGIN}")

@@ -1,22 +1,290 @@
-"""The card of a repository, `README.md`: what it is, how to get it, how it came about, its scores and its limits."""
+"""The card of a repository, `README.md`: what it is, how to get it, how it came about, its scores and its limits.
+
+The responsible-AI fields are those of Croissant (mlcommons.org/croissant/RAI/1.0); whoever pushes may state more.
+"""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import yaml
 
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import Source
+from ecsuite.eval.results.sources import METADATA, Source, kind_of
+from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
-from ecsuite.hub.address import Address
+from ecsuite.formats.reading import read_corpus
+from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.log import ROUNDS_KEY
+from ecsuite.hub.address import Address, Licence
 from ecsuite.hub.contents import Contents, messages_in
-from ecsuite.hub.licences import Licence
-from ecsuite.hub.statements import GENERATED_BY
-from ecsuite.hub.summary import Summary
+from ecsuite.language_models.backend import PERSON
+from ecsuite.parts.config import decoded, parse_yaml
+from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
 from ecsuite.tables.cells import interval, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 from ecsuite.version import __version__
+
+Origin = Literal["game", "rounds", "people", "grammar", "other"]
+"""Speakers: trained agents, agents in rounds, people, an artificial grammar, or unknown."""
+REFERENCES = "**References**"
+"""Heading of the list of works in a methods section; a card has them as BibTeX."""
+OWN_DATA = ("objects", "features", "images")
+"""Settings of worlds that name a file of the user's."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """Summary of a pushed source."""
+
+    origin: Origin
+    """Kind of the speakers."""
+    sources: tuple[Source, ...]
+    """The runs, corpora and scores."""
+    what: str
+    """Description in a few words."""
+    methods: Methods | None
+    """How it was made, as of `ecsuite methods`; None where nothing says it."""
+    num_messages: int
+    """Messages in all corpora."""
+    own_data: tuple[str, ...] = ()
+    """Files of objects that the runs read and that do not go along."""
+
+    @property
+    def made(self) -> str:
+        """How it was made, in Markdown; empty where nothing says it."""
+        return "" if self.methods is None else self.methods.text().partition(REFERENCES)[0].strip()
+
+    @property
+    def plain(self) -> str:
+        """How it was made, as text without citations."""
+        return "" if self.methods is None else " ".join(each.text() for each in self.methods.paragraphs)
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of ecsuite and of the works behind what is pushed."""
+        works = [] if self.methods is None else cited(self.methods.paragraphs)
+        return "\n".join(map(bibtex, dict.fromkeys([OWN, *sorted(works)]))).strip()
+
+
+def summary_of(place: Path, contents: Contents) -> Summary:
+    """Read what is pushed.
+
+    Raises:
+        ConfigError: If it is no run, no corpus and no record of these.
+        CorpusError: If a corpus can't be read.
+        DamagedError: If a file was changed.
+    """
+    sources = () if place.is_file() and place.suffix != ".json" else tuple(Results.read([place]))
+    if place.is_file() and not any(source.records for source in sources):
+        corpus = read_corpus(place)
+        what = (
+            f"A corpus of {len(corpus.messages):,} messages, {len(corpus.content().values):,} symbols in all"
+        )
+        return Summary(origin="other", sources=(), what=what, methods=None, num_messages=len(corpus.messages))
+    for source in sources:
+        is_waited_for = source.status == "done" or not source.is_whole
+        if source.is_run and source.corpus is None and is_waited_for and len(sources) == 1:
+            raise CorpusError(f"{place}: the run has no corpus yet: wait until its training ends")
+    metadata = [
+        data
+        for each in contents.files
+        if each.file.name == METADATA and isinstance(data := read_json(each.file), dict)
+    ]
+    grammars = [str(data["grammar"]) for data in metadata if kind_of(data) == "grammar"]
+    sizes = [data.get("num_messages") for data in metadata]
+    is_run = any(source.is_run for source in sources)
+    return Summary(
+        origin=_origin_of_runs(metadata) if is_run else _origin_of_corpora(metadata),
+        sources=sources,
+        what=_what(sources, len(metadata), grammars, has_rounds=any(ROUNDS_KEY in data for data in metadata)),
+        methods=_methods(place),
+        num_messages=sum(size for size in sizes if type(size) is int),
+        own_data=tuple(sorted(set(_own_data(metadata)))),
+    )
+
+
+def _origin_of_corpora(metadata: Sequence[Mapping[str, Any]]) -> Origin:
+    """Kind of the speakers in corpora that are no runs; people if they wrote one of them."""
+    kinds = set(map(kind_of, metadata))
+    if "people" in kinds or _origin_of_runs(metadata) == "people":
+        return "people"
+    return "grammar" if kinds == {"grammar"} else "other"
+
+
+def _origin_of_runs(metadata: Sequence[Mapping[str, Any]]) -> Origin:
+    """Kind of the speakers in runs, by the participants of rounds in the metadata."""
+    participants = [data.get("participants") for data in metadata]
+    asked = [each for known in participants if isinstance(known, Mapping) for each in known.values()]
+    if any(isinstance(each, Mapping) and PERSON in (each.get("models") or ()) for each in asked):
+        return "people"
+    return "rounds" if any(ROUNDS_KEY in data for data in metadata) else "game"
+
+
+def _methods(place: Path) -> Methods | None:
+    try:
+        return methods([place])
+    except ConfigError:  # of sources that say nothing of how they were made; others were refused before
+        return None
+
+
+def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str], *, has_rounds: bool) -> str:
+    runs = [source for source in sources if source.is_run]
+    games = ", ".join(dict.fromkeys(str(run.game) for run in runs if run.game))
+    if runs and has_rounds:
+        number = (
+            "What agents said in rounds"
+            if len(runs) == 1
+            else f"{len(runs)} runs in which agents played rounds"
+        )
+        return f"{number} ({games}), with all rounds, languages and scores"
+    if len(runs) == 1:
+        return f"A language that agents invented in the game {games}, with the agents' weights and scores"
+    if runs:
+        return f"{len(runs)} trainings of agents that invent languages ({games}), with languages and scores"
+    if grammars and num_corpora == 1:
+        return f"A corpus of the artificial grammar {grammars[0]}"
+    if num_corpora:
+        return f"{num_corpora} corpora of messages" if num_corpora > 1 else "A corpus of messages"
+    return f"Scores of {len(sources)} {'corpus' if len(sources) == 1 else 'corpora'} of messages"
+
+
+def _own_data(metadata: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names of the files of objects that runs read."""
+    for data in metadata:
+        config = data.get("config")
+        world = config.get("world") if isinstance(config, Mapping) else None
+        for key in OWN_DATA:
+            value = world.get(key) if isinstance(world, Mapping) else None
+            if isinstance(value, str) and "." in value:
+                yield Path(value).name
+
+
+FIELDS = {
+    "collection": "rai:dataCollection",
+    "collection_type": "rai:dataCollectionType",
+    "biases": "rai:dataBiases",
+    "limitations": "rai:dataLimitations",
+    "use_cases": "rai:dataUseCases",
+    "social_impact": "rai:dataSocialImpact",
+    "personal_information": "rai:personalSensitiveInformation",
+    "annotation": "rai:machineAnnotationTools",
+    "maintenance": "rai:dataReleaseMaintenancePlan",
+}
+"""Names of fields in a file of statements, and in Croissant."""
+MANY = ("collection_type", "biases", "limitations", "use_cases", "personal_information", "annotation")
+"""Fields that are lists in Croissant."""
+DESCRIPTION = "description"
+"""Further key of a file of statements: what it is, in place of the first sentence of the card."""
+GENERATED_BY = {
+    "game": "training of agents",
+    "rounds": "rounds of agents",
+    "grammar": "an artificial grammar",
+}
+"""Source of the messages by kind of speaker, if no person made them."""
+UNKNOWN = "Not stated by whoever published it."
+
+_COLLECTION = {
+    "game": "Agents invented the messages while they were trained on a game; no person wrote or read them for it.",
+    "rounds": "Agents played rounds with each other, without being trained in them: scripts, trained networks or "
+    "language models, which the card names; no person wrote the messages.",
+    "people": "People took part: they learned a language, or played with each other or with agents, and wrote.",
+    "grammar": "A program wrote the messages by the rules of an artificial grammar; no person wrote them.",
+    "other": UNKNOWN,
+}
+_BIASES = {
+    "game": "The messages reflect the game, the agents' networks and the seeds, which the card names.",
+    "rounds": "The messages reflect the rules, models and prompts of the agents; a language model may have read of "
+    "such games before.",
+    "people": "The messages reflect the people who took part, of whom nothing is stated, and those whom they met.",
+    "grammar": "The messages follow the rules of the grammar alone.",
+    "other": UNKNOWN,
+}
+_LIMITATIONS = {
+    "game": "It is no natural language: symbols are numbers without a sound or a meaning of their own. Few seeds say "
+    "little of a game; the intervals are over messages, not over seeds, unless the card says so.",
+    "rounds": "Few runs say little of a play; a language model may not say the same again: what repeats is the run, "
+    "from the answers that were kept.",
+    "people": "How the people were chosen is not stated, so that nothing follows for others.",
+    "grammar": "It is no natural language, and it has no more structure than its grammar.",
+    "other": "How the messages were chosen is not stated, so that nothing follows for others.",
+}
+_PERSONAL = {
+    "game": "None in the messages. The objects that they are about are those of the game.",
+    "rounds": "None of people who took part: there were none. Nobody has read what language models wrote.",
+    "people": "People wrote messages, and their answers are among the files. What they agreed to is not stated.",
+    "grammar": "None.",
+    "other": "Not stated: whoever uses it has to find out.",
+}
+_USES = "Research on how languages emerge, and on metrics of them; comparison with other systems by equal signatures."
+_IMPACT = "None that is known: nobody speaks the language."
+_MAINTENANCE = "Every version stays as a commit of the repository: cite the commit."
+
+
+def statements_of(summary: Summary, given: Mapping[str, str]) -> dict[str, str]:
+    """The statements by the names of `FIELDS`, in their order; those that are given stand first.
+
+    Args:
+        summary: What is pushed.
+        given: See `read_statements`.
+    """
+    origin = summary.origin
+    personal = _PERSONAL[origin]
+    if summary.own_data:
+        files = ", ".join(summary.own_data)
+        personal = "None in the messages." if origin == "game" else personal
+        personal += f" What is in the authors' data that they are about ({files}) is not stated."
+    said = {
+        "collection": _COLLECTION[origin],
+        "collection_type": "Others" if origin == "other" else "Experiments",
+        "biases": _BIASES[origin],
+        "limitations": _LIMITATIONS[origin],
+        "use_cases": _USES,
+        "social_impact": _IMPACT if origin in GENERATED_BY else UNKNOWN,
+        "personal_information": personal,
+        "annotation": f"Scores: ecsuite {__version__}",
+        "maintenance": _MAINTENANCE,
+    }
+    return said | {name: text for name, text in given.items() if name in FIELDS}
+
+
+def responsible(summary: Summary, said: Mapping[str, str]) -> dict[str, Any]:
+    """The statements as fields of Croissant."""
+    fields: dict[str, Any] = {FIELDS[name]: [text] if name in MANY else text for name, text in said.items()}
+    if summary.origin in GENERATED_BY:
+        fields["rai:hasSyntheticData"] = True
+        fields["prov:wasGeneratedBy"] = {
+            "@type": "prov:Activity",
+            "prov:label": GENERATED_BY[summary.origin],
+            "sc:description": summary.plain,
+        }
+    return fields
+
+
+def read_statements(file: Path | None) -> dict[str, str]:
+    """The statements in a YAML file: texts by the names of `FIELDS`, and `description`.
+
+    Raises:
+        ConfigError: If it can't be read, has another key, or a value that is no text.
+    """
+    if file is None:
+        return {}
+    try:
+        tree = parse_yaml(decoded(file.read_bytes(), file), str(file))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{file}: expected texts by key, such as personal_information: none")
+    for key, value in tree.items():
+        look_up("statement", str(key), dict.fromkeys((DESCRIPTION, *FIELDS)))
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError(f"{file}: {key}: expected a text, got {shown(value)}")
+    return {str(key): " ".join(value.split()) for key, value in tree.items()}
+
 
 TAGS = ("emergent-communication", "emergent-language", "language-creation", "ecsuite", "croissant")
 """Tags of every repository."""
@@ -76,7 +344,7 @@ def card(
 
 
 def _front_matter(address: Address, summary: Summary, licence: Licence) -> str:
-    """What the hub reads of a card."""
+    """Metadata of a card for the hub."""
     size = next((name for bound, name in SIZES if summary.num_messages < bound), "n>1M")
     data = {
         "pretty_name": address.name,

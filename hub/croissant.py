@@ -86,16 +86,16 @@ MESSAGES, MEANINGS = "corpus.jsonl", "meanings.jsonl"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Described:
-    """What Croissant says of a repository beside its files."""
+    """Croissant description of a repository besides its files."""
 
     name: str
     """Name of the repository."""
     owner: str
-    """Who publishes it."""
+    """Publisher."""
     url: str
     """Its page."""
     description: str
-    """What it is, in a paragraph."""
+    """Description in a paragraph."""
     licence: str
     """Address of the licence's text."""
     keywords: Sequence[str]

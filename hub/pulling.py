@@ -17,11 +17,9 @@ from ecsuite.downloads.downloads import only_download
 from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.eval.results.files import sources_at
 from ecsuite.files.disk_space import require_space
-from ecsuite.hub.address import KIND, Address
-from ecsuite.hub.client import hub
-from ecsuite.hub.contents import CARD, CROISSANT, MESSAGES, messages_in
+from ecsuite.hub.address import KIND, Address, hub
+from ecsuite.hub.contents import CARD, CROISSANT, MESSAGES, messages_in, require_safe_names
 from ecsuite.hub.croissant import sums_in
-from ecsuite.hub.names import require_safe_names
 from ecsuite.hub.pushing import ATTRIBUTES, MAIN
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
@@ -48,19 +46,19 @@ class Listed:
     git: str
     """Git's SHA-1 of a small file; of a large one that of its pointer."""
     sha256: str | None
-    """Of a large file."""
+    """SHA-256 of a large file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pulled:
-    """What was pulled."""
+    """A pulled folder."""
 
     address: Address
     """From where."""
     commit: str
     """The commit."""
     folder: Path
-    """Where it is."""
+    """Path of the folder."""
     files: tuple[str, ...]
     """The names of its files."""
 
@@ -84,7 +82,7 @@ class Pulled:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What was pulled, JSON-ready."""
+        """The pulled folder, JSON-ready."""
         return {
             "address": str(self.address),
             "commit": self.commit,

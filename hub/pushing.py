@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.downloads.hugging_face import asking_hub
-from ecsuite.hub.address import KIND, Address
-from ecsuite.hub.card import TAGS, card
-from ecsuite.hub.client import hub, require_login
-from ecsuite.hub.contents import CARD, CROISSANT, Content, contents_of
+from ecsuite.hub.address import KIND, Address, Licence, hub, require_login
+from ecsuite.hub.card import DESCRIPTION, TAGS, card, responsible, statements_of, summary_of
+from ecsuite.hub.contents import CARD, CROISSANT, Content, Machine, contents_of
 from ecsuite.hub.croissant import Described, croissant
-from ecsuite.hub.licences import Licence
-from ecsuite.hub.machine import Machine
-from ecsuite.hub.statements import DESCRIPTION, responsible, statements_of
-from ecsuite.hub.summary import summary_of
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,14 +25,14 @@ ATTRIBUTES = ".gitattributes"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parcel:
-    """What is to be pushed, complete: nothing was sent yet."""
+    """A complete push; nothing was sent yet."""
 
     address: Address
-    """Where it goes."""
+    """Destination."""
     files: tuple[Content, ...]
     """All files, the card and the metadata last."""
     left_out: dict[str, str]
-    """By the name of a file or folder, why it stays here."""
+    """Reason per name of a file or folder that stays here."""
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""Where jobs are computed, by name and options: `here`, `local:8`, `slurm,partition=low`, `ray,address=head:6379`."""
+"""Engines by name and options: `here`, `local:8`, `slurm,partition=low`, `ray,address=head:6379`, `workers`."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -7,12 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecsuite.jobs.executors import Launcher, Users
-from ecsuite.jobs.gpus import visible_gpus
-from ecsuite.jobs.graph import SECONDS_SILENT
 from ecsuite.jobs.groups import GroupFolder, require_locks
-from ecsuite.jobs.processes import num_cores
-from ecsuite.jobs.slurm_options import options_of, slurm_options
+from ecsuite.jobs.launchers import SECONDS_SILENT, Launcher, Users, num_cores, options_of, visible_gpus
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
@@ -26,18 +22,18 @@ SILENT = "silent"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where jobs are computed."""
+    """Engine of a command with its options."""
 
     num_workers: int | None = None
     """Most processes of this machine; None: one for each core, or for each GPU."""
     launcher: Callable[[GroupFolder], Launcher] | None = None
-    """Makes what starts workers elsewhere."""
+    """Makes the starter of workers elsewhere."""
     seconds_silent: float = SECONDS_SILENT
     """See `Runner`."""
     slurm: Mapping[str, str] | None = None
     """Options of sbatch; None: it is not Slurm."""
     require: Callable[[Path], None] = lambda folder: None
-    """Called with the store before a study begins: `ConfigError` where this place can't be used."""
+    """Called with the store before a study begins; `ConfigError` if the engine can't be used."""
 
     def planning(self) -> AbstractContextManager[None]:
         """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
@@ -55,7 +51,7 @@ class Place:
 
 
 def place_of(on: str, slurm: str | None = None) -> Place:
-    """The place that `--on` names.
+    """Read `--on`.
 
     Args:
         on: `here` (this process), `local` (a process for each core), `local:8`, `slurm`, `ray` or `workers` (those that
@@ -78,11 +74,14 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     minutes = options.pop(SILENT, None) if name != "here" else None
     seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
     if name == "slurm":
-        from ecsuite.jobs.slurm import Slurm, require_slurm
+        from ecsuite.jobs.slurm import Slurm, require_slurm, slurm_options
 
         known = slurm_options(slurm, options)
         return Place(
-            launcher=partial(Slurm, options=known), seconds_silent=seconds, slurm=known, require=require_slurm
+            launcher=partial(Slurm, options=known),
+            seconds_silent=seconds,
+            slurm=known,
+            require=require_slurm,
         )
     if name == "ray":
         from ecsuite.jobs.ray import Cluster, Ray

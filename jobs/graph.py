@@ -6,23 +6,20 @@ Of two processes that want the same job at the same time, one computes it and th
 import os
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ecsuite.jobs.computing import USERS_ERRORS, Event
-from ecsuite.jobs.executors import Here, Launcher, Workers
-from ecsuite.jobs.gpus import visible_gpus
-from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.groups import Event, GroupFolder
 from ecsuite.jobs.job import Job, Resources, Result, name_modules
-from ecsuite.jobs.plan import Plan, make_plan, time_left
-from ecsuite.jobs.processes import Local, num_cores
+from ecsuite.jobs.launchers import SECONDS_SILENT, Here, Launcher, Workers, num_cores, visible_gpus
+from ecsuite.jobs.processes import Local
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
-from ecsuite.jobs.worker import SECONDS_TO_STOP
+from ecsuite.jobs.worker import SECONDS_TO_STOP, USERS_ERRORS
 from ecsuite.runtime.errors import DamagedError, DivergedError
 from ecsuite.runtime.time_left import duration_text
 
@@ -32,8 +29,6 @@ NUM_TRIES = 2
 """How often a job is tried whose process died or whose function raised an error that may not come again."""
 NUM_LOSSES = 10
 """How often a job is computed whose machine was lost, which is not its fault."""
-SECONDS_SILENT = 1800.0
-"""Time without a sign of life after which a job is taken to hang: neither progress, nor use of the processor."""
 SECONDS_BETWEEN_DESCRIPTIONS = 0.2
 """How often a description of the whole work is made, which costs as much as there are jobs."""
 SECONDS_ASLEEP = 10.0
@@ -56,27 +51,85 @@ More = Callable[[Mapping[Job, Result]], Sequence[Job]]
 
 
 Describe = Callable[[Mapping[Job, Result], Mapping[Job, str]], str]
-"""Says in a few lines how far the work is, from the results so far and what each running job says."""
+"""Describes the progress in a few lines, from the results so far and the reports of running jobs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Stored results and missing jobs of a graph."""
+
+    kept: Mapping[Job, Result]
+    """Jobs whose results are kept and needed."""
+    missing: tuple[Job, ...]
+    """Jobs to compute; each is after those whose results it reads."""
+
+
+def make_plan(
+    jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False, retries: bool = False
+) -> Plan:
+    """Find which jobs must be computed for the results of `jobs`, and their arrays if needed.
+
+    A job whose result is kept needs none of its inputs. With `retries`, jobs that failed are missing.
+    """
+    kept: dict[Job, Result] = {}
+    missing: dict[Job, None] = {}
+    has_arrays: set[Job] = set()
+
+    def visit(job: Job, *, needs_arrays: bool) -> None:
+        if job in missing or (job in kept and (job in has_arrays or not needs_arrays)):
+            return
+        result = store.read(job, needs_arrays=needs_arrays)
+        if result is not None and not (retries and result.failure is not None):
+            kept[job] = result
+            if needs_arrays:
+                has_arrays.add(job)
+            return
+        kept.pop(job, None)
+        for each in job.after:
+            visit(each, needs_arrays=True)
+        missing[job] = None
+
+    for job in jobs:
+        visit(job, needs_arrays=needs_arrays)
+    return Plan(kept=kept, missing=tuple(missing))
+
+
+def expected_seconds(plan: Plan) -> float | None:
+    """Time that the missing jobs take one after the other, by the kept ones of the same functions; None without any."""
+    work: defaultdict[str, float] = defaultdict(float)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for job, result in plan.kept.items():
+        work[job.function.path] += job.work
+        seconds[job.function.path] += result.seconds
+    if not all(work[job.function.path] for job in plan.missing):
+        return None
+    return sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
+
+
+def time_left(plan: Plan, num_processes: int) -> str:
+    """How long the missing jobs are likely to take, for a note; empty if it is not known."""
+    expected = expected_seconds(plan)
+    return "" if expected is None else f", about {duration_text(expected / num_processes)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runner:
-    """How a study is run: where, with how many processes, and who is told."""
+    """Settings of a computation: engine, number of processes, progress and messages."""
 
     folder: Path | None = None
     """Folder of kept results; None: they are kept until the end of the run only."""
     num_workers: int = 1
     """Most processes; with 1, and for a single job, this one computes."""
     launcher: Callable[[GroupFolder], Launcher] | None = None
-    """Makes what starts workers elsewhere, such as in Slurm, instead of as processes of this machine."""
+    """Makes the starter of workers elsewhere, such as in Slurm; None: processes of this machine."""
     progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
     describe: "Describe | None" = None
     """Makes the label of the progress; None: what each running group says."""
     note: Callable[[str], None] = lambda text: None
-    """Told of failed jobs, damaged files, and results that were found."""
+    """Receives messages about failed jobs, damaged files, and results that were found."""
     should_stop: Callable[[], StopRequest | None] = lambda: None
-    """Why the work is asked to stop, if it is."""
+    """Returns the request to stop, if there is one."""
     retries: bool = False
     """Whether jobs whose failure is kept are computed again."""
     seconds_silent: float = SECONDS_SILENT
@@ -164,11 +217,13 @@ class _Running:
         self.gpus = visible_gpus() if uses_gpus and runner.launcher is None else ()
         workers = runner.num_workers if more is not None else min(runner.num_workers, len(self.waiting))
         name_modules(self.waiting)
-        self.executor: Workers = Here(store, self.handle, runner.should_stop)
+        self.executor: Workers
         if runner.launcher is not None and self.waiting:
             self.executor = Workers(store, self.handle, runner.launcher)
         elif workers > 1:
             self.executor = Workers(store, self.handle, partial(Local, num_workers=workers, gpus=self.gpus))
+        else:
+            self.executor = Here(store, self.handle, runner.should_stop)
 
     def run(self) -> None:
         """Compute all jobs."""
@@ -212,21 +267,26 @@ class _Running:
 
     def start(self) -> None:
         """Start as many groups as there are places."""
-        self.fail_dependents()
-        num_free = self.executor.num_slots - len(self.groups)
+        for job in list(self.waiting):  # each is after those that it reads
+            for each in job.after:
+                if each in self.results and self.results[each].failure is not None:
+                    del self.waiting[job]
+                    self.results[job] = Result(value=None, failure=self.results[each].failure)
+                    break
+        num_free = self.executor.launcher.num_slots - len(self.groups)
         ready = [job for job in self.waiting if all(each in self.results for each in job.after)]
         beside_others = [job for job in ready if job not in self.alone]
         is_alone = any(job in self.alone for group in self.groups.values() for job in group)
         if is_alone or num_free <= 0 or not ready or (self.groups and not beside_others):
             return
-        with self.executor.putting([job.digest for job in ready]) as elsewhere:
+        with self.executor.folder.putting([job.digest for job in ready]) as elsewhere:
             for holder in {elsewhere[job.digest] for job in ready if job.digest in elsewhere}:
                 self.store.note(
                     f"{self.store.folder}: {holder}, computes jobs of it too: each is computed by one of both"
                 )
             free = [job for job in beside_others or ready[:1] if job.digest not in elsewhere]
             groups = self.divide(free, num_free)
-            while groups and len(self.groups) < self.executor.num_slots:
+            while groups and len(self.groups) < self.executor.launcher.num_slots:
                 chosen = self.choose(groups)
                 groups.remove(chosen)
                 if self.fits(chosen[0]):
@@ -246,17 +306,24 @@ class _Running:
             self.num_groups += 1
             self.groups[self.num_groups] = group
             sent = [self.store.send(job) for job in group]
-            self.executor.submit(self.num_groups, sent, Resources.of_all(job.resources for job in group))
+            needed = [job.resources for job in group]
+            resources = Resources(
+                num_threads=max(each.num_threads for each in needed),
+                memory=max(each.memory for each in needed),
+                num_gpus=max(each.num_gpus for each in needed),
+            )
+            self.executor.submit(self.num_groups, sent, resources)
 
     def fits(self, job: Job) -> bool:
-        """Whether this machine has what a job needs besides what runs; alone, every job may run."""
+        """Return whether a job fits on this machine beside what runs; alone, every job may run."""
         used = [jobs[0].resources for jobs in self.groups.values() if jobs]
         num_threads = job.resources.num_threads + sum(each.num_threads for each in used)
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
         if self.runner.launcher is not None:
             return True
         return not used or (
-            num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= max(1, len(self.gpus))
+            num_threads <= max(num_cores(), self.executor.launcher.num_slots)
+            and num_gpus <= max(1, len(self.gpus))
         )
 
     def divide(self, jobs: Sequence[Job], num_free: int) -> list[Sequence[Job]]:
@@ -282,19 +349,12 @@ class _Running:
         groups = [group for group in groups if group[0].function.comes_first] or groups
         left = _work(self.waiting)
         longest = max(groups, key=_work)
-        return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)
-
-    def fail_dependents(self) -> None:
-        """Give up jobs that read a failed one; each is after those that it reads."""
-        for job in list(self.waiting):
-            for each in job.after:
-                if each in self.results and self.results[each].failure is not None:
-                    del self.waiting[job]
-                    self.results[job] = Result(value=None, failure=self.results[each].failure)
-                    break
+        return (
+            longest if _work(longest) * self.executor.launcher.num_slots >= left else min(groups, key=_work)
+        )
 
     def handle(self, event: Event) -> None:
-        """Take note of what happened to a group."""
+        """Process an event of a group."""
         group = self.groups[event.group]
         self.last_signs[event.group] = time.monotonic()
         if event.kind in ("started", "alive"):

@@ -15,14 +15,13 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from ecsuite.files.locks import Lock
-from ecsuite.jobs.computing import Event, Group, Kind
 from ecsuite.jobs.job import SentJob
 from ecsuite.jobs.store import UNREADABLE, Store
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
@@ -35,10 +34,32 @@ NAME = re.compile(r"[\w-]+\.\w+\.\d+")
 """The name of a group; a pool whose name begins with that of a command ends with it."""
 ENDS = ("ended", "failed")
 """Kinds of the last event of a group that its worker is done with."""
+Group = Sequence[SentJob]
+"""Jobs of one function that are computed together."""
+
+
+Kind = Literal["started", "alive", "progress", "kept", "ended", "failed", "died", "lost", "stopped", "queued"]
+"""kept: one of its results; ended: all of it; died: its process ended without a word; lost: its machine did; stopped:
+it is not computed any more; queued: it waits to be taken again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Event of a group."""
+
+    kind: Kind
+    group: int
+    """Number of the group."""
+    text: str = ""
+    """started: the worker; progress: what it is doing; kept: the digest of the job; failed, died, lost: the message."""
+    share: float = 0.0
+    """progress: the share that is done, 0 to 1."""
+    error: str = ""
+    """failed: the name of the exception's class."""
 
 
 def require_locks(on: str, store: Path) -> None:
-    """Refuse a store on a file system without locks, where other machines compute; `ConfigError`."""
+    """Raise `ConfigError` for a store on a file system without locks, which other machines need."""
     told: list[str] = []
     GroupFolder(Store(store, told.append)).prepare()
     if told:
@@ -109,7 +130,7 @@ class GroupFolder:
         return name
 
     def events(self, name: str, start: int) -> tuple[list[Event], int] | None:
-        """What was told of a group since a place in its file, and the next place; None if nobody has taken it."""
+        """Events of a group after an offset in its file, and the next offset; None if no worker has taken it."""
         try:
             with self.file(name, EVENTS).open("rb") as file:
                 file.seek(start)
@@ -117,7 +138,13 @@ class GroupFolder:
         except FileNotFoundError:
             return None
         lines = new[: new.rfind(b"\n") + 1]
-        return list(_events(lines)), start + len(lines)
+        events = []
+        for line in lines.splitlines():
+            with suppress(*UNREADABLE):  # a worker that then tells nothing more is taken to be lost
+                event = Event(**json.loads(line))
+                if event.kind in get_args(Kind):
+                    events.append(event)
+        return events, start + len(lines)
 
     def is_held(self, name: str) -> bool:
         """Whether a worker computes a group."""
@@ -169,7 +196,16 @@ class GroupFolder:
                     continue
                 holder = "a worker of an earlier command"
             found |= dict.fromkeys(digests, holder)
-        self._remove_orphans()
+        # Files that killed processes left of groups that were removed, and of commands without groups.
+        files = set(os.listdir(self.folder))
+        for file in files:
+            name, ending = os.path.splitext(file)
+            if ending in (LOCK, EVENTS) and f"{name}{JOBS}" not in files and not self.is_held(name):
+                self.remove(name)
+            elif ending == COMMAND and name != self.command:
+                self._holder(name)
+            elif ending == UNFINISHED and self._holder(_owner(name[1:])) is None:
+                (self.folder / file).unlink(missing_ok=True)
         return found
 
     def _is_spent(self, name: str, wanted: set[str]) -> bool:
@@ -188,18 +224,6 @@ class GroupFolder:
             return holder
         lock.release(removes=True)
         return None
-
-    def _remove_orphans(self) -> None:
-        """Remove what killed processes left of groups that were removed, and of commands without groups."""
-        files = set(os.listdir(self.folder))
-        for file in files:
-            name, ending = os.path.splitext(file)
-            if ending in (LOCK, EVENTS) and f"{name}{JOBS}" not in files and not self.is_held(name):
-                self.remove(name)
-            elif ending == COMMAND and name != self.command:
-                self._holder(name)
-            elif ending == UNFINISHED and self._holder(_owner(name[1:])) is None:
-                (self.folder / file).unlink(missing_ok=True)
 
     def _names(self, pools: Collection[str] | None = None) -> list[str]:
         """Groups that stand, of pools, in the order in which they were put."""
@@ -254,7 +278,7 @@ class TakenGroup:
         self.folder, self.name, self._lock = folder, name, lock
         self.jobs: list[SentJob] = []
         self.last = ""
-        """The kind of what was told last."""
+        """Kind of the last event."""
 
     @property
     def is_wanted(self) -> bool:
@@ -283,7 +307,7 @@ class TakenGroup:
         return bool(self.jobs)
 
     def tell(self, event: Event) -> None:
-        """Tell the command of an event."""
+        """Append an event for the command."""
         self.last = event.kind
         # A group that was removed meanwhile has nobody who listens.
         with suppress(FileNotFoundError), self.folder.file(self.name, EVENTS).open("r+b") as file:
@@ -303,12 +327,3 @@ def _pool(name: str) -> str:
 
 def _owner(name: str) -> str:
     return name.split(".")[1]
-
-
-def _events(lines: bytes) -> Iterator[Event]:
-    """The events of lines; what is none is left out: a worker that then tells nothing more is taken to be lost."""
-    for line in lines.splitlines():
-        with suppress(*UNREADABLE):
-            event = Event(**json.loads(line))
-            if event.kind in get_args(Kind):
-                yield event

@@ -25,8 +25,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ecsuite.corpus import Corpus
-from ecsuite.jobs.wire import corpus_digest
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 LABEL_LENGTH = 60
@@ -39,7 +40,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """What a running job is given besides its inputs; nothing of it can change the result."""
+    """Context of a running job besides its inputs; it cannot change the result."""
 
     scratch: Path
     """A folder of this job alone, for checkpoints; the job makes it. It is removed when the result is kept."""
@@ -62,7 +63,7 @@ class Location:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What a function returns if its result has arrays as well."""
+    """Return value of a function whose result has arrays as well."""
 
     value: Any
     """The part that can be read, as JSON."""
@@ -75,7 +76,7 @@ class Result:
     """The result of a job, as kept in a store."""
 
     value: Any
-    """What the function returned, as JSON values; None if the job failed."""
+    """Value that the function returned, as JSON values; None if the job failed."""
     arrays: Path | None = None
     """A verified safetensors file; None if the result has none, or nothing needed it."""
     seconds: float = 0.0
@@ -97,7 +98,7 @@ workers that compute nothing now."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resources:
-    """What a job needs of a machine; told to executors that reserve it."""
+    """Resources that a job needs; engines reserve them."""
 
     num_threads: int = 1
     """Threads that it computes with."""
@@ -105,16 +106,6 @@ class Resources:
     """Memory in GiB."""
     num_gpus: float = 0
     """GPUs; less than 1 if several jobs may share one."""
-
-    @classmethod
-    def of_all(cls, each: Iterable["Resources"]) -> "Resources":
-        """What jobs need that are computed one after the other."""
-        all_of_them = list(each)
-        return cls(
-            num_threads=max(one.num_threads for one in all_of_them),
-            memory=max(one.memory for one in all_of_them),
-            num_gpus=max(one.num_gpus for one in all_of_them),
-        )
 
 
 @dataclass(kw_only=True)
@@ -130,7 +121,7 @@ class JobFunction:
     label: Callable[..., str] | None = None
     """A name for people from the inputs; None: the function's name."""
     resources: Callable[..., Resources] = lambda **_: Resources()
-    """What a job needs, from the inputs."""
+    """Resources of a job, from the inputs."""
     comes_first: bool = False
     """Whether its jobs are started before those of other functions."""
     many: Callable[[Sequence[Mapping[str, Any]], Context], Iterator[tuple[int, Any]]] | None = None
@@ -140,7 +131,7 @@ class JobFunction:
 
     @property
     def path(self) -> str:
-        """Where the function is imported from."""
+        """Import path of the function, `module:name`."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
     def run_many(self, grouping: Grouping) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -228,7 +219,7 @@ class Job:
 
     @property
     def resources(self) -> Resources:
-        """What it needs of a machine."""
+        """Resources that it needs."""
         return self.function.resources(**self.inputs)
 
     @property
@@ -257,7 +248,7 @@ class SentJob:
     """A job as JSON values, for other processes and machines; its key and its names are those of the `Job`."""
 
     function: str
-    """Where the function is imported from."""
+    """Import path of the function, `module:name`."""
     key: dict[str, Any]
     digest: str
     name: str
@@ -306,6 +297,14 @@ def canonical(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [canonical(each) for each in value]
     raise TypeError(f"{type(value).__name__} cannot be an input of a job: it has no method `job_key`")
+
+
+def corpus_digest(corpus: Corpus) -> str:
+    """A hash of what jobs read of a corpus."""
+    content = hashlib.sha256(corpus.messages.offsets.astype(np.int64).tobytes())
+    content.update(corpus.messages.values.astype(np.int32).tobytes())
+    content.update(json.dumps(corpus.symbol_names).encode())
+    return content.hexdigest()
 
 
 def hash_of(value: Any) -> str:

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from multiprocessing import connection
 
 from ecsuite.files.locks import process_name
-from ecsuite.jobs.executors import Launcher, Lost, Standing
-from ecsuite.jobs.gpus import VISIBLE
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Resources
+from ecsuite.jobs.launchers import VISIBLE, Launcher, Lost, Standing
 from ecsuite.runtime.errors import ConfigError
 
 WORKER_ENVIRONMENT = {
@@ -33,7 +32,7 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
 
 class Local(Launcher):
-    """Starts processes of this machine; each when there is a group for it.
+    """Starts processes of this machine, as there are groups for them.
 
     Args:
         folder: The groups.
@@ -43,16 +42,11 @@ class Local(Launcher):
 
     def __init__(self, folder: GroupFolder, num_workers: int, gpus: Sequence[str] = ()) -> None:
         super().__init__(folder)
-        self.num_workers, self.gpus = num_workers, gpus[:num_workers]
+        self.num_slots, self.gpus = num_workers, gpus[:num_workers]
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self.ended: dict[str, str] = {}  # how processes ended, by name
         self.num_started = 0
         self.num_groups = dict.fromkeys(range(len(self.gpus)), 0)  # that need a GPU, by its number
-
-    @property
-    def num_slots(self) -> int:
-        """Most processes."""
-        return self.num_workers
 
     def pool(self, resources: Resources) -> str:
         """All workers of this command, or those on the GPU with the fewest groups."""
@@ -68,7 +62,23 @@ class Local(Launcher):
         for gpu in self.num_groups:
             self.num_groups[gpu] = sum(group.pool == f"{self.folder.command}-{gpu}" for group in groups)
         while len(self.workers) < min(len(groups), self.num_slots):
-            self._start_one()
+            pools, variables = [self.folder.command], dict(WORKER_ENVIRONMENT)
+            if self.gpus:
+                number = self.num_started % len(self.gpus)
+                pools.append(f"{self.folder.command}-{number}")
+                variables[VISIBLE] = self.gpus[number]
+            self.num_started += 1
+            words = [sys.executable, "-m", "ecsuite", "work", str(self.folder.store.folder), "--attached"]
+            words += [word for pool in pools for word in ("--pool", pool)]
+            variables["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+            signal.pthread_sigmask(
+                signal.SIG_BLOCK, REQUESTS
+            )  # until the process ignores them, see `begin_attached`
+            try:
+                process = subprocess.Popen(words, stdin=subprocess.PIPE, env=os.environ | variables)
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)
+            self.workers[process_name(process.pid)] = process
 
     def lost(self, groups: Collection[Standing]) -> Iterator[Lost]:
         """The groups whose processes have ended."""
@@ -95,25 +105,6 @@ class Local(Launcher):
         for worker in self.workers.values():
             _end(worker)
 
-    def _start_one(self) -> None:
-        pools, variables = [self.folder.command], dict(WORKER_ENVIRONMENT)
-        if self.gpus:
-            number = self.num_started % len(self.gpus)
-            pools.append(f"{self.folder.command}-{number}")
-            variables[VISIBLE] = self.gpus[number]
-        self.num_started += 1
-        words = [sys.executable, "-m", "ecsuite", "work", str(self.folder.store.folder), "--attached"]
-        words += [word for pool in pools for word in ("--pool", pool)]
-        variables["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        signal.pthread_sigmask(
-            signal.SIG_BLOCK, REQUESTS
-        )  # until the process ignores them, see `begin_attached`
-        try:
-            process = subprocess.Popen(words, stdin=subprocess.PIPE, env=os.environ | variables)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)
-        self.workers[process_name(process.pid)] = process
-
 
 def begin_attached() -> None:
     """Make this worker end with the process that started it, whose standard input it is, and leave signals to that."""
@@ -130,7 +121,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _how_it_ended(code: int) -> str:
-    """How a process ended, for people."""
+    """Describe how a process ended."""
     if code >= 0:
         return f" with code {code}"
     return ": it was killed (out of memory?)" if code == -signal.SIGKILL else f" with signal {-code}"
@@ -162,7 +153,7 @@ def depend_on_parent() -> None:
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables of the processes that are started meanwhile."""
+    """Set environment variables of the processes that are started meanwhile."""
     before = {name: os.environ[name] for name in variables if name in os.environ}
     os.environ.update(variables)
     try:
@@ -171,8 +162,3 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
         for name in variables:
             del os.environ[name]
         os.environ.update(before)
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

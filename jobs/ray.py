@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.executors import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import MODULES, Resources
+from ecsuite.jobs.launchers import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.signals import handlers_kept
 from ecsuite.jobs.worker import WorkerOptions, work
@@ -104,7 +104,7 @@ class Cluster:
         return ray
 
     def require(self, folder: Path) -> None:
-        """Refuse to go on where no cluster answers, or a node does not see the folder of the store; `ConfigError`."""
+        """Raise `ConfigError` if no cluster answers, or a node does not see the folder of the store."""
         ray, folder = self.connect(), folder.resolve()
         require_locks("--on ray", folder)
         nodes = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
@@ -152,11 +152,11 @@ class Ray(Launcher):
         self.workers: dict[str, tuple[str, Any]] = {}  # by name, the pool and Ray's reference
         self.num_started, self.last_check = 0, time.monotonic()
         self.waits_since: float | None = None
+        self._count_slots()
 
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time: as many as there are CPUs."""
-        return min(MOST_GROUPS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
+    def _count_slots(self) -> None:
+        """Allow a group for each CPU of the cluster, which may grow."""
+        self.num_slots = min(MOST_GROUPS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
 
     def pool(self, resources: Resources) -> str:
         """The workers of this command that reserve what is needed."""
@@ -183,6 +183,7 @@ class Ray(Launcher):
         if time.monotonic() - self.last_check < SECONDS_BETWEEN_CHECKS:
             return
         self.last_check = time.monotonic()
+        self._count_slots()
         self._tell_what_waits(groups)
         names = {reference: name for name, (_, reference) in self.workers.items()}
         ended = self.ray.wait(list(names), num_returns=len(names), timeout=0)[0] if names else []
@@ -223,7 +224,7 @@ class Ray(Launcher):
         return None
 
     def _lost(self, group: Standing, error: Exception | None) -> Lost:
-        """What an error of Ray says of the group of a worker."""
+        """Translate an error of Ray into the loss of a group."""
         errors = self.ray.exceptions
         if isinstance(error, errors.NodeDiedError | errors.LocalRayletDiedError):
             return Lost(group=group, kind="lost", text="its node in Ray was lost")
@@ -236,7 +237,7 @@ class Ray(Launcher):
         return Lost(group=group, kind="died", text=text)
 
     def _tell_what_waits(self, groups: Collection[Standing]) -> None:
-        """Say once what no node has that a group waits for."""
+        """Note once which resources no node has."""
         waiting = [group for group in groups if not group.worker]
         if not waiting or self.waits_since is None:
             self.waits_since = time.monotonic() if waiting else None

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Literal, NoReturn
 
 StopRequest = Literal["interrupt", "preempted"]
-"""Why work is asked to stop: Ctrl-C, or SIGTERM or SIGUSR1 of a scheduler such as Slurm."""
+"""Reason to stop: Ctrl-C, or SIGTERM or SIGUSR1 of a scheduler such as Slurm."""
 
 
 _ends_at_once = ContextVar("ends_at_once", default=False)
@@ -105,8 +105,8 @@ def end_as_requested(request: StopRequest, told: str | None = None) -> NoReturn:
     """End in the way of the signal that asked for it.
 
     Args:
-        request: Why.
-        told: What was told of it already; the command line then says no more.
+        request: Reason.
+        told: Message that was printed already; the command line then prints no more.
 
     Raises:
         KeyboardInterrupt: If it was Ctrl-C.

@@ -23,14 +23,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.executors import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import Resources, hash_of
+from ecsuite.jobs.launchers import MOST_GROUPS, Launcher, Lost, Standing, options_of
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
-from ecsuite.jobs.slurm_options import minutes_of
 from ecsuite.jobs.worker import WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
+DEFAULTS = {"time": "60"}
+"""Options of sbatch unless others are given: minutes of a task."""
 SHARE_FOR_MORE = 0.1
 """Share of its time in which a task takes further groups; the rest suffices for nearly every one."""
 SECONDS_BEFORE_LIMIT = 90.0
@@ -45,6 +46,7 @@ class Slurm(Launcher):
     """Starts tasks of Slurm; see `Launcher` for the methods."""
 
     ends_with_command = False
+    num_slots = MOST_GROUPS  # arrays of more than 1,000 tasks are refused by Slurm's default
 
     def __init__(self, folder: GroupFolder, options: Mapping[str, str]) -> None:
         super().__init__(folder)
@@ -55,11 +57,6 @@ class Slurm(Launcher):
         self.num_lacking: Counter[str] = Counter()  # by pool, groups that no task was submitted for
         self.misses: Counter[str] = Counter()
         self.last_check = time.monotonic()
-
-    @property
-    def num_slots(self) -> int:
-        """Most tasks; arrays of more than 1,000 are refused by Slurm's default."""
-        return MOST_GROUPS
 
     def pool(self, resources: Resources) -> str:
         """The tasks of this store with the same options and resources, of every command."""
@@ -133,7 +130,7 @@ class Slurm(Launcher):
 
 
 class Work:
-    """What a task computes; called by submitit on a node."""
+    """Work of a task; called by submitit on a node."""
 
     def __call__(self, folder: str, pool: str, limit: float) -> None:
         """Compute groups of a pool.
@@ -167,7 +164,7 @@ def own_number() -> str:
 
 
 def require_slurm(folder: Path) -> None:
-    """Refuse to go on where Slurm can't be used; `ConfigError`."""
+    """Raise `ConfigError` if Slurm can't be used."""
     if shutil.which("sbatch") is None:
         raise ConfigError(
             "--on slurm: there is no sbatch here; run the command on a login node of the cluster"
@@ -180,8 +177,37 @@ def require_slurm(folder: Path) -> None:
     require_locks("--on slurm", folder)
 
 
+def slurm_options(text: str | None, others: Mapping[str, str] = {}) -> dict[str, str]:
+    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`, and those that `--on slurm,…` has.
+
+    Raises:
+        ConfigError: If a piece has no `=`, or the time is not one.
+    """
+    options = {**DEFAULTS, **options_of(f"--slurm {text}", text or ""), **others}
+    minutes_of(options["time"])
+    return options
+
+
+def minutes_of(text: str) -> int:
+    """Minutes from Slurm's `90`, `1:30:00` or `1-12:00:00`.
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    days, dash, clock = text.rpartition("-")
+    pieces = clock.split(":")
+    if not all(piece.isdecimal() for piece in ([days] if dash else []) + pieces) or len(pieces) > 3:
+        raise ConfigError(f"--slurm time={text}: expected minutes (90), 1:30:00 or 1-12:00:00")
+    numbers = [int(piece) for piece in pieces]
+    if dash:
+        hours, minutes = (*numbers, 0, 0)[:2]
+    else:
+        hours, minutes = (numbers[0], numbers[1]) if len(numbers) == 3 else (0, numbers[0])
+    return max(1, int(days or 0) * 24 * 60 + hours * 60 + minutes)
+
+
 def _executor(folder: Path, options: Mapping[str, str], resources: Resources, name: str) -> Any:
-    """What submits tasks that have these options, and what their jobs need unless the options say it."""
+    """Executor of submitit with the options, and the resources of jobs unless the options set them."""
     submitit: Any = import_module("submitit")
     folder.mkdir(parents=True, exist_ok=True)
     executor = submitit.SlurmExecutor(folder=folder, max_num_timeout=1000)
@@ -216,7 +242,7 @@ def _cancel(tasks: Sequence[str], *options: str) -> None:
 
 
 def _run(*command: str) -> str | None:
-    """What a command of Slurm prints; None if it fails."""
+    """Output of a command of Slurm; None if it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):

@@ -15,34 +15,38 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from safetensors import SafetensorError
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format, without_format
-from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
-from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
+from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, corpus_digest, hash_of
 from ecsuite.runtime.errors import DamagedError, FormatError, shown
 from ecsuite.runtime.memory import require_memory
+from ecsuite.runtime.ragged import Ragged
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
-"""What reading a damaged file may raise."""
+"""Errors of reading a damaged file."""
 
 
 class Store:
-    """Results in a folder, made when something is kept; `note` is told of damaged files, once of each."""
+    """Results in a folder, made when the first is stored; `note` receives a message about each damaged file."""
 
     def __init__(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> None:
         self.folder = folder
         self._note, self._noted = note, set[str]()
 
     def note(self, text: str) -> None:
-        """Say something once."""
+        """Send a message, each once."""
         if text not in self._noted:
             self._noted.add(text)
             self._note(text)
@@ -110,7 +114,7 @@ class Store:
         shutil.rmtree(self.scratch(job), ignore_errors=True)
 
     def remove_leftovers(self, jobs: Iterable[Job], at_work: Collection[str]) -> None:
-        """Remove what a process left that was killed after it kept a result.
+        """Remove scratch folders of processes that were killed after they stored a result.
 
         Args:
             jobs: Whose results are kept.
@@ -145,59 +149,93 @@ class Store:
         return self.folder / "scratch" / job.digest
 
     def send(self, job: Job) -> SentJob:
-        """A job as JSON values; its corpora are written to files of the store."""
+        """Encode a job as JSON values; its corpora are written to files of the store."""
 
         def encode(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [encode(each) for each in value]
+            if isinstance(value, Mapping):
+                return {str(name): encode(each) for name, each in value.items()}
             if isinstance(value, Job):
                 return {"$result": value.name}
             if isinstance(value, Corpus):
                 digest = corpus_digest(value)
                 file = self._corpus_file(digest)
                 if not file.is_file():
+                    # Jobs read the messages of a corpus and the names of its symbols: only these are sent.
+                    arrays: dict[str, NDArray[Any]] = {
+                        "offsets": np.ascontiguousarray(value.messages.offsets, dtype=np.int64),
+                        "values": np.ascontiguousarray(value.messages.values, dtype=np.int32),
+                    }
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(file, corpus_to_bytes(value))
+                    write_atomically(file, save(arrays, {"symbol_names": json.dumps(value.symbol_names)}))
                 return {"$corpus": digest}
             return value
 
+        inputs: dict[str, Any] = msgspec.to_builtins(encode(job.inputs), enc_hook=_as_text)
         return SentJob(
-            function=job.function.path,
-            key=job.key,
-            digest=job.digest,
-            name=job.name,
-            inputs=to_wire(job.inputs, encode),
+            function=job.function.path, key=job.key, digest=job.digest, name=job.name, inputs=inputs
         )
 
     def receive(self, job: SentJob, function: JobFunction) -> dict[str, Any]:
-        """The inputs of a job that was sent, with the results of other jobs in their place.
+        """Decode the inputs of a job by the annotations of its function, with the results of jobs that it reads.
 
         Raises:
             ConfigError: If a corpus needs more memory than is allowed.
             DamagedError: If a corpus was damaged since it was sent.
         """
+        hints = get_type_hints(function.function, include_extras=True)
 
-        def decode(kind: str, name: str) -> Result | Corpus:
-            if os.path.basename(name) != name:
-                raise DamagedError(f"{name:.100}: not the name of a file of the store")
-            if kind == "result":
-                return self._verified_before(name)
-            file = self._corpus_file(name)
-            if file.is_file():
-                require_memory(file.stat().st_size, file)
-            with suppress(SafetensorError, *UNREADABLE):
-                corpus = read_corpus_file(file)
-                if corpus_digest(corpus) == name:
-                    return corpus
-            file.unlink(missing_ok=True)
-            raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
+        def decode(value: Any) -> Any:
+            if isinstance(value, list):
+                return [decode(each) for each in value]
+            if not isinstance(value, Mapping):
+                return value
+            if len(value) == 1 and (kind := next(iter(value))).startswith("$"):
+                return self._sent_file(kind, value[kind])
+            return {name: decode(each) for name, each in value.items()}
 
-        return from_wire(job.inputs, function.function, decode)
+        inputs = {}
+        for name, value in job.inputs.items():
+            decoded = decode(value)
+            inputs[name] = (
+                decoded if decoded != value else msgspec.convert(value, hints[name], dec_hook=_from_text)
+            )
+        return inputs
 
-    def _verified_before(self, name: str) -> Result:
-        """A result that was verified when the job that reads it was started."""
-        file = self.folder / "results" / f"{name}.json"
-        entry = json.loads(file.read_bytes())
-        arrays = None if entry["arrays"] is None else file.with_suffix(".safetensors")
-        return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"])
+    def _sent_file(self, kind: str, name: str) -> Result | Corpus:
+        """Read a result or a corpus of the store that a job reads."""
+        if os.path.basename(name) != name:
+            raise DamagedError(f"{name:.100}: not the name of a file of the store")
+        if kind == "$result":  # verified when the job was started
+            file = self.folder / "results" / f"{name}.json"
+            entry = json.loads(file.read_bytes())
+            arrays = None if entry["arrays"] is None else file.with_suffix(".safetensors")
+            return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"])
+        file = self._corpus_file(name)
+        if file.is_file():
+            require_memory(file.stat().st_size, file)
+        with suppress(SafetensorError, *UNREADABLE):
+            with safe_open(file, framework="np") as opened:
+                names = json.loads(opened.metadata()["symbol_names"])
+                messages = Ragged(opened.get_tensor("values"), opened.get_tensor("offsets"))
+            corpus = Corpus(messages=messages, symbol_names=None if names is None else tuple(names))
+            if corpus_digest(corpus) == name:
+                return corpus
+        file.unlink(missing_ok=True)
+        raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
 
     def _corpus_file(self, digest: str) -> Path:
         return self.folder / "inputs" / f"{digest[:24]}.safetensors"
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent to a job")
+
+
+def _from_text(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value)
+    raise TypeError(f"{kind.__name__} cannot be read from JSON")

@@ -1,18 +1,26 @@
-"""What a worker does, wherever it runs: it takes groups of jobs from the folder of a store, one after the other."""
+"""Workers: they take groups of jobs from the folder of a store, compute them, and report what happens.
 
+While a job computes without a report, a thread reports from time to time that it is alive, as long as its process uses
+the processor: a process that is stopped, or that waits for something that never comes, is silent.
+"""
+
+import errno
 import os
 import threading
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ecsuite.files.locks import process_name
-from ecsuite.jobs.computing import Event, beside, compute_and_report
-from ecsuite.jobs.groups import GroupFolder, TakenGroup
+from ecsuite.jobs.groups import Event, Group, GroupFolder, TakenGroup
+from ecsuite.jobs.job import Context, SentJob, Stopped, canonical, import_function
 from ecsuite.jobs.store import Store
+from ecsuite.parts.own_code import error_in_part
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 
 ANY, GPU = "any", "gpu"
 """The pools of workers that users start: groups that every one can compute, and those that need a GPU."""
@@ -21,7 +29,7 @@ SECONDS_TO_STOP = 30.0
 LEAST_WAIT, MOST_WAIT = 0.002, 1.0
 """Seconds between two looks for groups: at first, and when there were none for long."""
 MOST_WAIT_HERE = 0.03
-"""The same on the machine of the command, whose folder is asked often at little cost."""
+"""Most seconds between two looks on the machine of the command, where they cost little."""
 SHARE_OF_LOOKING = 0.02
 """Most of its time that a worker which waits looks for groups."""
 SHARE_OF_WAITING = 0.01
@@ -32,16 +40,26 @@ LEAST_REPORT, MOST_REPORT = 0.2, 2.0
 """Seconds between two reports of progress: at first, and of a group that is computed for long."""
 SHARE_OF_REPORTS = 0.02
 """How the time between two reports grows with the age of a group."""
+USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
+"""Errors of inputs, which end the whole work: no other try would help."""
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+"""Errors of the system that every other job would meet, too."""
+SECONDS_BETWEEN_SIGNS = 15.0
+"""How often a job that computes reports that it is alive."""
+LEAST_ACTIVITY = 0.01
+"""Share of processor time above which a process counts as alive; other threads of a worker use less."""
+SECONDS_BETWEEN_REPORTS = 0.2
+"""How often a job reports progress; some would after every update."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerOptions:
-    """What a worker takes, and for how long."""
+    """Options of a worker."""
 
     pools: Collection[str] = (ANY,)
     """Pools of which it takes groups."""
     name: str = ""
-    """By which commands know it; empty: its process and machine."""
+    """Name in events; empty: its process and machine."""
     seconds_idle: float = 600.0
     """How long it waits for a group before it ends."""
     most_wait: float = MOST_WAIT
@@ -55,7 +73,7 @@ class WorkerOptions:
 
 
 def users_pools() -> tuple[str, ...]:
-    """The pools of a worker that a user started on this machine."""
+    """Pools of a worker that a user started on this machine."""
     from ecsuite.runtime.devices import choose_device  # imports torch
 
     return (ANY,) if choose_device("auto").type == "cpu" else (ANY, GPU)
@@ -73,7 +91,7 @@ def work(
         folder: The store; it need not exist yet.
         options: Which, and for how long.
         should_stop: Whether the worker is asked to end; its job writes a checkpoint then.
-        note: Told of what users should know.
+        note: Receives messages for users.
 
     Returns:
         Why it ended: it was asked to, its time was over, or there was nothing to do for long.
@@ -91,7 +109,7 @@ def work(
         looked = time.monotonic()
         taken = groups.take(options.pools, name, again=again)
         if taken is not None:
-            compute(taken, store, lambda: bool(should_stop()) or is_over())
+            _compute_taken(taken, store, lambda: bool(should_stop()) or is_over())
             last = time.monotonic()
         elif again:
             again = False
@@ -109,7 +127,7 @@ def work(
     return "asked"
 
 
-def compute(taken: TakenGroup, store: Store, should_stop: Callable[[], bool]) -> None:
+def _compute_taken(taken: TakenGroup, store: Store, should_stop: Callable[[], bool]) -> None:
     """Compute a group that was taken, and give it back."""
     began = last_report = last_look = time.monotonic()
     is_wanted = True
@@ -151,3 +169,110 @@ def _ended_if_deaf(taken: TakenGroup) -> Iterator[None]:
 
     with beside(watch):
         yield
+
+
+def compute_jobs(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
+    """Compute a group, and keep each result in the store that holds those which the jobs read.
+
+    Yields:
+        Each job when its result is kept.
+
+    Raises:
+        ConfigError: If the function has another version on this machine than where the jobs were planned.
+    """
+    began = time.monotonic()
+    function = import_function(group[0].function)
+    if canonical(function.version) != group[0].key["version"]:
+        raise ConfigError(
+            f"{group[0].function}: another version of ecsuite is installed where the job is computed than where it was "
+            "planned; expected the same on all machines"
+        )
+    inputs = [store.receive(job, function) for job in group]
+
+    def keep(job: SentJob, value: Any, failure: str | None = None) -> SentJob:
+        store.write(job, value, seconds=time.monotonic() - began, failure=failure)
+        return job
+
+    try:
+        if function.many is None:
+            (job,) = group
+            yield keep(job, function.function(**inputs[0], context=context))
+        else:
+            for index, value in function.many(inputs, context):
+                yield keep(group[index], value)
+    except DivergedError as error:
+        if len(group) > 1:
+            raise  # not known which one: each is computed alone
+        yield keep(group[0], None, str(error))  # every other try would end in the same way
+    except SystemExit as error:  # of a user's own part; it would end a worker without a word
+        raise error_in_part(error) or error from None
+
+
+def compute_and_report(
+    number: int, group: Group, store: Store, report: Callable[[Event], None], should_stop: Callable[[], bool]
+) -> None:
+    """Compute a group, and report its events; `report` is called by several threads."""
+    last, scratch = 0.0, store.scratch(group[0])
+
+    def report_progress(label: str, share: float) -> None:
+        nonlocal last
+        if share >= 1 or time.monotonic() - last > SECONDS_BETWEEN_REPORTS:
+            last = time.monotonic()
+            report(Event(kind="progress", group=number, text=label, share=share))
+
+    context = Context(scratch=scratch, report_progress=report_progress, should_stop=should_stop)
+    report(Event(kind="started", group=number))
+    try:
+        with signs_of_life(lambda: report(Event(kind="alive", group=number))):
+            for job in compute_jobs(group, store, context):
+                report(Event(kind="kept", group=number, text=job.digest))
+    except Stopped:
+        report(Event(kind="stopped", group=number))
+    except Exception as error:
+        kind, text = type(error).__name__, str(error)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            kind = ConfigError.__name__
+            text = (
+                f"no room is left on the disk of {store.folder} ({error.strerror}); finished jobs are kept, and the "
+                "same command goes on when there is room"
+            )
+        elif kind not in USERS_ERRORS:
+            place = ""
+            with suppress(OSError):
+                scratch.mkdir(parents=True, exist_ok=True)
+                told = traceback.format_exc().encode("utf-8", "backslashreplace")
+                (scratch / "error.txt").write_bytes(told)
+                place = f" ({scratch / 'error.txt'})"
+            text = f"{kind}: {text.partition(chr(10))[0]}{place}"
+        report(Event(kind="failed", group=number, text=text, error=kind))
+    else:
+        report(Event(kind="ended", group=number))
+
+
+@contextmanager
+def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_SIGNS) -> Iterator[None]:
+    """Call `report` in another thread every so many seconds in which this process used the processor."""
+
+    def watch(is_over: threading.Event) -> None:
+        before = time.process_time()
+        while not is_over.wait(seconds):
+            now = time.process_time()
+            if now - before > LEAST_ACTIVITY * seconds:
+                report()
+            before = now
+
+    with beside(watch):
+        yield
+
+
+@contextmanager
+def beside(watch: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `watch` in another thread meanwhile; it ends when its event is set."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=watch, args=(is_over,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

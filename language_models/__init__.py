@@ -1,1 +1,1 @@
-"""Language models that are asked: prompts as files, backends, what may be answered, and answers that are kept."""
+"""Language models as agents: prompts as files, backends, allowed answers, and stored answers."""

@@ -1,24 +1,140 @@
-"""Asking a model: kept answers first, several questions at once, limits, and answers that are none asked for again."""
+"""Questions to a backend: stored answers first, several at once, within limits; and the cost of a run."""
 
-from collections.abc import Sequence
+import errno
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
+import msgspec
+
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
+from ecsuite.formats.directory import BESIDE
 from ecsuite.language_models.backend import Backend, Drawn, Reply, Request
-from ecsuite.language_models.kept import KeptAnswers, Used, digest, key_of
 from ecsuite.parts.config import Count, Positive, Weight
 from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, LimitError, shown
 
+KEY = "answers"
+"""Key of the file's checksum in the metadata of a run."""
+FILE = BESIDE[KEY]
+"""Name of the file in a run folder."""
 GO_ON = f"nothing is lost: {RUN_AGAIN}"
-"""What to do where a run stopped that can go on."""
+"""Advice after a run stopped that can go on."""
+
+
+def digest(content: Any) -> str:
+    """SHA-256 of JSON-ready content."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class Used:
+    """Calls and tokens of one participant."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    models: list[str] = field(default_factory=list)
+    """Models that answered, in the order of their first answers."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and answers."""
+        return self.prompt_tokens + self.answer_tokens
+
+
+class KeptAnswers:
+    """Stored answers of a run, a line each, by the digest of backend settings, prompt, allowed answers and draw.
+
+    Args:
+        folder: Run folder; None: answers are kept in memory only.
+        note: Receives a message about damaged lines, whose questions are asked again.
+        is_read_only: Whether the file is left as it is.
+
+    Attributes:
+        replies: Replies by digest of the question.
+        used: Calls and tokens by digest of participant and backend settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        note: Callable[[str], None] = lambda _: None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        self.file = None if folder is None else folder / FILE
+        self._lock, self.replies, self._lines = Lock(), dict[str, Reply](), dict[str, bytes]()
+        self.used: defaultdict[str, Used] = defaultdict(Used)
+        if self.file is None or not self.file.exists():
+            return
+        damaged = 0
+        lines = self.file.read_bytes().splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            try:
+                row = json.loads(line)
+                if not line.endswith(b"\n") or row[CHECKSUM] != checksum_of(row):
+                    raise ValueError
+                self._take(row, line)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
+                damaged += number < len(lines) - 1  # the last one was cut when the process was killed
+        if damaged:
+            note(
+                f"{self.file}: {damaged} answers are damaged{'' if is_read_only else ' and asked for again'}"
+            )
+        if len(self._lines) < len(lines) and not is_read_only:
+            write_atomically(self.file, self._lines.values())
+
+    def _take(self, row: Mapping[str, Any], line: bytes) -> None:
+        reply = msgspec.convert({name: row[name] for name in Reply.__slots__}, Reply)
+        used = self.used[row["backend"]]
+        used.calls += 1
+        used.prompt_tokens += reply.prompt_tokens
+        used.answer_tokens += reply.answer_tokens
+        if reply.model not in used.models:
+            used.models.append(reply.model)
+        self.replies[row["key"]], self._lines[row["key"]] = reply, line
+
+    def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:
+        """Store an answer, in the file before anything else is done with it.
+
+        Raises:
+            ConfigError: If it can't be written; the file is then as before.
+        """
+        row = {"key": key, "backend": backend, **{name: getattr(reply, name) for name in Reply.__slots__}}
+        row |= {"system": request.system, "user": request.user, "draw": request.draw}
+        line = json.dumps(sealed(row)).encode() + b"\n"
+        with self._lock:
+            if self.file is not None:
+                with self.file.open("ab", buffering=0) as opened:
+                    before = opened.tell()
+                    try:
+                        if opened.write(line) < len(line):
+                            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    except OSError as error:
+                        opened.truncate(before)
+                        raise ConfigError(
+                            f"{self.file}: can't be written: {error.strerror}; the answers before are kept: {RUN_AGAIN}"
+                        ) from None
+            self._take(row, line)
+
+    def sort(self) -> None:
+        """Sort the file by key, so that it does not depend on which answer came first."""
+        if self.file is not None and self._lines:
+            write_atomically(self.file, [self._lines[key] for key in sorted(self._lines)])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskingOptions:
-    """How often a model is asked."""
+    """Retries and limits of questions to a model."""
 
     tries: Count = 5
     """How often it is asked before an answer that is not allowed stops the run; each time with another draw."""
@@ -36,127 +152,132 @@ class AskingOptions:
     changeable: ClassVar[tuple[str, ...]] = (
         "tries", "max_calls", "max_tokens", "prompt_price", "answer_price", "max_cost"
     )  # fmt: skip
-    """What may be another number when the run goes on."""
+    """Options that may change when a run is resumed."""
 
     def __post_init__(self) -> None:
-        """Check that a limit of costs has a price; `ConfigError` if not."""
+        """Raise `ConfigError` for a limit of costs without a price."""
         if self.max_cost is not None and not (self.prompt_price or self.answer_price):
             raise ConfigError("max_cost: expected prompt_price and answer_price, of a million tokens each")
 
     def cost(self, tokens: "Used | Cost") -> float:
-        """What tokens cost."""
+        """Price of tokens."""
         return (self.prompt_price * tokens.prompt_tokens + self.answer_price * tokens.answer_tokens) / 1e6
 
 
 class Asker:
-    """Asks one backend.
+    """Questions of one participant to one backend.
 
     Args:
-        backend: What answers.
-        options: Limits.
-        place: The section of the config, for messages.
+        backend: Backend that answers.
+        options: Retries and limits.
+        place: Section of the config, for messages.
+
+    Attributes:
+        kept: Stored answers.
+        earlier: Answers of another run, which replace the backend; None: the backend is asked.
     """
 
     def __init__(self, backend: Backend, options: AskingOptions, place: str) -> None:
         self.backend, self.options, self.place = backend, options, place
         self.kept = KeptAnswers()
-        # Two participants may ask one model, and the limits and costs of each are its own.
-        self._settings = digest([place, backend.settings])
         self.earlier: KeptAnswers | None = None
-        """Answers of another run, which are used, and nothing is asked; None: the backend is asked."""
+        self._settings = backend.settings
+        # Two participants may ask one model, and the limits and costs of each are its own.
+        self._asks = digest([place, self._settings])
         self._lock = Lock()
         self._under_way = 0
 
     @property
     def used(self) -> Used:
-        """What the backend was asked from this place of the config in this run."""
-        return self.kept.used(self._settings)
+        """Calls and tokens of this participant in this run."""
+        return self.kept.used[self._asks]
 
-    def ask(self, requests: Sequence[Request]) -> list[tuple[str, Reply]]:
-        """The answer to each question, and all that the model said with it.
+    def ask(self, requests: Sequence[Request]) -> list[str]:
+        """Answer several independent questions, equal ones once.
 
         Raises:
             LimitError: If a limit is reached.
-            ConfigError: If there is no answer; those that came are kept.
+            ConfigError: If there is no allowed answer; answers that came are stored.
         """
-        found: dict[str, tuple[str, Reply]] = {}
-        asked = {key_of(self.backend.settings, each): each for each in requests}
-        if self.backend.batch_size > 1 and self.earlier is None:
-            self._keep_together([each for key, each in asked.items() if key not in self.kept])
-        if len(asked) == 1 or self.backend.concurrency == 1:
-            found = {key: self._answered(request) for key, request in asked.items()}
-        else:
-            with ThreadPoolExecutor(self.backend.concurrency) as pool:
-                was_over = self.backend.is_over.is_set()
-                running = {key: pool.submit(self._answered, request) for key, request in asked.items()}
-                is_done = False
-                try:
-                    done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
-                    for each in done:
-                        each.result()  # raises what went wrong first
-                    is_done = True
-                finally:
-                    if not is_done:  # those that were sent are waited for, since their answers are kept
-                        self.backend.is_over.set()
-                        pool.shutdown(cancel_futures=True)
-                        if not was_over:
-                            self.backend.is_over.clear()
-                found = {key: each.result() for key, each in running.items()}
-        return [found[key_of(self.backend.settings, each)] for each in requests]
+        keys = [digest([self._settings, *each.content(), each.draw]) for each in requests]
+        asked = dict(zip(keys, requests, strict=True))
+        backend = self.backend
+        if backend.batch_size > 1 and self.earlier is None:
+            self._store_together({key: each for key, each in asked.items() if key not in self.kept.replies})
+        if len(asked) == 1 or backend.concurrency == 1:
+            answers = {key: self._answer(key, request) for key, request in asked.items()}
+            return [answers[key] for key in keys]
+        with ThreadPoolExecutor(backend.concurrency) as pool:
+            was_over = backend.is_over.is_set()
+            running = {key: pool.submit(self._answer, key, request) for key, request in asked.items()}
+            is_done = False
+            try:
+                done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
+                for each in done:
+                    each.result()  # raises the first error
+                is_done = True
+            finally:
+                if not is_done:  # requests that were sent are waited for, since their answers are stored
+                    backend.is_over.set()
+                    pool.shutdown(cancel_futures=True)
+                    if not was_over:
+                        backend.is_over.clear()
+            return [running[key].result() for key in keys]
 
-    def _keep_together(self, requests: Sequence[Request]) -> None:
-        """Ask about several requests in one call of the backend, and keep what it says, as far as limits allow."""
-        size = self.backend.batch_size
-        for batch in (requests[start : start + size] for start in range(0, len(requests), size)):
+    def _store_together(self, requests: Mapping[str, Request]) -> None:
+        """Let the backend answer batches of requests, by key, as far as limits allow, and store the replies."""
+        size, items = self.backend.batch_size, list(requests.items())
+        for batch in (items[start : start + size] for start in range(0, len(items), size)):
             begun = 0
             try:
-                # A limit that is reached here is told where the first request without an answer is asked.
+                # A limit that is reached here is reported where the first request without an answer is asked.
                 with suppress(LimitError):
                     for _ in batch:
                         self._begin()
                         begun += 1
-                replies = self.backend.replies(batch[:begun]) if begun else []
-                for request, reply in zip(batch, replies, strict=False):
-                    self.kept.add(key_of(self.backend.settings, request), self._settings, request, reply)
+                replies = self.backend.replies([request for _, request in batch[:begun]]) if begun else []
+                for (key, request), reply in zip(batch, replies, strict=False):
+                    self.kept.add(key, self._asks, request, reply)
             finally:
                 self._under_way -= begun
 
-    def _answered(self, request: Request) -> tuple[str, Reply]:
-        """An allowed answer."""
-        said = ""
-        for number in range(self.options.tries):
-            again = request if number == 0 else replace(request, draw=request.draw + number)
-            reply = self._replied(again)
-            if (answer := request.allowed.read(reply.text)) is not None:
-                return answer, reply
-            said = reply.text
-            if not self.backend.is_drawn:
+    def _answer(self, key: str, request: Request) -> str:
+        """An allowed answer, with another draw for each try."""
+        backend = self.backend
+        reply = self._reply(key, request)
+        tries = 1
+        while (answer := request.allowed.read(reply.text)) is None:
+            if tries == self.options.tries or not backend.is_drawn:
                 break
-        # These answers are kept, and would be read again.
+            again = replace(request, draw=request.draw + tries)
+            reply = self._reply(digest([self._settings, *again.content(), again.draw]), again)
+            tries += 1
+        else:
+            return answer
+        # These replies are stored, and would be read again.
         advice = f"{GO_ON}, with more {self.place}.tries"
-        if not self.backend.is_drawn:
+        if not backend.is_drawn:
             advice = (
                 "it says the same if it is asked again: expected another prompt, or a temperature above 0"
             )
-        most = getattr(self.backend.options, "answer_tokens", None)
+        most = getattr(backend.options, "answer_tokens", None)
         if most is not None and reply.answer_tokens >= most:
             advice = (
                 f"it was cut after {self.place}.backend.answer_tokens={most}: expected more, in another run"
             )
         raise ConfigError(
-            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {advice}"
+            f"{self.place}: {shown(reply.text)} is not {request.allowed.sentence():.200}; asked {tries} times; {advice}"
         )
 
-    def _replied(self, request: Request) -> Reply:
-        """What the model said, now or when it was asked before."""
-        key = key_of(self.backend.settings, request)
-        if (kept := self.kept.get(key)) is not None:
-            return kept
+    def _reply(self, key: str, request: Request) -> Reply:
+        """A stored reply, or a new one, which is stored."""
+        if (reply := self.kept.replies.get(key)) is not None:
+            return reply
         if self.earlier is not None:
-            if (kept := self.earlier.get(key)) is None:
+            if (reply := self.earlier.replies.get(key)) is None:
                 raise ConfigError(f"{self.place}: --replay: an answer is not among those that were kept")
-            self.kept.add(key, self._settings, request, kept)
-            return kept
+            self.kept.add(key, self._asks, request, reply)
+            return reply
         self._begin()
         try:
             reply = self.backend.reply(request)
@@ -166,63 +287,66 @@ class Asker:
                         f"{self.place}: the server's model was {shown(models[0])} and is now {shown(reply.model)}: "
                         f"where it is the first again, {RUN_AGAIN}, or begin another run with --out"
                     )
-                self.kept.add(key, self._settings, request, reply)
+                self.kept.add(key, self._asks, request, reply)
         finally:
             with self._lock:
                 self._under_way -= 1
         return reply
 
     def _begin(self) -> None:
-        """Count a call that is made; refuse one too many."""
+        """Count a call that begins; `LimitError` for one too many."""
+        options = self.options
         with self._lock:
-            for limit, used, what in (
-                (self.options.max_calls, self.used.calls + self._under_way, "calls"),
-                (self.options.max_tokens, self.used.tokens, "tokens"),
-                (self.options.max_cost, self.options.cost(self.used), "cost"),
-            ):
-                if limit is not None and used >= limit:
-                    limit_of = f"{limit:,}" if what == "cost" else f"{limit:,} {what}"
-                    raise LimitError(f"{self.place}.max_{what}: the limit of {limit_of} is reached; {GO_ON}")
-            self._under_way += 1
+            used, calls = self.used, self.used.calls + self._under_way
+            if options.max_calls is not None and calls >= options.max_calls:
+                name, limit = "calls", f"{options.max_calls:,} calls"
+            elif options.max_tokens is not None and used.tokens >= options.max_tokens:
+                name, limit = "tokens", f"{options.max_tokens:,} tokens"
+            elif options.max_cost is not None and options.cost(used) >= options.max_cost:
+                name, limit = "cost", f"{options.max_cost:,}"
+            else:
+                self._under_way += 1
+                return
+        raise LimitError(f"{self.place}.max_{name}: the limit of {limit} is reached; {GO_ON}")
 
 
 @dataclass(kw_only=True, slots=True)
 class Cost:
-    """What asking a backend takes."""
+    """Calls, tokens, time and price of a run."""
 
     seconds_per_call: float
     concurrency: int
     per_minute: float | None
-    """Most calls a minute; None: as many as come."""
+    """Most calls a minute; None: no limit."""
     options: AskingOptions
-    """The prices."""
+    """Options with the prices."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Calls, tokens, hours and, where there are prices, what it costs; JSON-ready."""
+        """Calls, tokens, hours and price, JSON-ready."""
         seconds = self.calls * self.seconds_per_call / self.concurrency
         if self.per_minute is not None:
             seconds = max(seconds, 60 * self.calls / self.per_minute)
-        found = asdict(self)
-        del found["options"]
-        return {**found, "hours": seconds / 3600, "cost": self.options.cost(self)}
+        fields = asdict(self)
+        del fields["options"]
+        return {**fields, "hours": seconds / 3600, "cost": self.options.cost(self)}
 
 
 class PlanningBackend(Drawn):
-    """Stands in for a backend while the cost is found out: answers at random, and counts.
+    """Random answers in place of a backend, which are counted.
 
-    Where nothing is drawn, another question has another answer, and an equal one the same.
+    Without a temperature, equal questions have equal answers, and other questions other ones.
 
     Args:
-        backend: What is asked later.
-        options: Its prices.
+        backend: Backend of the run that is planned.
+        options: Options with its prices.
     """
 
     def __init__(self, backend: Backend, options: AskingOptions) -> None:
         super().__init__(backend.options)
-        self.backend = backend
+        self.backend, self.is_drawn = backend, backend.is_drawn
         self.cost = Cost(
             seconds_per_call=backend.seconds_per_call,
             concurrency=backend.concurrency,
@@ -230,16 +354,10 @@ class PlanningBackend(Drawn):
             options=options,
         )
 
-    @property
-    def is_drawn(self) -> bool:
-        """As of the backend: equal questions are then asked once or not."""
-        return self.backend.is_drawn
-
     def reply(self, request: Request) -> Reply:
-        """An answer at random."""
+        """Draw an allowed answer."""
         if not self.is_drawn:
-            draw = int(digest([request.system, request.user, request.allowed.to_json()])[:8], 16)
-            request = replace(request, draw=draw)
+            request = replace(request, draw=int(digest(request.content())[:8], 16))
         reply = super().reply(request)
         self.cost.calls += 1
         self.cost.prompt_tokens += reply.prompt_tokens
@@ -247,5 +365,5 @@ class PlanningBackend(Drawn):
         return reply
 
     def num_tokens(self, text: str) -> int:
-        """As the backend counts them."""
+        """Count tokens as the backend does."""
         return self.backend.num_tokens(text)

@@ -1,53 +1,220 @@
-"""What a backend is: it answers a request, and says what model it was that answered."""
+"""Questions to language models, the answers that they allow, and the backends that answer."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.own_code import NoOptions
+from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
 
+BACKENDS = Registry(
+    word="backend",
+    parts={
+        "server": (
+            "ecsuite.language_models.server:Server",
+            "a server with the interface of OpenAI: vLLM, llama.cpp, Ollama, hosted ones",
+        ),
+        "transformers": (
+            "ecsuite.language_models.causal:CausalModel",
+            "a causal model on this machine, held to what may be answered by its logits",
+        ),
+        "typed": (
+            "ecsuite.language_models.backend:Typed",
+            "a person at this terminal, who reads the prompts",
+        ),
+        "page": (
+            "ecsuite.language_models.backend:Page",
+            "a person at a page of `ecsuite people`, who reads the prompts",
+        ),
+        "drawn": ("ecsuite.language_models.backend:Drawn", "answers at random, without any model"),
+    },
+    base="ecsuite.language_models.backend:Backend",
+)
+"""Backends by name."""
 NO_TERMINAL = "backend typed: expected a terminal at which a person answers"
 PERSON = "person"
-"""The model of what people answer."""
+"""Model name in the replies of people."""
+MOST_NAMED = 40
+"""Most choices or symbols that a sentence lists."""
+QUOTES = "\"'`*“” "
+"""Characters that are removed at both ends of an answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """Allowed answers: one of some choices, a sequence of symbols, or (with neither) free text."""
+
+    choices: tuple[str, ...] = ()
+    """Answers to choose from."""
+    symbols: tuple[str, ...] = ()
+    """Letters, syllables or words that answers are made of."""
+    separator: str = ""
+    """Text between two symbols."""
+    max_len: int = 8
+    """Most symbols; of free text most words."""
+
+    @cached_property
+    def _symbol(self) -> re.Pattern[str]:
+        by_length = sorted(map(re.escape, self.symbols), key=len, reverse=True)
+        return re.compile("|".join(by_length))
+
+    def split(self, text: str) -> tuple[str, ...]:
+        """Split an answer into its symbols; a choice without symbols is one."""
+        if self.symbols and self.separator:
+            return tuple(text.split(self.separator))
+        if self.symbols:
+            return tuple(self._symbol.findall(text))
+        return (text,) if self.choices else tuple(text.split())
+
+    def allows(self, text: str) -> bool:
+        """Return whether a text is an allowed answer."""
+        if self.choices:
+            return text in self.choices
+        parts = self.split(text)
+        if not self.symbols:
+            return 0 < len(parts) <= self.max_len and text.isprintable()
+        return (
+            0 < len(parts) <= self.max_len
+            and set(parts) <= set(self.symbols)
+            and self.separator.join(parts) == text
+        )
+
+    def begins(self, text: str) -> bool:
+        """Return whether an allowed answer can begin with a text."""
+        if self.choices:
+            return any(choice.startswith(text) for choice in self.choices)
+        if not self.symbols:
+            return "\n" not in text and len(text.split()) <= self.max_len
+        return not text or self._begins(text, self.max_len)
+
+    def _begins(self, text: str, left: int) -> bool:
+        """Return whether a text is at most `left` symbols, the last of them perhaps unfinished."""
+        if left == 0:
+            return False
+        for symbol in self.symbols:
+            if symbol.startswith(text):
+                return True
+            if text.startswith(symbol):
+                rest = text[len(symbol) :]
+                if self.separator and not rest.startswith(self.separator):
+                    if self.separator.startswith(rest) and left > 1:
+                        return True
+                    continue
+                rest = rest[len(self.separator) :]
+                if (not rest and left > 1) or (rest and self._begins(rest, left - 1)):
+                    return True
+        return False
+
+    def read(self, reply: str) -> str | None:
+        """Find the answer in a reply, without quotation marks and a full stop at its end.
+
+        Choices and symbols are also found in another case; free text is otherwise left as it is.
+
+        Returns:
+            The answer; None if there is none.
+        """
+        lines = reply.strip().splitlines()
+        text = lines[0].strip() if lines else ""
+        bare = text.strip(QUOTES).rstrip(".").strip(QUOTES)
+        if not self.choices and not self.symbols:
+            return bare if self.allows(bare) else None
+        for candidate in (text, text.strip(QUOTES), bare):
+            if self.allows(candidate):
+                return candidate
+        folded = self._in_own_case(bare.casefold())
+        return folded if self.allows(folded) else None
+
+    def _in_own_case(self, folded: str) -> str:
+        names = {each.casefold(): each for each in self.choices or self.symbols}
+        if self.choices:
+            return names.get(folded, folded)
+        parts = Allowed(symbols=tuple(names), separator=self.separator).split(folded)
+        is_whole = self.separator.join(parts) == folded
+        return self.separator.join(names.get(part, part) for part in parts) if is_whole else folded
+
+    def drawn(self, rng: np.random.Generator, length: int | None = None) -> str:
+        """Draw an answer; of symbols, `length` of them (None: 1 to `max_len`)."""
+        if self.choices:
+            return self.choices[int(rng.integers(len(self.choices)))]
+        symbols = self.symbols or ("la", "mi", "no", "pu")
+        number = length or int(rng.integers(1, self.max_len + 1))
+        separator = self.separator if self.symbols else " "
+        return separator.join(symbols[int(each)] for each in rng.integers(len(symbols), size=number))
+
+    def sentence(self) -> str:
+        """Describe the allowed answers in words."""
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
+        if not self.symbols:
+            return f"at most {self.max_len} words"
+        between = "" if not self.separator else " between spaces" if self.separator == " " else ""
+        return f"1 to {self.max_len} of these symbols{between}: {' '.join(self.symbols[:MOST_NAMED])}"
+
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of an object with an allowed answer."""
+        answer: dict[str, Any] = {"type": "string"}
+        if self.choices:
+            answer["enum"] = list(self.choices)
+        elif self.symbols:
+            symbol, between = f"(?:{self._symbol.pattern})", re.escape(self.separator)
+            answer["pattern"] = f"^{symbol}(?:{between}{symbol}){{0,{self.max_len - 1}}}$"
+        properties = {"answer": answer}
+        return {
+            "type": "object", "properties": properties, "required": ["answer"], "additionalProperties": False
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """A question to a model."""
+    """Question to a model."""
 
     system: str
     user: str
     allowed: Allowed
     draw: int
-    """Another number is another draw of the same answer; 0 where nothing is drawn."""
+    """Number of the random draw of the answer; 0 for deterministic models."""
     choices: tuple[str, ...] = ()
-    """The answers to choose from, in the order that the prompt has them in."""
+    """Answers to choose from, in the order of the prompt."""
     past: Sequence[Any] = ()
-    """The rounds that the agent was in, for a person, who is told what came of the last one."""
+    """Past rounds of the agent; shown to a person as feedback."""
+
+    def content(self) -> list[Any]:
+        """Prompt and allowed answers, JSON-ready, for a digest."""
+        allowed = self.allowed
+        limits = [list(allowed.choices), list(allowed.symbols), allowed.separator, allowed.max_len]
+        return [self.system, self.user, limits]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What a model said."""
+    """Reply of a model."""
 
     text: str
     model: str
-    """The model and its revision, as far as the backend knows."""
+    """Model and revision, as far as the backend knows."""
     prompt_tokens: int
     answer_tokens: int
 
 
 class Backend(ABC):
-    """Answers requests; used by several threads at once where `concurrency` is more than 1."""
+    """Answers requests; called by several threads at once if `concurrency` is more than 1."""
 
     Options: ClassVar[type] = NoOptions
+
+    is_drawn: bool = True
+    """Whether the same question can get another answer."""
+    concurrency: int = 1
+    """Requests that are answered at once."""
+    batch_size: int = 1
+    """Most requests that `replies` takes, if it is faster than one `reply` for each."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -56,52 +223,37 @@ class Backend(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What changes an answer: part of the digest by which it is kept. All options, unless a backend says which."""
+        """Settings that change answers, part of the digest under which these are stored; by default all options."""
         return {"backend": type(self).__name__, **asdict(self.options)}
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether the same question may have another answer."""
-        return True
-
-    @property
-    def concurrency(self) -> int:
-        """How many requests are answered at once."""
-        return 1
-
-    @property
-    def batch_size(self) -> int:
-        """How many requests `replies` takes at most, where it is faster than `reply` of each."""
-        return 1
-
-    @property
     def seconds_per_call(self) -> float:
-        """How long an answer takes: an assumption, unless the backend measures it."""
+        """Duration of an answer in seconds: an assumption, unless the backend measures it."""
         return 1.0
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse answers that the backend can't be held to, by `ConfigError`."""
+        """Raise `ConfigError` for allowed answers that the backend can't be restricted to."""
         return
 
     def check(self) -> None:
-        """Refuse what nobody can answer, before anything is written, by `ConfigError`."""
+        """Raise `ConfigError`, before anything is written, if the backend can't answer."""
         return
 
     @abstractmethod
     def reply(self, request: Request) -> Reply:
-        """Answer a request; `ConfigError` in one line where that can't be done."""
+        """Answer a request; `ConfigError` in one line if that fails."""
 
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer several requests, none of which depends on another."""
+        """Answer several independent requests."""
         return [self.reply(each) for each in requests]
 
     def num_tokens(self, text: str) -> int:
-        """Tokens of a text: counted, or about a token for four characters."""
+        """Count the tokens of a text, by default one for four characters."""
         return -(-len(text) // 4)
 
 
 class Drawn(Backend):
-    """Answers at random: what a study costs is found out with it, and that its files are right."""
+    """Random answers, for tests and for the cost of a study."""
 
     @property
     def seconds_per_call(self) -> float:
@@ -109,24 +261,24 @@ class Drawn(Backend):
         return 0.001
 
     def reply(self, request: Request) -> Reply:
-        """An answer that is allowed, by the number of the draw."""
+        """Draw an allowed answer by the number of the draw."""
         text = request.allowed.drawn(np.random.default_rng([request.draw, *b"drawn"]))
         length = self.num_tokens(request.system) + self.num_tokens(request.user)
         return Reply(text=text, model="drawn", prompt_tokens=length, answer_tokens=self.num_tokens(text))
 
 
 class Typed(Backend):
-    """A person at the terminal of this process, whose answers are kept as those of a model."""
+    """A person at the terminal of this process; answers are stored like a model's."""
 
     def check(self) -> None:
-        """Refuse to go on without a terminal."""
+        """Raise `ConfigError` if there is no terminal."""
         try:
             open("/dev/tty", "r+b", buffering=0).close()
         except OSError:
             raise ConfigError(NO_TERMINAL) from None
 
     def reply(self, request: Request) -> Reply:
-        """What the person types.
+        """Read a line of the person.
 
         Raises:
             ConfigError: If there is no terminal.
@@ -134,21 +286,21 @@ class Typed(Backend):
         try:
             with open("/dev/tty", "r+b", buffering=0) as terminal:
                 terminal.write(f"\n{request.user}\n> ".encode())
-                said = b""
-                while not said.endswith(b"\n"):
-                    said += os.read(terminal.fileno(), 1024) or b"\n"
+                line = b""
+                while not line.endswith(b"\n"):
+                    line += os.read(terminal.fileno(), 1024) or b"\n"
         except OSError:
             raise ConfigError(NO_TERMINAL) from None
-        text = said.decode(errors="replace").strip()
+        text = line.decode(errors="replace").strip()
         return Reply(text=text, model=PERSON, prompt_tokens=0, answer_tokens=0)
 
 
 class Person(ABC):
-    """Somebody who answers at a page."""
+    """A person who answers at a web page."""
 
     def __init__(self) -> None:
         self.is_over = Event()
-        """Set when nobody waits for answers any more: models are then asked nothing further."""
+        """Set when nobody waits for answers any more: models then get no further question."""
 
     @abstractmethod
     def answer(self, request: Request) -> str:
@@ -156,10 +308,10 @@ class Person(ABC):
 
 
 class Page(Backend):
-    """A person at a page of `ecsuite people`, whose answers are kept as those of a model."""
+    """A person at a page of `ecsuite people`; answers are stored like a model's."""
 
     person: Person | None = None
-    """Who answers, as soon as somebody has a place."""
+    """The person, once somebody has taken the seat."""
 
     @property
     def seconds_per_call(self) -> float:
@@ -167,11 +319,11 @@ class Page(Backend):
         return 10.0
 
     def check(self) -> None:
-        """Refuse to go on without a person."""
+        """Raise `ConfigError` without a person."""
         if self.person is None:
             raise ConfigError("backend page: a person answers: expected `ecsuite people play` with this game")
 
     def reply(self, request: Request) -> Reply:
-        """What the person answers."""
+        """Wait for the person's answer."""
         assert self.person is not None
         return Reply(text=self.person.answer(request), model=PERSON, prompt_tokens=0, answer_tokens=0)

@@ -1,14 +1,14 @@
-"""A causal language model on this machine, by Hugging Face's transformers: its logits are held to what may be answered.
+"""A causal language model of Hugging Face's transformers on this machine, restricted to allowed answers by its logits.
 
-An answer is made token by token. Only tokens with which an allowed answer can begin, or go on, have a probability, and
-the end of the text where the answer is whole; so nothing has to be asked again. Several answers are made at once: an
-answer is the same as alone, unless two tokens are as likely to the last bits of the arithmetic.
+An answer is generated token by token. Only tokens that begin or continue an allowed answer have a probability, and the
+end of text once the answer is complete; so nothing has to be asked again. Several answers are generated in a batch: an
+answer is the same as alone, unless two tokens are equally likely up to rounding.
 """
 
 import hashlib
 import inspect
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,13 +18,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.backend import Backend, Reply, Request
+from ecsuite.language_models.backend import Allowed, Backend, Reply, Request
 from ecsuite.parts.config import Accuracy, Count, Weight
 from ecsuite.runtime.errors import ConfigError, missing_extra, shown
 
 HUB = "hf:"
-"""What the name of a model begins with that may be downloaded."""
+"""Prefix of names of models that may be downloaded."""
 MOST_FREE = 64
 """Most tokens of free text."""
 
@@ -54,10 +53,11 @@ class CausalModel(Backend):
         """Answers that are made at once, where so many questions are open."""
 
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
-        """What may be another number when the run goes on."""
+        """Options that may change when a run is resumed."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
         if not options.model:
             raise ConfigError("model: expected the folder of a model, or hf:OWNER/NAME")
         try:
@@ -87,23 +87,13 @@ class CausalModel(Backend):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Weights, sampling, and what is left of a prompt."""
+        """Weights, sampling, and the limit of prompts."""
         names = ("temperature", "top_p", "max_prompt")
         return {
             "backend": "transformers",
             "weights": self.revision,
             **{n: getattr(self.options, n) for n in names},
         }
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether there is a temperature."""
-        return bool(self.options.temperature > 0)
-
-    @property
-    def batch_size(self) -> int:
-        """As the options say."""
-        return int(self.options.batch_size)
 
     @property
     def seconds_per_call(self) -> float:
@@ -117,7 +107,7 @@ class CausalModel(Backend):
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse symbols that the tokenizer can't write."""
+        """Raise `ConfigError` for symbols that the tokenizer can't write."""
         if not self._ends:
             raise ConfigError(
                 "model: its tokenizer has neither an end of text nor a line end, so no answer ends"
@@ -144,7 +134,7 @@ class CausalModel(Backend):
 
     @torch.inference_mode()
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
-        """The same of several requests, in one batch whose prompts end together."""
+        """Answer several requests in one batch, padded on the left."""
         answers = [_Answer(request, self._prompt(request)) for request in requests]
         width, device = max(len(each.prompt) for each in answers), self.model.device
         padding = [width - len(each.prompt) for each in answers]
@@ -205,13 +195,8 @@ class CausalModel(Backend):
 
     def _usable_tokens(self, text: str, allowed: Allowed) -> list[int]:
         """Tokens that may follow an unfinished answer."""
-        return list(self._that_follow(text, allowed))
-
-    def _that_follow(self, text: str, allowed: Allowed) -> Iterator[int]:
-        for token in self._candidates(allowed):
-            longer = (text + self._texts[token]).lstrip(" ")
-            if len(longer) > len(text) and allowed.begins(longer):
-                yield token
+        longer = [(token, (text + self._texts[token]).lstrip(" ")) for token in self._candidates(allowed)]
+        return [token for token, each in longer if len(each) > len(text) and allowed.begins(each)]
 
     def _tokens_of(self, allowed: Allowed) -> list[int]:
         """Tokens that may be in an answer at all."""
@@ -223,7 +208,7 @@ class CausalModel(Backend):
         return [token for token, piece in usable if not texts or letters.issuperset(piece)]
 
     def _drawn(self, logits: Tensor, rng: np.random.Generator) -> int:
-        """The place of a token, by temperature and `top_p`."""
+        """Draw the index of a token by temperature and `top_p`."""
         if not self.is_drawn:
             return int(logits.argmax())
         shares = torch.softmax(logits.double() / self.options.temperature, 0).cpu().numpy()
@@ -237,13 +222,13 @@ class CausalModel(Backend):
 
 @dataclass(slots=True)
 class _Answer:
-    """An answer that is being made."""
+    """An unfinished answer."""
 
     request: Request
     prompt: list[int]
     text: str = ""
     number: int = 0
-    """Tokens that were looked at."""
+    """Steps of the generation."""
     is_whole: bool = False
     rng: np.random.Generator = field(init=False)
 

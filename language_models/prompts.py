@@ -1,6 +1,6 @@
-"""Prompts as files: sandboxed Jinja2 templates with the blocks `system`, which may be left out, and `user`.
+"""Prompts as files: sandboxed Jinja2 templates with the blocks `system` (optional) and `user`.
 
-Three are shipped, by name; one's own is a path. A template knows the variables of `VARIABLES`, and nothing else.
+Three are shipped, by name; a user's own is a path. A template can use the variables of `VARIABLES`, and nothing else.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ VARIABLES = {
     "round": "number of the agent's round, from 1",
     "num_agents": "number of agents",
 }
-"""What a template may use."""
+"""Variables of templates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, str]:
-        """The texts of the system and of the user.
+        """Render the texts of the system and of the user.
 
         Raises:
             ConfigError: If the template fails; the message names the line.
@@ -71,7 +71,7 @@ class Prompt:
 
 
 def read_prompt(name_or_file: str) -> Prompt:
-    """A shipped template by its name, or one's own file.
+    """Read a shipped template by its name, or a user's file.
 
     Raises:
         ConfigError: If there is none, it is no template, has no block `user`, or uses an unknown variable; the message
@@ -92,7 +92,7 @@ def read_prompt(name_or_file: str) -> Prompt:
 
 
 def _require_known(prompt: Prompt) -> None:
-    """Refuse a template that can't be rendered, whatever is asked."""
+    """Raise `ConfigError` for a template that can never be rendered."""
     from jinja2 import TemplateError, meta, nodes
 
     try:
@@ -112,7 +112,7 @@ def _require_known(prompt: Prompt) -> None:
 
 @cache
 def _environment() -> Any:
-    """Jinja that gives templates no way to files, to Python's own attributes or to undefined variables."""
+    """Jinja without access to files, Python's own attributes or undefined variables."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -125,7 +125,7 @@ def _compiled(prompt: Prompt) -> Any:
 
 
 def _line(template: Any, error: BaseException) -> int:
-    """The line of the template in which an error was raised, 1 if that is not known."""
+    """Line of the template in which an error was raised; 1 if unknown."""
     line, trace = 1, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":

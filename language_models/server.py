@@ -1,7 +1,7 @@
 """A server with the interface of OpenAI's chat completions, over HTTP: vLLM, llama.cpp, Ollama, hosted ones.
 
-The key is read from a variable of the environment, and neither kept nor shown. Nothing but the address is asked, and no
-redirection is followed.
+The key is read from a variable of the environment, and neither stored nor shown. Only the given address is asked, and
+redirections are not followed.
 """
 
 import json
@@ -39,21 +39,21 @@ AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 NO_ANSWER = (
     OSError, HTTPException, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError
 )  # fmt: skip
-"""What is raised where the network fails, or the body is none of the interface; URLError is an OSError."""
+"""Errors of the network, or of a body that is not of the interface; URLError is an OSError."""
 MOST_BYTES = 1 << 22
 """Most bytes of an answer that are read."""
 LONGEST_WAIT = 120.0
-"""Most seconds between two tries, whatever the server asks for."""
+"""Most seconds between two tries, even if the server asks for more."""
 FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
 """A block of code in Markdown, into which some models put their JSON."""
 THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
-"""What a reasoning model says before its answer, where the server does not take it out."""
+"""Reasoning before an answer, if the server does not remove it."""
 BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
 """The beginning of the JSON that is asked for."""
 MOST_TOLD = 200
-"""Most characters of what a server says of an error that are told."""
+"""Most characters of a server's error message that are shown."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""Addresses to which no proxy is asked for the way."""
+"""Addresses that are never reached by a proxy."""
 
 
 class Server(Backend):
@@ -80,11 +80,11 @@ class Server(Backend):
         answer_tokens: Count = 32
         """Most tokens of an answer."""
         structured: bool = True
-        """Whether the server holds the answers to a JSON schema; otherwise they are checked, and asked for again."""
+        """Whether the server restricts answers to a JSON schema; otherwise they are checked, and asked for again."""
         concurrency: Count = 4
         """Requests at once."""
         per_minute: Positive | None = None
-        """Most requests a minute; null: as many as come."""
+        """Most requests a minute; null: no limit."""
         timeout: Positive = 60.0
         """Seconds without an answer after which a request is sent again."""
         retries: Natural = 6
@@ -95,10 +95,11 @@ class Server(Backend):
         changeable: ClassVar[tuple[str, ...]] = (
             "url", "key_variable", "concurrency", "per_minute", "timeout", "retries", "wait"
         )  # fmt: skip
-        """What may be another value when the run goes on."""
+        """Options that may change when a run is resumed."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        self.is_drawn, self.concurrency = options.temperature > 0, options.concurrency
         parts = urlsplit(options.url)
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(
@@ -126,7 +127,7 @@ class Server(Backend):
         self._lock, self._next = Lock(), 0.0
 
     def check(self) -> None:
-        """Refuse to go on without the key, which only who asks the server needs."""
+        """Raise `ConfigError` without the key, which only questions to the server need."""
         if self.options.key_variable and not self._key:
             raise ConfigError(
                 f"backend.key_variable: {self.options.key_variable} is not set in the environment"
@@ -138,60 +139,49 @@ class Server(Backend):
         names = ("model", "temperature", "top_p", "answer_tokens", "structured")
         return {"backend": "server", **{name: getattr(self.options, name) for name in names}}
 
-    @property
-    def is_drawn(self) -> bool:
-        """Whether there is a temperature."""
-        return bool(self.options.temperature > 0)
-
-    @property
-    def concurrency(self) -> int:
-        """As the options say."""
-        return int(self.options.concurrency)
-
     def reply(self, request: Request) -> Reply:
-        """Send a request, again where that may help.
+        """Send a request, again after errors that may pass.
 
         Raises:
-            ConfigError: If it does not help, or the server refuses.
+            ConfigError: If it fails, or the server rejects it.
         """
-        if self.is_over.is_set():
-            raise ConfigError(f"{self.options.url}: nobody waits for an answer any more; {GO_ON}")
-        body = json.dumps(self._body(request)).encode()
-        for number in range(self.options.retries + 1):
-            self._wait_for_turn()
-            try:
-                return self._read(self._sent(body), request)
-            except HTTPError as error:
-                said = self._told_with(error)
-                if error.code not in AGAIN:
-                    raise ConfigError(self._refusal(error.code, said)) from None
-                told, least = _answered(error.code, said), _seconds(error.headers.get("Retry-After"))
-            except NO_ANSWER as error:
-                reason = error.reason if isinstance(error, URLError) else error
-                told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
-            if number < self.options.retries:
-                self.is_over.wait(min(max(self.options.wait * 2**number, least), LONGEST_WAIT))
-            if self.is_over.is_set():
-                break
-        raise ConfigError(f"{self.options.url}: {told}, {number + 1} times; {GO_ON}")
-
-    def _body(self, request: Request) -> dict[str, Any]:
         options = self.options
+        if self.is_over.is_set():
+            raise ConfigError(f"{options.url}: nobody waits for an answer any more; {GO_ON}")
         system = [{"role": "system", "content": request.system}] if request.system else []
         body: dict[str, Any] = {
-            "model": options.model,
-            "messages": [*system, {"role": "user", "content": request.user}],
-            "temperature": options.temperature,
-            "top_p": options.top_p,
-            "max_tokens": options.answer_tokens,
+            "model": options.model, "messages": [*system, {"role": "user", "content": request.user}],
+            "temperature": options.temperature, "top_p": options.top_p, "max_tokens": options.answer_tokens,
             "seed": request.draw,
-        }
+        }  # fmt: skip
         if options.structured:
             schema = {"name": "answer", "strict": True, "schema": request.allowed.schema()}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return body
+        content = json.dumps(body).encode()
+        for number in range(options.retries + 1):
+            if options.per_minute is not None:
+                with self._lock:
+                    now = time.monotonic()
+                    turn = max(now, self._next)
+                    self._next = turn + 60 / options.per_minute
+                self.is_over.wait(turn - now)
+            try:
+                return self._read(self._send(content), request)
+            except HTTPError as error:
+                message = self._error_message(error)
+                if error.code not in AGAIN:
+                    raise ConfigError(self._refusal(error.code, message)) from None
+                told, least = _answered(error.code, message), _seconds(error.headers.get("Retry-After"))
+            except NO_ANSWER as error:
+                reason = error.reason if isinstance(error, URLError) else error
+                told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
+            if number < options.retries:
+                self.is_over.wait(min(max(options.wait * 2**number, least), LONGEST_WAIT))
+            if self.is_over.is_set():
+                break
+        raise ConfigError(f"{options.url}: {told}, {number + 1} times; {GO_ON}")
 
-    def _sent(self, body: bytes) -> Any:
+    def _send(self, body: bytes) -> Any:
         headers = {"Content-Type": "application/json", "User-Agent": "ecsuite"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -201,50 +191,55 @@ class Server(Backend):
         with self._opener.open(HttpRequest(address, body, headers), timeout=seconds) as response:
             while (piece := response.read1(1 << 16)) and len(content) < MOST_BYTES:
                 content += piece
-                if time.monotonic() > end:  # also where a little comes now and then
+                if time.monotonic() > end:  # also if a little comes now and then
                     raise TimeoutError("timed out")
         return json.loads(content[:MOST_BYTES])
 
     def _read(self, answer: Any, request: Request) -> Reply:
-        """The reply in what the server sent; ValueError and so on if there is none."""
+        """Read the reply in the server's JSON; one of `NO_ANSWER` if there is none."""
         choice = answer["choices"][0]
-        said = choice["message"]["content"]
-        if not isinstance(said, str):
+        content = choice["message"]["content"]
+        if not isinstance(content, str):
             raise ValueError("an answer without text")
-        thoughts = THOUGHTS.match(said)
-        said = said[thoughts.end() :] if thoughts else said
-        found = _json_of(said) if self.options.structured else None
-        text = said if found is None else _answer_in(found)
-        if found is None and not request.allowed.choices and choice.get("finish_reason") == "length":
-            text = said.lstrip().rpartition("\n")[0]  # of a message that was cut nobody knows the end
+        thoughts = THOUGHTS.match(content)
+        text = content[thoughts.end() :] if thoughts else content
+        found = _json_object(text) if self.options.structured else None
+        if found is not None:
+            value = found.get("answer")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            text = str(value) if isinstance(value, str) or is_number else ""
+        elif not request.allowed.choices and choice.get("finish_reason") == "length":
+            text = text.lstrip().rpartition("\n")[0]  # the end of a truncated message is unknown
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
-        asked = self.num_tokens(request.system) + self.num_tokens(request.user)
         parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
         return Reply(
             text=text[:MOST_BYTES],
             model=printable(" ".join(str(part)[:200] for part in parts if part)),
-            prompt_tokens=_count(counts.get("prompt_tokens"), asked),
-            answer_tokens=_count(
-                counts.get("completion_tokens"), self.num_tokens(choice["message"]["content"])
-            ),
+            prompt_tokens=self._count(counts.get("prompt_tokens"), request.system, request.user),
+            answer_tokens=self._count(counts.get("completion_tokens"), content),
         )
 
-    def _told_with(self, error: HTTPError) -> str:
-        """What a server says of an error, without the key; empty if it says nothing."""
+    def _count(self, value: Any, *texts: str) -> int:
+        """Tokens as the server counts them, otherwise an estimate from the texts."""
+        is_count = type(value) is int and 0 <= value < 2**31
+        return value if is_count else sum(self.num_tokens(text) for text in texts)
+
+    def _error_message(self, error: HTTPError) -> str:
+        """Message of a server's error, without the key; may be empty."""
         with error:
             try:
                 said = error.read1(1 << 16).decode(errors="replace")
             except NO_ANSWER:
                 return ""
-        found = _json_in(said)
+        found = _parse_json(said)
         for name in ("error", "message"):  # as OpenAI, vLLM and llama.cpp put it
             found = found.get(name, found) if isinstance(found, dict) else found
         text = " ".join((found if isinstance(found, str) else said).split())
         return printable(text.replace(self._key, "…") if self._key else text)[:MOST_TOLD]
 
     def _refusal(self, status: int, told: str) -> str:
-        """What a status means, and what the server says of it."""
+        """Explain a status and what to do."""
         meanings = {
             401: "the server does not accept the key",
             403: "the server does not allow that to this key",
@@ -257,57 +252,35 @@ class Server(Backend):
             advice = "a server without JSON schemas is asked with structured=false"
         return f"{self.options.url}: {_answered(status, told)}; {advice}"
 
-    def _wait_for_turn(self) -> None:
-        """Keep to the most requests a minute."""
-        if self.options.per_minute is None:
-            return
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + 60 / self.options.per_minute
-        self.is_over.wait(turn - now)
 
+def _json_object(text: str) -> dict[str, Any] | None:
+    """Parse the JSON object in a text, which may be in a code fence.
 
-def _json_of(said: str) -> dict[str, Any] | None:
-    """The JSON object in a text, which may be in a code fence; None: a text as any other.
-
-    JSON that was cut is an object without an answer.
+    Returns:
+        The object, empty if it was truncated; None: a text as any other.
     """
-    found = _json_in(said)
-    if found is None and (fenced := FENCE.search(said)):
-        found = _json_in(fenced[1])
-    if found is None and BEGUN.match(said):
+    found = _parse_json(text)
+    if found is None and (fenced := FENCE.search(text)):
+        found = _parse_json(fenced[1])
+    if found is None and BEGUN.match(text):
         return {}
     return found if isinstance(found, dict) else None
 
 
-def _answer_in(found: dict[str, Any]) -> str:
-    """The answer in a JSON object; one of another type is none."""
-    answer = found.get("answer")
-    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
-    return str(answer) if isinstance(answer, str) or is_number else ""
-
-
-def _json_in(text: str) -> Any:
-    """What JSON says; None if it is none."""
+def _parse_json(text: str) -> Any:
+    """Parse JSON; None if it is none."""
     try:
         return json.loads(text)
     except ValueError:
         return None
 
 
-def _answered(status: int, told: str) -> str:
-    """A status, and what the server says of it."""
-    return f"answered {status}" + (f" ({told})" if told else "")
-
-
-def _count(value: Any, about: int) -> int:
-    """A number of tokens that a server tells; where it tells none, what is known about it."""
-    return value if type(value) is int and 0 <= value < 2**31 else about
+def _answered(status: int, message: str) -> str:
+    return f"answered {status}" + (f" ({message})" if message else "")
 
 
 def _seconds(text: str | None) -> float:
-    """What `Retry-After` says, in seconds or as a date; 0 where it says nothing."""
+    """Seconds of `Retry-After`, which may be a date; 0 if there are none."""
     try:
         seconds = float(text or 0)
     except ValueError:

@@ -1,10 +1,11 @@
-"""Reading configs: strict YAML, types with bounds, and messages that name the place and the choices."""
+"""Reading configs: strict YAML, types with bounds, and messages that name source, line, key and choices."""
 
 import os
 import re
 import sys
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from importlib import resources
@@ -26,7 +27,7 @@ RUN_CONFIG = "config.yaml"
 
 
 def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Collection[str]]) -> list[str]:
-    """Those options that other choices read and none of the chosen ones does.
+    """List the options that other choices read and none of the chosen ones does.
 
     Args:
         names: Names of options; one that `reads` does not have is read by every choice.
@@ -126,8 +127,8 @@ def decoded(data: bytes, place: object, first: int = 1) -> str:
 def parse_value(text: str, place: str) -> Any:
     """Read one YAML value, such as that of `--set key=value`; `ConfigError` if it is not YAML."""
     try:
-        return parse_yaml(text, place)
-    except ConfigError:
+        return load_yaml(text)
+    except StrictYamlError:
         raise ConfigError(f"{place}: {shown(text)} is not a YAML value") from None
 
 
@@ -212,6 +213,48 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
 def _nodes(text: str) -> Any:
     """The nodes of a YAML text, which is asked about key by key."""
     return yaml.compose(text, Loader)
+
+
+@contextmanager
+def named_source(source: str) -> Iterator[None]:
+    """Put the source before the message of a `ConfigError`."""
+    try:
+        yield
+    except PartError:  # which names its own file
+        raise
+    except ConfigError as error:
+        raise ConfigError(with_source(source, str(error))) from None
+
+
+def with_source(source: str, message: str) -> str:
+    """A message with its source: a file with the line of the key that it is about, or a flag, which says the key.
+
+    Args:
+        source: A file, a flag, or any name; empty: there is none to tell.
+        message: Which begins with the key.
+    """
+    if not source:
+        return message
+    found = re.match(r"([\w.]+): |unknown key '([\w.]+)'", message)
+    key = (found[1] or found[2]) if found else ""
+    if source.startswith("--") and source != "--set" and found and found[1] and not _is_within(key, source):
+        said = message.removeprefix(found[0])
+        for sign, words in (
+            (">= ", "at least "),
+            ("<= ", "at most "),
+            ("> ", "more than "),
+            ("< ", "less than "),
+        ):
+            said = re.sub(f"^expected (int|float) {sign}", f"expected {words}", said)
+        return f"{source}: {said}"
+    line = line_of_key(source, key.split(".")) if key else None
+    return f"{source}: {message}" if line is None else f"{source}:{line}: {message}"
+
+
+def _is_within(key: str, flag: str) -> bool:
+    """Whether a key is an option of the part that a flag names: `--world` does not say `world.num_values`."""
+    section, _, option = key.partition(".")
+    return option not in ("", "kind") and section.startswith(flag.removeprefix("--"))
 
 
 def _shipped(kind: str, shipped: Mapping[str, Traversable]) -> str:

@@ -12,7 +12,7 @@ MAX_LENGTH = 300
 _BEGINNING = 170
 """Characters of its beginning that are kept of a longer one: they have the place; the end says what to type."""
 AFTER_FULL = f"; files of before are whole: make room, then {RUN_AGAIN}"
-"""What follows the message on a full disk."""
+"""End of the message on a full disk."""
 NO_ACCESS = (errno.EROFS, errno.EACCES, errno.EPERM)
 """Errors of files and folders that this user may not change, or not read."""
 
@@ -23,7 +23,7 @@ def path_text(path: str | Path) -> str:
 
 
 def of_system(error: OSError) -> str:
-    """What the system said, with the place and what to do."""
+    """Message of an error of the system, with the place and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return one_line(error) + AFTER_FULL
     if error.errno is None or error.filename is None:

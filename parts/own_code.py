@@ -1,41 +1,59 @@
 """Parts from users' own files: `./noisy.py:NoisyChannel` or `package.module:Class`, wherever a name may stand.
 
 Nothing is imported unless its content was trusted before: `trust` is called with names that the user gave on the
-command line, in a YAML file that the user named, or in a call from Python, and with no others. A part is known by the
-SHA-256 of its files, so the same content is the same part wherever it lies.
+command line, in a YAML file that the user named, or in a call from Python, and with no others.
+
+A part is known by the SHA-256 of its files, so the same content is the same part wherever it lies: its own file, and
+the user's files that it imports. An `import` line leads to those in the part's folder, in the folder above its package,
+and in the current folder; modules of Python, of ecsuite and of installed packages are no files of the user's. A run
+folder has copies of them, so that the run can be repeated when the originals have changed.
 """
 
 import ast
+import builtins
 import inspect
 import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from itertools import accumulate
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-from ecsuite.parts.own_code_files import PartFiles, UserFile, module_files, part_files
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.parts.config import checked
 from ecsuite.runtime.errors import ConfigError, PartError
 
 CODE = "code"
 """The section that a run adds to its config, SHA-256 by source of foreign parts; also the folder of their copies."""
-
+RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", CODE)
+"""Names of files and folders next to the config of a run."""
 TRUSTED = "ECSUITE_TRUSTED_CODE"
 """The environment variable by which worker processes know what the user trusts: SHA-256 sums."""
-
 PREFIX = "ecsuite_part_"
 """How the names of packages begin that hold the modules of parts."""
-
+PACKAGE = "__init__.py"
+INSTALLED = {"site-packages", "dist-packages"}
+"""Names of the folders of installed packages."""
 STOPS = Path(__file__).parents[1] / "jobs" / "signals.py"
-"""Where the requests of schedulers to stop are raised, which are not errors of a part that they interrupt."""
+"""File that raises the requests of schedulers to stop, which are not errors of a part that they interrupt."""
+NO_CODE = ("members",)
+"""Keys of configs whose texts with a colon are no code: `runs/a:sender`."""
+CLOSE = 0.8
+"""Similarity, by `difflib`, from which on a name is taken for a misspelt one."""
+OURS = __name__.partition(".")[0]
+LIBRARIES = (OURS, "torch", "builtins", "abc", "typing")
+"""Packages whose classes say what a name means."""
 
 _trusted: set[str] = set(os.environ.get(TRUSTED, "").split())
 _files: set[str] = set()
@@ -59,12 +77,8 @@ def is_foreign(kind: str) -> bool:
 
 
 def source_of(kind: str) -> str:
-    """What stands before the colon: a path that ends in `.py`, or the name of a module."""
+    """The text before the colon: a path that ends in `.py`, or the name of a module."""
     return kind.partition(":")[0]
-
-
-NO_CODE = ("members",)
-"""Keys of configs whose texts with a colon are no code: `runs/a:sender`."""
 
 
 def foreign_kinds(tree: Any) -> set[str]:
@@ -90,9 +104,44 @@ def trust(kinds: Iterable[str]) -> None:
         os.environ[TRUSTED] = " ".join(sorted(_trusted))
 
 
-def is_trusted(source: str) -> bool:
-    """Whether the files of a part, as they are now, may be imported."""
-    return checksum(source) in _trusted
+# The files of a part
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartFiles:
+    """The files of a part."""
+
+    module: str
+    """Name of the part's own module: `noisy`, or `package.noisy` if it has relative imports."""
+    files: Mapping[str, tuple[str, bytes]]
+    """Path, as messages show it, and content by module name; the part's own module is the first."""
+    is_installed: bool = False
+    """Whether it is a module of an installed package, which Python finds by its name."""
+
+    @property
+    def path(self) -> str:
+        """Path of the part's own file."""
+        return self.files[self.module][0]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hexadecimal: of the file if it is alone, else of the names and sums of all files."""
+        sums = {name: sha256(content).hexdigest() for name, (_, content) in self.files.items()}
+        if len(sums) == 1:
+            return sums[self.module]
+        lines = "".join(f"{name} {sums[name]}\n" for name in sorted(sums))
+        return sha256(f"{self.module}\n{lines}".encode()).hexdigest()
+
+    def imported(self) -> list[str]:
+        """The paths of the other files."""
+        return sorted({path for path, _ in self.files.values()} - {self.path})
+
+    def copies(self) -> dict[str, bytes]:
+        """Contents by a relative path at which Python finds the module of that name."""
+        return {
+            name.replace(".", "/") + (f"/{PACKAGE}" if _is_package(path) else ".py"): content
+            for name, (path, content) in self.files.items()
+        }
 
 
 def checksum(source: str) -> str:
@@ -105,13 +154,33 @@ def checksum(source: str) -> str:
 
 
 def files_of(source: str) -> PartFiles:
-    """The files of a part; of a module of an installed package its own alone.
+    """The files of the part in a file or module; of a module of an installed package its own alone. None is run.
 
     Raises:
         PartError: If there is no such file.
     """
-    is_path = source.endswith(".py")
-    return part_files(source) if is_path else module_files(source, file_of(source))
+    if not source.endswith(".py"):
+        origin = file_of(source)
+        here, real = Path().resolve(), origin.resolve()
+        if not INSTALLED.isdisjoint(real.parts):
+            return PartFiles(module=source, files={source: _read(origin)}, is_installed=True)
+        source = f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(origin)
+    own = _read(source)
+    root = folder = Path(source).parent
+    package: list[str] = []
+    while (root / PACKAGE).is_file() and root.resolve().name:
+        package.insert(0, root.resolve().name)
+        root = root / ".." if root.name in ("", "..") else root.parent
+    is_inside = _is_package(source) or any(level for level, _, _ in _imports(own[1]))
+    pieces = [*(package if is_inside else []), *([] if _is_package(source) else [Path(source).stem])]
+    files, left = {".".join(pieces): own}, [".".join(pieces)]
+    while left:
+        name = left.pop()
+        for wanted in _wanted(name, *files[name]):
+            if wanted not in files and (file := _find(wanted.split("."), (folder, root))) is not None:
+                files[wanted] = _read(file)
+                left.append(wanted)
+    return PartFiles(module=".".join(pieces), files=files)
 
 
 def file_of(source: str) -> Path:
@@ -132,6 +201,67 @@ def file_of(source: str) -> Path:
     return Path(spec.origin)
 
 
+def _read(file: Path | str) -> tuple[str, bytes]:
+    """A file's path, as messages show it, and its content."""
+    path = f"./{file}" if isinstance(file, Path) and file.parent == Path() else str(file)
+    try:
+        return path, Path(path).read_bytes()
+    except OSError as error:
+        raise PartError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def _is_package(path: str) -> bool:
+    return Path(path).name == PACKAGE
+
+
+def _wanted(name: str, path: str, content: bytes) -> Iterator[str]:
+    """Names of modules that the import lines of a module may mean, and of the packages above them."""
+    pieces = name.split(".")
+    package = pieces if _is_package(path) else pieces[:-1]
+    yield from accumulate(pieces[:-1], "{}.{}".format)
+    for level, source, names in _imports(content):
+        if level <= len(package) + 1:
+            inner = [
+                *(package[: len(package) - level + 1] if level else []),
+                *filter(None, source.split(".")),
+            ]
+            yield from accumulate(inner, "{}.{}".format)
+            yield from (".".join([*inner, each]) for each in names)
+
+
+@cache
+def _imports(content: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+    """The import lines of a file, wherever they stand: level, module and names; none if it is no Python."""
+    found: list[tuple[int, str, tuple[str, ...]]] = []
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # raised when it is imported
+        for node in ast.walk(ast.parse(content)):
+            if isinstance(node, ast.Import):
+                found += [(0, alias.name, ()) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                found.append((node.level, node.module or "", tuple(alias.name for alias in node.names)))
+    return tuple(found)
+
+
+def _find(pieces: Sequence[str], beside: Sequence[Path]) -> Path | None:
+    """The file of a module; None if it is none of the user's, or a folder of modules."""
+    top, here = pieces[0], Path()
+    if top in sys.stdlib_module_names or top == OURS:
+        return None
+
+    def file(place: Path, *inner: str) -> Path | None:
+        below = place.joinpath(*inner)
+        return next((each for each in (below / PACKAGE, below.with_suffix(".py")) if each.is_file()), None)
+
+    places = [place for place in beside if file(place, top)]
+    elsewhere = [place for place in sys.path if place and Path(place).resolve() != here.resolve()]
+    if not places and ((spec := PathFinder.find_spec(top, elsewhere)) is None or spec.origin is None):
+        places = [here] if file(here, top) else [place for place in (*beside, here) if (place / top).is_dir()]
+    return next((found for place in places if (found := file(place, *pieces))), None)
+
+
+# Loading a part
+
+
 def load(kind: str, word: str, base: type | None, needs: Iterable[str], options: type | None) -> Any:
     """The class or function of a foreign part, imported now.
 
@@ -144,29 +274,34 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
 
     Raises:
         UntrustedError: If nobody asked for it.
-        PartError: If the file or the name is not there, can't be imported, or is not such a part.
+        PartError: If the file or the name is not there, can't be imported, is not such a part, or has a name that is
+            nearly one of our base class.
     """
     made = named(kind, word)
     name, is_class = kind.partition(":")[2], isinstance(made, type)
+    expected = f"for {'an' if word[0] in 'aeiou' else 'a'} {word}, expected"
     if base is not None and not (is_class and issubclass(made, base)):
-        expected = "a class" if base is object else f"a class that derives from {_name(base)}"
-        raise PartError(f"{place_of(kind)}: {name}: {_for(word)} {expected}; see `ecsuite new {word}`")
+        a_class = "a class" if base is object else f"a class that derives from {_name(base)}"
+        raise PartError(f"{place_of(kind)}: {name}: {expected} {a_class}; see `ecsuite new {word}`")
     # Every class has `__call__` of its metaclass.
     missing = [each for each in needs if not any(each in vars(parent) for parent in made.__mro__)]
     missing += sorted(getattr(made, "__abstractmethods__", ()))
     if missing:
         raise PartError(
-            f"{place_of(kind)}: {name}: {_for(word)} {', '.join(missing)}; see `ecsuite new {word}`"
+            f"{place_of(kind)}: {name}: {expected} {', '.join(missing)}; see `ecsuite new {word}`"
         )
     if is_class and not hasattr(made, "Options"):
         made.Options = options or NoOptions
     if options is not None and not issubclass(made.Options, options):
         raise PartError(f"{place_of(kind)}: {name}: expected Options that derive from {_name(options)}")
+    if is_class:
+        own = (parent for parent in made.__mro__ if not _is_of(parent, LIBRARIES))
+        require_spelling(kind, word, made, [name for parent in own for name in vars(parent)])
     return made
 
 
 def named(kind: str, word: str = "part") -> Any:
-    """What a foreign part names, as it is in its file. See `load`."""
+    """The class or function of a foreign part, as it is in its file. See `load`."""
     source, _, name = kind.partition(":")
     files = files_of(source)
     if files.digest not in _trusted:
@@ -187,6 +322,100 @@ def named(kind: str, word: str = "part") -> Any:
     return found
 
 
+def _module(source: str, files: PartFiles) -> ModuleType:
+    """The module of a part: an installed one as Python knows it, a user's in a package for files of this content."""
+    name = files.module
+    if not files.is_installed:
+        package = f"{PREFIX}{sha256(f'{files.path}:{files.digest}'.encode()).hexdigest()[:16]}"
+        name = f"{package}.{files.module}"
+        if package not in sys.modules:
+            sys.meta_path.append(_Package(package, files))
+    _files.update(path for path, _ in files.files.values())
+    try:
+        return import_module(name)
+    except (Exception, SystemExit) as error:
+        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None
+
+
+class _Package(MetaPathFinder, Loader):
+    """The files of a part as modules of a package, so that two parts may have modules of the same name.
+
+    What is run is the content that was read when the part was asked for, and no bytecode that lies beside a file.
+    """
+
+    def __init__(self, name: str, files: PartFiles) -> None:
+        self.name, self.tops = name, {module.partition(".")[0] for module in files.files}
+        self.files = {f"{name}.{module}": file for module, file in files.files.items()}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How a file of the part is loaded, or a folder above one; None for all others."""
+        if fullname in self.files:
+            file, _ = self.files[fullname]
+            spec = ModuleSpec(fullname, self, origin=file, is_package=_is_package(file))
+            spec.has_location = True
+            return spec
+        is_folder = any(name.startswith(f"{fullname}.") for name in self.files)
+        return ModuleSpec(fullname, None, is_package=True) if is_folder else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run a file."""
+        file, content = self.files[module.__name__]
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": self.import_module}
+        exec(compile(content, file, "exec", dont_inherit=True), vars(module))
+
+    def import_module(
+        self, name: str, names: Any = None, local: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        """The `__import__` of the part's files, which finds modules of the part in this package."""
+        top = name.partition(".")[0]
+        if level or top not in self.tops:
+            return __import__(name, names, local, fromlist, level)
+        found = __import__(f"{self.name}.{name}", names, local, fromlist)
+        return found if fromlist else sys.modules[f"{self.name}.{top}"]
+
+
+def require_spelling(kind: str, word: str, made: type, names: Iterable[str]) -> None:
+    """Refuse public names that are nearly those of our base classes: a misspelt method would never be called.
+
+    Args:
+        kind: The name of the part, such as `./mine.py:Mine`.
+        word: What the part is: `task`.
+        made: Its class.
+        names: Names in the bodies of the classes that a user wrote, or of attributes of an instance.
+
+    Raises:
+        PartError: If there is one, as `chioces`.
+    """
+    ours = [vars(parent) for parent in made.__mro__ if _is_of(parent, (OURS,))]
+    functions = [each for body in ours for each in body.values() if isinstance(each, FunctionType)]
+    known = {name for parent in made.__mro__ if _is_of(parent, LIBRARIES) for name in vars(parent)}
+    known.update(name for each in functions for name in each.__code__.co_names)  # attributes that they set
+    hooks = {name for body in ours for name in (*body, *body.get("__annotations__", ()))}
+    hooks = {name for name in hooks if not name.startswith("_")} - {"Options"}
+    for name in names:
+        if name.startswith("_") or name == "Options" or name in known | hooks:
+            continue
+        if close := get_close_matches(name, sorted(hooks), 1, CLOSE):
+            raise PartError(
+                f"{place_of(kind, name)}: {made.__name__}: {word}s have no {name}; did you mean {close[0]}? "
+                f"A name for yourself may be _{name}"
+            )
+
+
+def _is_of(parent: type, packages: Sequence[str]) -> bool:
+    return parent.__module__.partition(".")[0] in packages
+
+
+def _name(base: type) -> str:
+    """The name by which users import a class."""
+    return f"{base.__module__}.{base.__qualname__}".replace("torch.nn.modules.module", "torch.nn")
+
+
+# Errors of a part
+
+
 def error_in_part(error: BaseException) -> PartError | None:
     """The error of a user's own part as one line with file and line; None if it came from elsewhere."""
     if isinstance(error, SyntaxError) and error.filename in _files:
@@ -196,7 +425,12 @@ def error_in_part(error: BaseException) -> PartError | None:
         return None  # a request to stop came while the part ran
     places = [(frame.filename, frame.lineno or 0) for frame in frames if frame.filename in _files]
     if not places and isinstance(error, TypeError):
-        places = _called(str(error))
+        # A part was called with arguments that it does not take: `Mine.forward() takes 2 …`.
+        name, called, _ = str(error).partition("() ")
+        owner, _, method = name.rpartition(".")
+        found = _loaded.get(name) or getattr(_loaded.get(owner), method, None)
+        place = _place(found) if called and found is not None else None
+        places = [place] if place else []
     if not places or isinstance(error, ConfigError):
         return None
     file, line = places[-1]
@@ -221,86 +455,107 @@ def _place(found: Any) -> tuple[str, int] | None:
     return None
 
 
-def _for(word: str) -> str:
-    """The beginning of what a part must be."""
-    return f"for {'an' if word[0] in 'aeiou' else 'a'} {word}, expected"
-
-
-def _name(base: type) -> str:
-    """The name by which users import a class."""
-    return f"{base.__module__}.{base.__qualname__}".replace("torch.nn.modules.module", "torch.nn")
-
-
-def _called(message: str) -> list[tuple[str, int]]:
-    """File and line of the part that was called with arguments that it does not take: `Mine.forward() takes 2 …`."""
-    name, called, _ = message.partition("() ")
-    owner, _, method = name.rpartition(".")
-    found = _loaded.get(name) or getattr(_loaded.get(owner), method, None)
-    place = _place(found) if called and found is not None else None
-    return [place] if place else []
-
-
-def _module(source: str, files: PartFiles) -> ModuleType:
-    """The module of a part: an installed one as Python knows it, a user's in a package for files of this content."""
-    name = files.module
-    if not files.is_installed:
-        package = f"{PREFIX}{sha256(f'{files.own.path}:{files.digest}'.encode()).hexdigest()[:16]}"
-        name = f"{package}.{files.module}"
-        if package not in sys.modules:
-            sys.meta_path.append(_Package(package, files.files))
-    _files.update(file.path for file in files.files.values())
-    try:
-        return import_module(name)
-    except (Exception, SystemExit) as error:
-        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None
-
-
-class _Package(MetaPathFinder, Loader):
-    """The files of a part as modules of a package, so that two parts may have modules of the same name.
-
-    What is run is the content that was read when the part was asked for, and no bytecode that lies beside a file.
-    """
-
-    def __init__(self, name: str, files: Mapping[str, UserFile]) -> None:
-        self.name, self.tops = name, {module.partition(".")[0] for module in files}
-        self.files = {f"{name}.{module}": file for module, file in files.items()}
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """How a file of the part is loaded, or a folder above one; None for all others."""
-        if file := self.files.get(fullname):
-            spec = ModuleSpec(fullname, self, origin=file.path, is_package=file.is_package)
-            spec.has_location = True
-            return spec
-        is_folder = any(name.startswith(f"{fullname}.") for name in self.files)
-        return ModuleSpec(fullname, None, is_package=True) if is_folder else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run a file; its imports of files of the part are of this package."""
-        file = self.files[module.__name__]
-        tree = ast.parse(file.content, file.path)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                node.module = self.inner(str(node.module))
-            elif isinstance(node, ast.Import):
-                node.names = [alias for imported in node.names for alias in self.aliases(imported)]
-        code = compile(ast.fix_missing_locations(tree), file.path, "exec", dont_inherit=True)
-        exec(code, vars(module))
-
-    def inner(self, name: str) -> str:
-        """The name that a module has here: in this package, if it is of the part."""
-        return f"{self.name}.{name}" if name.partition(".")[0] in self.tops else name
-
-    def aliases(self, imported: ast.alias) -> list[ast.alias]:
-        """What to import for `import a.b as c`, or for `import a.b`, which gives the name `a`."""
-        name, top = self.inner(imported.name), imported.name.partition(".")[0]
-        if imported.asname or name == imported.name:
-            return [ast.alias(name, imported.asname)]
-        return [ast.alias(name, top), ast.alias(self.inner(top), top)]
-
-
 def _said(error: BaseException) -> str:
     """An exception in a line, with the names of modules as the user knows them."""
     said = re.sub(rf"{PREFIX}[0-9a-f]{{16}}\.", "", " ".join(str(error).split()))
     return f"{type(error).__name__}{': ' if said else ''}{said:.300}"
+
+
+# Copies in run folders
+
+
+def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
+    """Copy the files of foreign parts, and those that they import, into a run folder.
+
+    Args:
+        folder: The run folder.
+        code: SHA-256 of each part's files, by its path or module.
+
+    Raises:
+        PartError: If a file has changed since it was read.
+    """
+    for source, digest in code.items():
+        files = files_of(source)
+        if files.digest != digest:
+            raise PartError(f"{source}: changed while the run began; start it again")
+        for place, content in files.copies().items():
+            copy = _copies(folder, digest) / place
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(copy, content)
+
+
+def with_sources(
+    tree: Mapping[str, Any], folder: Path, note: Callable[[str], None], *, trust_code: bool
+) -> dict[str, Any]:
+    """A config that a run wrote, with the names of its foreign parts replaced by files that have the same content.
+
+    Args:
+        tree: The config; its section `code` has the checksums.
+        folder: The run folder, which holds copies.
+        note: Called with a line about each file that is used.
+        trust_code: Whether parts may be imported that nobody named.
+
+    Raises:
+        ConfigError: If neither the original nor the copy of a file has the content that the run had.
+        UntrustedError: If a part may not be imported.
+    """
+    code = checked(tree.get(CODE, {}), dict[str, str], CODE)
+    found, files, unknown = dict[str, str](), dict[str, str](), list[str]()
+    for source in sorted({source_of(kind) for kind in foreign_kinds(tree)}):
+        file = _with_content(source, code[source], folder) if source in code else source
+        read = files_of(file)
+        found[source], files[source] = file, ", ".join([file, *read.imported()])
+        if read.digest not in _trusted:
+            unknown.append(source)
+    if unknown and not trust_code:
+        raise UntrustedError(
+            f"this config would run the code in {', '.join(files[source] for source in unknown)}: read it, and add "
+            "--trust-code if you trust it"
+        )
+    trust(f"{found[source]}:part" for source in unknown)
+    for source in sorted(code.keys() & found.keys()):
+        is_same = found[source] == source
+        why = "unchanged since the run" if is_same else f"the copy, as {source} or what it imports is another"
+        note(f"code: {files[source]}, {why}")
+    return renamed(tree, found)
+
+
+def lies_in_run_folder(file: str) -> bool:
+    """Whether a config is that of a run folder, which somebody else may have filled."""
+    path = Path(file)
+    return path.name == "config.yaml" and any((path.parent / name).exists() for name in RUN_FILES)
+
+
+def renamed(tree: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
+    """A config without checksums, and with other sources, or checksums, in the names of its foreign parts."""
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: inner(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [inner(each) for each in value]
+        if isinstance(value, str) and is_foreign(value):
+            source, colon, rest = value.partition(":")
+            return sources.get(source, source) + colon + rest
+        return value
+
+    return {key: inner(value) for key, value in tree.items() if key != CODE}
+
+
+def _with_content(source: str, digest: str, folder: Path) -> str:
+    """The original or its copy in the run folder, whichever has this content."""
+    name = source if source.endswith(".py") else f"{source.rpartition('.')[2]}.py"
+    copies = sorted(_copies(folder, digest).rglob(Path(name).name))
+    for file in (source, *map(str, copies)):
+        with suppress(PartError):
+            if checksum(file) == digest:
+                return file
+    raise ConfigError(
+        f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest}, alone or with the files "
+        f"that it imports, at {source} or in {_copies(folder, digest)}"
+    )
+
+
+def _copies(folder: Path, digest: str) -> Path:
+    """The folder of the copies of a part's files; those of two parts may have the same names."""
+    return folder / CODE / digest[:8]

@@ -9,7 +9,7 @@ from ecsuite.parts.registry import KIND, Registry, option_types, read_options, t
 from ecsuite.runtime.errors import ConfigError, PartError, look_up
 
 TAKES = {"metric": ("corpus", "options"), "grammar": ("meanings", "rng", "geometry")}
-"""By the word of such parts, what their functions are called with; they may take fewer, from the first."""
+"""Arguments of the functions of a kind of part, by its word; they may take fewer, from the first."""
 
 
 def own_function(
@@ -96,7 +96,7 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _taken(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """As many of the arguments, from the first, as a function takes by position."""
+    """The first arguments, the same number as a function takes by position."""
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return arguments

@@ -15,10 +15,8 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import ecsuite.parts.misspelt_names as misspelt_names
 import ecsuite.parts.own_code as own_code
-from ecsuite.parts.config import checked, parse_value
-from ecsuite.parts.sources import named_source, with_source
+from ecsuite.parts.config import checked, named_source, parse_value, with_source
 from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unknown_name
 
 KIND = "kind"
@@ -27,8 +25,6 @@ SWITCHES = {"off": False, "on": True}
 """How truth values may be written after a name: `hier:gru,reset=on`."""
 Layer = tuple[str, Any]
 """The source of settings for messages, such as a file or a flag, or nothing; and what it sets."""
-Given = dict[str, list[Layer]]
-"""The layers of each option, the lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +41,11 @@ class Registry:
     """The parts of one section."""
 
     word: str
-    """What a part is called in messages, such as `channel`."""
+    """Name of a part in messages, such as `channel`."""
     parts: Mapping[str, tuple[str, str]]
     """`module:Class` and a line for people, by name."""
     read_name: str | None = None
-    """`module:function` from other names, such as `gru-2l`, to their section; None: there are no other names."""
+    """`module:function` from `word` and another name, such as `gru-2l`, to its section; None: there are none."""
     short_options: Mapping[str, str] = field(default_factory=dict)
     """Options with a shorter name after a comma."""
     base: str | None = None
@@ -65,17 +61,14 @@ class Registry:
         """The class of a part, imported now; `ConfigError` if the name is unknown."""
         if own_code.is_foreign(kind):
             base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
-            made = own_code.load(kind, self.word, base, self.needs, options)
-            if isinstance(made, type):
-                misspelt_names.check_class(kind, self.word, made)
-            return made
+            return own_code.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def make(self, part: Part, **known: Any) -> Any:
         """Make a part from its options and from what only the run knows."""
         made = self.load(part.kind)(part.options, **known)
         if own_code.is_foreign(part.kind):
-            misspelt_names.check_instance(part.kind, self.word, made)
+            own_code.require_spelling(part.kind, self.word, type(made), vars(made))
         return made
 
     def lines(self) -> dict[str, str]:
@@ -105,7 +98,7 @@ class Registry:
         if not own_code.is_foreign(name):
             short = self.short_options
             if name not in self.parts and self.read_name is not None:
-                section = _imported(self.read_name)(name)
+                section = _imported(self.read_name)(self.word, name)
             else:
                 look_up(self.word, name, self.parts)
         for assignment in assignments:
@@ -177,7 +170,7 @@ def split_names(text: str) -> list[str]:
 
 
 def _imported(path: str) -> Any:
-    """What `module:name` names."""
+    """Import `module:name`."""
     module, name = path.split(":")
     return getattr(import_module(module), name)
 
@@ -213,115 +206,82 @@ def nested_registry(hint: Any) -> Registry | None:
     return None
 
 
-def read_part(registry: Registry, layers: Iterable[Layer], path: str) -> Part:
-    """Build a part from the layers of its section, the lowest first.
+def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
+    """Build an options class, a frozen dataclass, from values by name; see `read_part`."""
+    return read_part(options, [("", values)], path)
 
-    If the kind changes, options of the layers below that the new kind does not have are dropped, and those of the same
-    name are kept. An option in a layer itself that the kind does not have is an error.
+
+def read_part(
+    what: "Registry | type",
+    layers: Iterable[Layer],
+    path: str,
+    unknown: Callable[[str], ConfigError] | None = None,
+    complete: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
+) -> Any:
+    """Build a part, or an options class, from the layers of its section, the lowest first.
+
+    An option may be a part or a class of options itself; one that no layer sets has its default. If the kind of a part
+    changes, options of the layers below that the new kind does not have are dropped, and those of the same name are
+    kept. An option in a layer itself that the kind does not have is an error.
 
     Args:
-        registry: The parts of the section.
-        layers: Sections, each a mapping or a name with options; the lowest has the kind.
-        path: Of the section, for messages: `sender.perception`.
+        what: The parts of the section, or the class, a frozen dataclass.
+        layers: Sections, each a mapping or, of a part, a name with options; the lowest one of a part has the kind.
+        path: Of the section, for messages: `sender.perception`; empty: that of a whole config.
+        unknown: The error for the path of an unknown key of a class; None: it chooses from those of the class.
+        complete: Takes the options that were read, and returns further ones, and others in their place.
 
     Raises:
         ConfigError: If the name or an option is unknown, the kind does not read the option, or a value has another type
             or is out of bounds; the message begins with the source of the layer, if that has one, and the path.
     """
+    registry, options = (what, object) if isinstance(what, Registry) else (None, what)
+    prefix = f"{path}." if path else ""
     kind: Any = None
-    source, given = "", Given()
+    source, given = "", dict[str, list[Layer]]()  # by option, the lowest layer first
     for source, layer in layers:
         with named_source(source):
-            section = registry.section(layer, path)
-            before, kind = kind, section.pop(KIND, kind)
-            if kind is None:
-                raise ConfigError(f"{path}.{KIND}: expected a name, got null")
-            options = registry.load(kind).Options
-            if kind != before:  # this layer is told where the new kind does not take a value of those below
-                kept = [key for key in given if key in option_types(options)]
-                given = {key: [*given[key], (source, given[key][-1][1])] for key in kept}
-            for key, value in section.items():
-                if key not in option_types(options):
-                    raise _unread(registry, kind, key, path)
-                _lay(given, options, key, (source, value))
-    return Part(kind, _built(options, given, path, source))
-
-
-def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
-    """Build an options class, a frozen dataclass, from values by name; see `read_layers`."""
-    return read_layers(options, [("", values)], path)
-
-
-def read_layers(
-    options: type,
-    layers: Iterable[Layer],
-    path: str,
-    unknown: Callable[[str], ConfigError] | None = None,
-) -> Any:
-    """Build an options class from layers of values by name, the lowest first; the others have their defaults.
-
-    Args:
-        options: The class; an option may be a part, or a class of options itself.
-        layers: Mappings.
-        path: Of the section, for messages; empty: that of a whole config.
-        unknown: The error for the path of an unknown key; None: it chooses from those of the class.
-
-    Raises:
-        ConfigError: If an option is unknown, or a value has another type or is out of bounds; see `read_part`.
-    """
-    types = option_types(options)
-    source, given = "", Given()
-    for source, layer in layers:
-        with named_source(source):
-            if not isinstance(layer, Mapping):
+            if registry is not None:
+                layer, before = registry.section(layer, path), kind
+                if (kind := layer.pop(KIND, kind)) is None:
+                    raise ConfigError(f"{path}.{KIND}: expected a name, got null")
+                options = registry.load(kind).Options
+                if (
+                    kind != before
+                ):  # this layer is told where the new kind does not take a value of those below
+                    kept = [key for key in given if key in option_types(options)]
+                    given = {key: [*given[key], (source, given[key][-1][1])] for key in kept}
+            elif not isinstance(layer, Mapping):
                 raise ConfigError(f"{path}: expected a section with keys, got {shown(layer)}")
             for key, value in layer.items():
-                if key not in types:
-                    place, known = _place(path, str(key)), [_place(path, name) for name in types]
-                    raise unknown(place) if unknown else unknown_name("key", place, known)
-                _lay(given, options, key, (source, value))
-    return _built(options, given, path, source, unknown)
-
-
-def _lay(given: Given, options: type, key: str, layer: Layer) -> None:
-    """Lay a value over those of an option below it, the lowest of which, of a part, is its default."""
-    if key not in given:
-        default = next(entry.default for entry in fields(options) if entry.name == key)
-        given[key] = [("", to_tree(default))] if isinstance(default, Part) else []
-    given[key].append(layer)
-
-
-def _built(
-    options: type,
-    given: Given,
-    path: str,
-    source: str,
-    unknown: Callable[[str], ConfigError] | None = None,
-) -> Any:
-    """Build an options class from the layers of each option; `source` is that of the highest one."""
+                if key not in option_types(options):
+                    if registry is not None:
+                        raise _unread(registry, kind, key, path)
+                    known = [f"{prefix}{name}" for name in option_types(options)]
+                    raise (
+                        unknown(f"{prefix}{key}") if unknown else unknown_name("key", f"{prefix}{key}", known)
+                    )
+                if key not in given:  # the lowest layer of a part is its default
+                    default = options.__dataclass_fields__[key].default  # type: ignore[attr-defined]
+                    given[key] = [("", to_tree(default))] if isinstance(default, Part) else []
+                given[key].append((source, value))
     built = {}
-    for key, layers in given.items():
-        hint, place = option_types(options)[key], _place(path, key)
-        if (registry := nested_registry(hint)) is not None:
-            built[key] = read_part(registry, layers, place)
-        elif isinstance(hint, type) and is_dataclass(hint):
-            built[key] = read_layers(hint, layers, place, unknown)
+    for key, above in given.items():
+        hint, place = option_types(options)[key], f"{prefix}{key}"
+        inner = nested_registry(hint) or hint
+        if isinstance(inner, Registry) or (isinstance(inner, type) and is_dataclass(inner)):
+            built[key] = read_part(inner, above, place, None if registry else unknown)
         else:
-            above, value = layers[-1]
-            with named_source(above):
-                built[key] = checked(value, hint, place)
+            with named_source(above[-1][0]):
+                built[key] = checked(above[-1][1], hint, place)
     try:
-        return options(**built)
+        made = options(**{**built, **(complete(built) if complete else {})})
     except PartError:  # which names its own file
         raise
     except ConfigError as error:
-        layers = given.get(str(error).partition(":")[0], [(source, None)])
-        raise ConfigError(with_source(layers[-1][0], _place(path, str(error)))) from None
-
-
-def _place(path: str, key: str) -> str:
-    """The path of an option of a section."""
-    return f"{path}.{key}" if path else key
+        above = given.get(str(error).partition(":")[0], [(source, None)])
+        raise ConfigError(with_source(above[-1][0], f"{prefix}{error}")) from None
+    return made if registry is None else Part(kind, made)
 
 
 def to_tree(value: Any) -> Any:

@@ -28,7 +28,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class StrictYamlError(ValueError):
-    """What is wrong, and in which line, from 1; None where that is not known."""
+    """A reason and its line, from 1; None where that is not known."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class PythonParser(Reader, Scanner, Parser):
 
 
 PARSER: Any = vars(yaml.cyaml)["CParser"] if yaml.__with_libyaml__ else PythonParser
-"""What reads a text; PyYAML can be built without libyaml."""
+"""The parser; PyYAML can be built without libyaml."""
 
 
 class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
@@ -86,7 +86,7 @@ CORE = {
         "-+.0123456789",
     ),
 }
-"""What is no text without quotes (YAML 1.2.2, section 10.3.2), by its tag, and how it may begin."""
+"""Patterns of values that are no text without quotes (YAML 1.2.2, section 10.3.2), by tag, and their first signs."""
 Loader.yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}
 for _name, (_pattern, _first) in CORE.items():
     for _kind in (Loader, Dumper):
@@ -159,7 +159,7 @@ def _value(text: str) -> Any:
 
 
 def _check(root: yaml.Node) -> None:
-    """Refuse what is larger than it looks, before it is built."""
+    """Refuse keys that are there twice, and what is larger than it looks, before it is built."""
     sizes: dict[int, int] = {}
     above: set[int] = set()
 
@@ -173,8 +173,14 @@ def _check(root: yaml.Node) -> None:
             if len(above) == MAX_LEVELS:
                 raise StrictYamlError(f"expected at most {MAX_LEVELS} levels, got more", _line(node))
             above.add(id(node))
-            if isinstance(node, yaml.MappingNode):
-                _require_different(node)
+            seen = set()  # of two values of one key, one would be dropped without a word
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                    if (key.tag, key.value) in seen:
+                        raise StrictYamlError(
+                            f"expected each key once, got '{key.value:.60}' again", _line(key)
+                        )
+                    seen.add((key.tag, key.value))
             parts = [part for each in node.value for part in (each if isinstance(each, tuple) else (each,))]
             sizes[id(node)] = 1 + sum(map(size, parts))
             above.remove(id(node))
@@ -185,16 +191,6 @@ def _check(root: yaml.Node) -> None:
         return sizes[id(node)]
 
     size(root)
-
-
-def _require_different(mapping: yaml.MappingNode) -> None:
-    """Refuse a mapping that has a key twice: of two values, one would be dropped without a word."""
-    seen = set()
-    for key, _ in mapping.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-            if (key.tag, key.value) in seen:
-                raise StrictYamlError(f"expected each key once, got '{key.value:.60}' again", _line(key))
-            seen.add((key.tag, key.value))
 
 
 def _line(node: yaml.Node) -> int:

@@ -33,8 +33,8 @@ from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.log import ROUNDS
 from ecsuite.games.training.train import train
+from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Page, Person, Request
-from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.parts.registry import Part
 from ecsuite.people.database import Database, RefusedError, Row, play_folder
 from ecsuite.people.kinds import (
@@ -225,7 +225,7 @@ class PlayThread(Person):
     ) -> None:
         super().__init__()
         self.game, self.folder = game, folder
-        kept = KeptAnswers(folder, is_read_only=True).replies()
+        kept = KeptAnswers(folder, is_read_only=True).replies.values()
         self.step = sum(reply.model == PERSON for reply in kept)
         self.request: Request | None = None
         self.outcomes: dict[int, tuple[str, bool]] = {}

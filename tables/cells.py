@@ -11,11 +11,11 @@ from typing import Literal
 from ecsuite.runtime.printable import printable
 
 Value = str | int | float | bool | None
-"""What CSV and frames have of a cell."""
+"""Value of a cell in CSV and frames."""
 Role = Literal["", "best", "dim", "good", "bad", "warning", "heading"]
-"""What a cell stands for: best of its column; less important; a good, a bad, a doubtful outcome; a heading."""
+"""Role of a cell: best of its column; less important; a good, a bad, a doubtful outcome; a heading."""
 UNDEFINED = "-"
-"""What a cell without a value shows."""
+"""Text of a cell without a value."""
 INTERVAL = ("low", "high")
 """Parts of a value with an interval."""
 COUNTED = (*INTERVAL, "n")
@@ -31,9 +31,9 @@ class Cell:
     value: Value = None
     """Its value in full precision; None: undefined, or nothing."""
     lines: tuple[str, ...] = ()
-    """What people read; other forms than text have all of it in one line."""
+    """Lines of text; forms other than text have all of it in one line."""
     role: Role = ""
-    """What it stands for."""
+    """Role of the cell."""
     parts: Mapping[str, Value] = field(default_factory=dict)
     """Further values of CSV and frames, such as the bounds of an interval, by the names in `Column.parts`."""
     colours: tuple[tuple[int, int, str], ...] = ()
@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """What people read, in one line."""
+        """Text in one line."""
         return " ".join(
             line.replace("±", "± ", 1) if line[:1] == "±" else line for line in self.lines if line
         )

@@ -65,7 +65,7 @@ def text(table: Grid, room: int = UNBOUNDED) -> str:
 
 
 def as_text(*parts: "RenderableType", width: int | None = None) -> str:
-    """What a console of this width shows, without colours; also in a notebook, whose own output it leaves alone.
+    """Text as a console of this width shows it, without colours; in a notebook the notebook's output is untouched.
 
     Args:
         parts: What is shown, below each other.
@@ -207,7 +207,7 @@ FORMS: Mapping[Form, Callable[[Grid], str]] = {
     Form.CSV: csv_text,
     Form.HTML: html,
 }
-"""What writes a table in a form."""
+"""Writer of each form."""
 
 
 SUFFIXES: Mapping[str, Form] = {

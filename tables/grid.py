@@ -17,9 +17,9 @@ class Column:
     """Its name in CSV and frames."""
     _: KW_ONLY
     heading: str | tuple[str, ...] | None = None
-    """What stands above it, in lines; None: its name, in words."""
+    """Lines of the heading; None: the name, in words."""
     align: Literal["left", "right"] = "left"
-    """Where its texts stand; of numbers: right."""
+    """Alignment of texts; numbers are aligned right."""
     is_key: bool = False
     """Whether it says what a row is about. On a narrow terminal, its texts are folded, and where a table goes on below,
     it is shown again."""
@@ -34,13 +34,13 @@ class Column:
 
     @property
     def heading_lines(self) -> tuple[str, ...]:
-        """What stands above it."""
+        """Lines of the heading."""
         heading = self.name.replace("_", " ") if self.heading is None else self.heading
         return tuple(map(printable, (heading,) if isinstance(heading, str) else heading))
 
     @property
     def heading_text(self) -> str:
-        """What stands above it, in one line; a name that is broken after a point is whole again."""
+        """The heading in one line; a name that is broken after a point is whole again."""
         return "".join(line if line[-1:] == "." else f"{line} " for line in self.heading_lines).rstrip()
 
 
@@ -67,12 +67,12 @@ class Row:
     cells: tuple[Cell, ...]
     """One for each column."""
     role: Role = ""
-    """What its cells without a role stand for."""
+    """Role of its cells without one."""
     ends_section: bool = False
     """Whether there is a line below it."""
 
     def role_of(self, cell: Cell) -> Role:
-        """What a cell of the row stands for."""
+        """Role of a cell of the row."""
         return cell.role or self.role
 
 

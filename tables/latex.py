@@ -19,7 +19,7 @@ WIDE = 45
 LINE = 90
 """Characters of a line of an article."""
 MACROS: Mapping[Role, str] = {"best": "textbf", "heading": "textbf", "dim": "textit"}
-"""By the role of a cell, the macro around it."""
+"""Macro around a cell by its role."""
 SPECIAL: Mapping[str, str] = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -59,7 +59,7 @@ SPECIAL: Mapping[str, str] = {
     "\u00a0": "~",
     "\u00ad": r"\-",
 }
-"""What LaTeX reads as more than text, or has no letter for."""
+"""Escapes of characters that LaTeX reads as more than text, or has no letter for."""
 LIGATURES = re.compile(r"(?<=[-'`,?!])(?=[-'`,])")
 """Between characters that LaTeX would draw as one."""
 MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
@@ -108,7 +108,7 @@ def preamble(content: str, packages: Sequence[str] = ()) -> str:
 
 
 def _sides(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[str]:
-    """Where the texts of each column stand; long sentences take several lines in what the other columns leave."""
+    """Alignment of each column; long sentences take several lines in the width that the others leave."""
     longest = [max((len(cells[place].text) for cells in grid), default=0) for place in range(len(columns))]
     wide = [column.wraps and number > WIDE for column, number in zip(columns, longest, strict=True)]
     others = sum(number + 2 for number, is_wide in zip(longest, wide, strict=True) if not is_wide)

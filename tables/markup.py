@@ -9,7 +9,7 @@ from ecsuite.tables.cells import UNDEFINED, Cell, Role
 from ecsuite.tables.grid import Column, Grid
 
 STARS: Mapping[Role, str] = {"best": "**", "heading": "**", "dim": "*"}
-"""What stands around a cell in Markdown, by its role."""
+"""Marks around a cell in Markdown, by its role."""
 STYLES: Mapping[Role, str] = {
     "best": "font-weight:bold",
     "heading": "font-weight:bold",
@@ -22,7 +22,7 @@ STYLES: Mapping[Role, str] = {
 NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
 """Classes that keep notebooks from reading a dollar as the begin of a formula."""
 SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
-"""What Markdown reads as more than text. A low line within a word is text, as is `&` that begins no entity (`&lt;`)."""
+"""Markdown's special characters. An underscore in a word is text, and so is `&` that begins no entity (`&lt;`)."""
 BEGINNING = re.compile(r"^(\d*)([#+\-=.)])")
 """How a paragraph begins that Markdown takes for a heading or a list."""
 

@@ -11,36 +11,46 @@
 """
 
 import inspect
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
+from typing import Any, TypeVar
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.parts.own_functions import own_function
+from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError, look_up
-from ecsuite.testing.check import Check
+
+Subject = TypeVar("Subject")
 
 KINDS = {
-    "play": "ecsuite.testing.plays",
-    "world": "ecsuite.testing.worlds",
-    "environment": "ecsuite.testing.environments",
-    "task": "ecsuite.testing.games",
-    "channel": "ecsuite.testing.games",
-    "sender": "ecsuite.testing.games",
-    "receiver": "ecsuite.testing.games",
-    "perception": "ecsuite.testing.games",
-    "noise": "ecsuite.testing.games",
-    "loss": "ecsuite.testing.games",
-    "reasoning": "ecsuite.testing.games",
-    "optimizer": "ecsuite.testing.games",
-    "schedule": "ecsuite.testing.games",
-    "meeting": "ecsuite.testing.meetings",
-    "logger": "ecsuite.testing.loggers",
-    "metric": "ecsuite.testing.metrics",
-    "grammar": "ecsuite.testing.grammars",
-    "participant": "ecsuite.testing.participants",
-    "backend": "ecsuite.testing.participants",
+    "play": "plays:play_checks",
+    "world": "games:world_checks",
+    "environment": "plays:environment_checks",
+    "task": "games:game_checks",
+    "channel": "games:game_checks",
+    "sender": "games:game_checks",
+    "receiver": "games:game_checks",
+    "perception": "games:game_checks",
+    "noise": "games:game_checks",
+    "loss": "games:game_checks",
+    "reasoning": "games:game_checks",
+    "optimizer": "games:game_checks",
+    "schedule": "games:game_checks",
+    "meeting": "plays:meeting_checks",
+    "logger": "plays:logger_checks",
+    "reward": "games:game_checks",
+    "frequencies": "games:part_checks",
+    "learner": "plays:play_checks",
+    "actor": "plays:play_checks",
+    "distance": "languages:distance_checks",
+    "metric": "languages:metric_checks",
+    "grammar": "languages:grammar_checks",
+    "participant": "plays:participant_checks",
+    "backend": "plays:participant_checks",
 }
-"""The module with the checks of each kind of part."""
+"""`module:function` with the checks of each kind of part."""
 
 
 SIGNS = {
@@ -60,17 +70,82 @@ SIGNS = {
     "logger": "log",
     "meeting": "pairs",
     "reasoning": "asks_others",
+    "learner": "objective",
+    "actor": "begin",
+    "frequencies": "probabilities",
 }
 """The attribute, or argument of the constructor, that only parts of a kind have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold of a part. Calling it raises an exception where it does not hold."""
+
+    statement: str
+    """Statement that must hold, as a sentence."""
+    function: Callable[[], None]
+
+    def __call__(self) -> None:
+        """Run the check."""
+        self.function()
+
+    def __str__(self) -> str:
+        """The statement, as the name of a test."""
+        return self.statement
+
+
+def bound(functions: Iterable[Callable[[Subject], None]], make: Callable[[], Subject]) -> list[Check]:
+    """A check of each function about what `make` gives; the docstring of the function is the statement."""
+
+    def run(function: Callable[[Subject], None]) -> None:
+        function(make())
+
+    return [Check((each.__doc__ or "").rstrip("."), partial(run, each)) for each in functions]
+
+
+def require(holds: bool, message: str) -> None:
+    """Fail with a message; unlike `assert`, also where Python runs without assertions."""
+    if not holds:
+        raise AssertionError(message)
+
+
+def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., Any]], object]) -> list[Check]:
+    """The check that a user's own class that is called like a function reads its options; none for others."""
+
+    def every_option_is_read() -> None:
+        read: set[str] = set()
+        function, values = own_function(registry, name, lambda options: watched(options, read))
+        call(function)
+        unread = [option for option in values if option not in read]
+        require(not unread, f"nothing reads {', '.join(unread)}")
+
+    has_options = own_code.is_foreign(name) and bool(own_function(registry, name)[1])
+    return [Check("Every option is read", every_option_is_read)] if has_options else []
+
+
+def watched(options: Any, read: set[str]) -> Any:
+    """A copy of options that notes which of them are read."""
+    names = {option.name for option in fields(options)}
+
+    class Watched(type(options)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            if name in names:
+                read.add(name)
+            return super().__getattribute__(name)
+
+    copy = object.__new__(Watched)
+    for name in names:
+        object.__setattr__(copy, name, getattr(options, name))
+    return copy
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of a check."""
+    """Outcome of a check."""
 
     check: Check
     problem: str | None
-    """What does not hold, in one line; None: it holds."""
+    """Violation in one line; None: the check holds."""
 
 
 def kind_of(name: str) -> str:
@@ -89,8 +164,16 @@ def kind_of(name: str) -> str:
             if sign in arguments or hasattr(made, sign):
                 return kind
         arguments = inspect.signature(made.__call__).parameters
+        if "truth" in arguments:
+            return "reward"
         if "output" in arguments or not {"corpus", "meanings"} & arguments.keys():
             return "loss"
+    if (
+        len(arguments) == 2
+        and not isinstance(made, type)
+        and not {"corpus", "meanings", "options"} & arguments.keys()
+    ):
+        return "distance"
     return "grammar" if "meanings" in arguments else "metric"
 
 
@@ -105,9 +188,9 @@ def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
     Raises:
         ConfigError: If there is no such kind, or the part can't be imported.
     """
-    module = import_module(look_up("kind", kind, KINDS))
+    module, function = look_up("kind", kind, KINDS).split(":")
     own_code.trust([name.partition(",")[0]])
-    found: list[Check] = module.checks(kind, name, tuple(settings))
+    found: list[Check] = getattr(import_module(f"{__name__}.{module}"), function)(kind, name, tuple(settings))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Checks of the parts of a game: agents, channels, perceptions, tasks, losses, optimizers and schedules."""
+"""Checks of the parts of a game: agents, channels, perceptions, tasks, losses, optimizers, schedules and worlds."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ecsuite.games.channels.channels import Mode
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
@@ -18,12 +19,21 @@ from ecsuite.games.players.players import make_players
 from ecsuite.games.players.teaching import ALL_RIGHT
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.tasks.tasks import choose, right_parts
-from ecsuite.games.training.checks import fault_of_ids, fault_of_measures, fault_of_message
+from ecsuite.games.training.checks import (
+    TOLERANCE as OF_VALUES,
+)
+from ecsuite.games.training.checks import (
+    fault_of_batch,
+    fault_of_features,
+    fault_of_ids,
+    fault_of_measures,
+    fault_of_message,
+)
 from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.check import Check, bound, require, watched
-from ecsuite.testing.messages import of_all_lengths, row_of, same_symbols
+from ecsuite.testing import Check, bound, require, watched
 from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
 ALONE = 1e-3
@@ -32,12 +42,18 @@ TOLERANCE = 0.1
 """Largest difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
 
 
-def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The checks of a part of a game. See `ecsuite.testing.checks`."""
+def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The game_checks of a part of a game. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
 
     return bound(names, lambda: trial)
+
+
+def part_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """Checks of a part that is no network. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+    return bound(ALL, lambda: trial)
 
 
 def options_survive_yaml(trial: Trial) -> None:
@@ -321,3 +337,98 @@ def _scramble(text: str) -> None:
 def _global_states() -> tuple[Any, ...]:
     """The states of the global generators."""
     return random.getstate(), repr(np.random.get_state(legacy=False)), torch.get_rng_state().numpy().tobytes()
+
+
+def world_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The world_checks of a world. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+
+    return bound((*ALL, *WORLDS), lambda: trial)
+
+
+def batches_are_pure(trial: Trial) -> None:
+    """A batch depends on the seed, the split and its number alone."""
+    first, second = trial.world(), trial.world()
+    for split in first.splits:
+        last = second.batch(split, 1)
+        require(
+            _equal_batches(first.batch(split, 0), second.batch(split, 0)),
+            f"{split}: batch 0 is not always the same",
+        )
+        require(
+            _equal_batches(first.batch(split, 1), last), f"{split}: batch 1 depends on what was drawn before"
+        )
+
+
+def batches_differ(trial: Trial) -> None:
+    """Two batches of training are not the same."""
+    world = trial.world()
+    require(not _equal_batches(world.batch("train", 0), world.batch("train", 1)), "batches 0 and 1 are equal")
+
+
+def indices_and_labels_fit(trial: Trial) -> None:
+    """Every round shows objects of the batch, and has a target among its candidates."""
+    world = trial.world()
+    for split in world.splits:
+        fault = fault_of_batch(world.batch(split, 0))
+        require(fault is None, f"{split}: {fault}")
+
+
+def features_have_the_shape(trial: Trial) -> None:
+    """Objects as input of perceptions have the shape that the world names."""
+    world = trial.world()
+    for dtype in (torch.float32, torch.bfloat16):
+        fault = fault_of_features(world, world.batch("train", 0), dtype)
+        require(fault is None, str(fault))
+
+
+def meanings_are_described(trial: Trial) -> None:
+    """Every round of the corpus has a meaning."""
+    world = trial.world()
+    for batch in world.corpus_batches(8):
+        description = world.describe(batch)
+        require(len(description.meanings) == len(batch), "not as many meanings as rounds")
+        if description.concepts is not None:
+            largest = description.concepts.values.max(initial=-1)
+            require(largest < len(description.concept_names), "a concept has no name")
+
+
+def _equal_batches(first: Batch, second: Batch) -> bool:
+    """Whether two batches are the same."""
+    return all(same(getattr(first, each.name), getattr(second, each.name)) for each in fields(Batch))
+
+
+WORLDS = (
+    batches_are_pure,
+    batches_differ,
+    indices_and_labels_fit,
+    features_have_the_shape,
+    meanings_are_described,
+)
+
+
+def of_all_lengths(channel: Channel, number: int) -> Message:
+    """Messages of random symbols of a channel with a vocabulary, of all lengths that it may have."""
+    generator = torch.Generator().manual_seed(0)
+    num_steps = channel.max_len + channel.has_eos
+    ids = torch.randint(1, 1 + channel.vocab_size, (num_steps, number), generator=generator)
+    lengths = 1 + torch.arange(number) % num_steps if channel.has_eos else torch.full((number,), num_steps)
+    if channel.has_eos:
+        step = torch.arange(1, 1 + num_steps)[:, None]
+        ids = ids.where(step < lengths, torch.where(step == lengths, EOS, PAD))
+    return Message(symbols=ids, ends=None, length=lengths.float())
+
+
+def row_of(message: Message, row: int) -> Message:
+    """One message of a batch, without what fills it up to the longest."""
+    symbols = message.symbols[:, row : row + 1]
+    if not symbols.is_floating_point():
+        symbols = symbols[: int(message.length[row])]
+    return Message(symbols=symbols, ends=None, length=message.length[row : row + 1])
+
+
+def same_symbols(first: Message, second: Message) -> bool:
+    """Whether a message of ids or of values is another one, up to rounding of values."""
+    if first.symbols.is_floating_point():
+        return torch.allclose(first.symbols, second.symbols, atol=OF_VALUES)
+    return torch.equal(first.symbols, row_of(second, 0).symbols)

@@ -1,17 +1,36 @@
-"""Checks of plays: their runs repeat, resume to the same bytes, and give a corpus."""
+"""Checks of plays and of their parts: participants, backends, environments, meetings, and loggers of their runs."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
 
 from ecsuite.formats import read_corpus
+from ecsuite.games.config.experiment import from_tree, load_experiment
+from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
+from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
+from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
+from ecsuite.games.players.meetings import Meeting, Meetings
+from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
+from ecsuite.games.runs.log import ROUNDS
 from ecsuite.games.training.checks import fault_of_measures
-from ecsuite.testing import games
-from ecsuite.testing.check import Check, bound, require
+from ecsuite.games.training.loggers import Logger, make_loggers
+from ecsuite.language_models.asking import FILE as ANSWERS
+from ecsuite.language_models.asking import KeptAnswers
+from ecsuite.parts.registry import read_part
+from ecsuite.parts.strict_yaml import load_yaml
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.testing import Check, bound, games, require
 from ecsuite.testing.trial import Trial, same, scratch_folder
 
 
-def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The checks of a play. See `ecsuite.testing.checks`."""
+def play_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The play_checks of a play. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
     return bound(PLAYS, lambda: trial)
@@ -45,3 +64,350 @@ PLAYS = (
     games.options_survive_yaml, games.training_repeats, games.training_resumes, gives_a_corpus,
     evaluations_change_nothing,
 )  # fmt: skip
+
+
+def participant_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The participant_checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+    return bound((*PARTICIPANTS, *(BACKENDS if kind == "backend" else ())), lambda: trial)
+
+
+def is_asked_and_remembered(trial: Trial) -> None:
+    """What it says is allowed, and stands in the rounds of the run."""
+    with scratch_folder() as folder:
+        trial.train(folder / "run")
+        lines = (folder / "run" / ROUNDS).read_bytes().splitlines()
+    play = trial.play()
+    require(isinstance(play, Rounds), "expected a play of rounds")
+    require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
+
+
+def knows_what_it_was_told(trial: Trial) -> None:
+    """What it knows follows from the rounds: told them again, it goes on as it would have."""
+    first, second = trial.play(), trial.play()
+    first.go_on(0)
+    second.restore(first.state())
+    first.go_on(1)
+    second.go_on(1)
+    require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it goes on otherwise")
+
+
+def answers_are_kept(trial: Trial) -> None:
+    """Every answer is kept, and says which model gave it."""
+    with scratch_folder() as folder:
+        trial.train(folder / "run")
+        require((folder / "run" / ANSWERS).is_file(), "no answers were kept")
+        answers = KeptAnswers(folder / "run")
+        require(
+            all(reply.model for reply in answers.replies.values()),
+            "an answer does not say of which model it is",
+        )
+
+
+def is_replayed(trial: Trial) -> None:
+    """A run is repeated from its answers to the byte, and nothing is asked."""
+    with scratch_folder() as folder:
+        trial.train(folder / "run")
+        trial.train(folder / "again", replay=folder / "run")
+        for name in ("corpus.jsonl", ROUNDS, ANSWERS):
+            contents = [(folder / run / name).read_bytes() for run in ("run", "again")]
+            require(contents[0] == contents[1], f"{name} differs when it is replayed")
+
+
+PARTICIPANTS = (
+    games.options_survive_yaml,
+    games.training_repeats,
+    games.training_resumes,
+    is_asked_and_remembered,
+    knows_what_it_was_told,
+)
+BACKENDS = (answers_are_kept, is_replayed)
+
+
+BATCH = 6
+"""Episodes side by side."""
+MakeEnvironment = Callable[[], Environment]
+
+
+def environment_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The environment_checks of a world with steps. See `ecsuite.testing.checks`."""
+    if settings:
+        raise ConfigError(
+            f"--set: an environment is tried alone: give its options after its name, {name},key=value"
+        )
+    part = read_part(ENVIRONMENTS, [("", name)], kind)
+
+    def make() -> Environment:
+        environment: Environment = ENVIRONMENTS.make(part)
+        require_described(environment)
+        return environment
+
+    return bound(ENVIRONMENT, lambda: make)
+
+
+def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -> list[tuple[Moment, Floats]]:
+    """Moments and the rewards that led to them, with actions that are pure functions of step and episode."""
+    numbers = np.array(episodes)
+    moment = environment.reset(seed, numbers)
+    require_fitting(environment, moment, len(numbers), "reset")
+    played = [(moment, np.zeros((len(numbers), len(environment.agents))))]
+    for step in range(environment.max_steps):
+        chosen = [
+            (np.random.default_rng(step).integers(spec.num_actions, size=99)[numbers % 99] + agent)
+            % spec.num_actions
+            for agent, spec in enumerate(environment.agents)
+        ]
+        moment, rewards = _stepped(environment, moment, np.stack(chosen, 1) * moment.active, step)
+        played.append((moment, np.asarray(rewards)))
+        if moment.done.all():
+            break
+    return played
+
+
+def _stepped(environment: Environment, moment: Moment, actions: Integers, step: int) -> tuple[Moment, Floats]:
+    """A step of episodes; who refuses actions that it says it has is told which."""
+    try:
+        return stepped(environment, moment, actions)
+    except AssertionError as error:
+        highest = ", ".join(map(str, actions.max(0)))
+        raise AssertionError(f"step {step}, with actions up to {highest} of each agent: {error}") from error
+
+
+def _equal(one: tuple[Moment, Floats], other: tuple[Moment, Floats], was_done: np.ndarray) -> bool:
+    """Whether two moments, and the rewards before, are the same, in episodes that were not over before."""
+    arrays = [(*_arrays(moment), rewards) for moment, rewards in (one, other)]
+    return all(np.array_equal(a[~was_done], b[~was_done]) for a, b in zip(*arrays, strict=True))
+
+
+def _arrays(moment: Moment) -> tuple[np.ndarray, ...]:
+    """All that a moment says of each episode."""
+    told = (moment.heard, moment.active, moment.speaking, moment.acting, moment.right)
+    known = (np.zeros(len(moment.done)) if each is None else each for each in told)
+    return (*moment.observations, *known, moment.done, moment.meanings)
+
+
+def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats]]) -> int | None:
+    """The first step at which two batches of episodes differ; None: they do not."""
+    was_done = np.zeros(len(one[0][0].done), bool)
+    for step, (first, second) in enumerate(zip(one, other, strict=False)):
+        if not _equal(first, second, was_done):
+            return step
+        was_done = first[0].done
+    return None if len(one) == len(other) else min(len(one), len(other))
+
+
+def it_repeats(make: MakeEnvironment) -> None:
+    """The same seed, episodes and actions give the same observations, rewards and ends."""
+    step = _compared(_episode(make(), range(BATCH)), _episode(make(), range(BATCH)))
+    require(step is None, f"two times the same episodes: they differ at step {step}")
+
+
+def it_forgets(make: MakeEnvironment) -> None:
+    """Episodes do not depend on those that were played before."""
+    environment = make()
+    first = _episode(environment, range(BATCH))
+    _episode(environment, range(BATCH, 2 * BATCH))
+    step = _compared(first, _episode(environment, range(BATCH)))
+    require(step is None, f"the same episodes again, after others: they differ at step {step}")
+
+
+def episodes_stand_alone(make: MakeEnvironment) -> None:
+    """An episode does not depend on those beside it."""
+    both, alone = _episode(make(), range(BATCH)), _episode(make(), [BATCH - 1])
+    was_done = False
+    for step, ((moment, rewards), (own, own_rewards)) in enumerate(zip(both, alone, strict=False)):
+        pairs = [*zip(_arrays(moment), _arrays(own), strict=True), (rewards, own_rewards)]
+        same = all(np.allclose(one[-1:], other, atol=1e-9) for one, other in pairs)
+        require(
+            was_done or same, f"episode {BATCH - 1} alone is another one than beside others, at step {step}"
+        )
+        was_done = was_done or bool(own.done[0])
+
+
+def episodes_differ(make: MakeEnvironment) -> None:
+    """Episodes of other numbers, and of other seeds, are other ones."""
+    environment, numbers = make(), range(4 * BATCH)
+    first = _episode(environment, numbers)
+    others = (
+        _episode(environment, numbers, seed=4),
+        _episode(environment, [each + 1000 for each in numbers]),
+    )
+    for what, other in zip(("seeds 3 and 4 give", "episodes from 0 and from 1000 are"), others, strict=True):
+        require(_compared(first, other) is not None, f"{what} the same episodes")
+
+
+def episodes_end(make: MakeEnvironment) -> None:
+    """Every episode is over after `max_steps`, and rewards are finite."""
+    environment = make()
+    played = _episode(environment, range(BATCH))
+    require(bool(played[-1][0].done.all()), f"episodes are not over after max_steps, {environment.max_steps}")
+    for step, (_, rewards) in enumerate(played):
+        require(bool(np.isfinite(rewards).all()), f"step {step}: a reward is not finite")
+
+
+def hearers_hear_speakers(make: MakeEnvironment) -> None:
+    """Agents hear agents that speak, and as many as they say."""
+    environment = make()
+    specs = environment.agents
+    may_speak = np.array([*(spec.speaks for spec in specs), True])
+    for step, (moment, _) in enumerate(_episode(environment, range(BATCH))):
+        for agent, spec in enumerate(specs):
+            heard = moment.heard[:, agent, : spec.num_heard]
+            require(
+                bool(((heard >= -1) & (heard < len(specs))).all()),
+                f"step {step}: {spec.name} hears agents that are not there",
+            )
+            require(
+                bool(may_speak[heard].all()), f"step {step}: {spec.name} hears an agent that does not speak"
+            )
+
+
+ENVIRONMENT = (
+    it_repeats,
+    it_forgets,
+    episodes_stand_alone,
+    episodes_differ,
+    episodes_end,
+    hearers_hear_speakers,
+)
+
+
+SOCIETY = ("society.senders=4", "society.receivers=4")
+"""In which meetings are tried, unless the user gives another one."""
+
+
+def meeting_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The meeting_checks of meetings. See `ecsuite.testing.checks`."""
+    given = (
+        tuple(settings) if any(each.startswith("society.") for each in settings) else (*SOCIETY, *settings)
+    )
+    trial = Trial.of(kind, name, given)
+    trained = [Check((each.__doc__ or "").rstrip("."), partial(each, trial)) for each in TRAINED_MEETING]
+    return [*bound(MEETING, lambda: trial), *trained]
+
+
+def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
+    society = trial.experiment.society
+    meetings: Meetings = MEETINGS.make(society.meets)
+    numbers: Any = society.number("sender"), society.number("receiver")
+    return meetings.pairs(*numbers, are_agents=society.agents is not None, seed=seed)
+
+
+def meetings_survive_yaml(trial: Trial) -> None:
+    """Its options are the same after they were written to YAML and read again."""
+    again = from_tree(load_yaml(trial.experiment.to_yaml()), "config.yaml")
+    require(again == trial.experiment, f"written {trial.experiment.society.meets}, read another")
+
+
+def pairs_are_of_the_society(trial: Trial) -> None:
+    """Pairs are of senders and receivers that there are, with weights above 0, and take place in some epoch."""
+    society = trial.experiment.society
+    for pair in _pairs(trial):
+        is_there = 0 <= pair.sender < society.number("sender") and 0 <= pair.receiver < society.number(
+            "receiver"
+        )
+        require(is_there, f"{pair}: there is no such sender or receiver")
+        require(0 < pair.weight < float("inf"), f"{pair}: expected a weight above 0")
+        require(
+            pair.since >= 0 and (pair.until is None or pair.until > pair.since),
+            f"{pair}: it never takes place",
+        )
+
+
+def a_seed_gives_the_same_pairs(trial: Trial) -> None:
+    """The same seed gives the same pairs."""
+    require(_pairs(trial) == _pairs(trial), "two calls with one seed differ")
+
+
+def everyone_meets_someone(trial: Trial) -> None:
+    """Everyone meets someone, no pair is there twice in an epoch, and agents do not meet themselves."""
+    trial.play()
+
+
+MEETING = (
+    meetings_survive_yaml,
+    pairs_are_of_the_society,
+    a_seed_gives_the_same_pairs,
+    everyone_meets_someone,
+)
+TRAINED_MEETING = (games.training_repeats, games.training_resumes)
+
+
+FIGURES = {"epoch": 0.5, "train.loss": 1.25, "valid.accuracy": 0.5}
+MakeLogger = Callable[[], Logger]
+
+
+def logger_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The logger_checks of a logger. See `ecsuite.testing.checks`."""
+
+    def make() -> Logger:
+        (logger,) = make_loggers([name])
+        return logger
+
+    return bound(LOGGER, lambda: make)
+
+
+def takes_the_figures_of_a_run(make: MakeLogger) -> None:
+    """It can be started, given figures, and closed."""
+    with scratch_folder() as folder:
+        _run(make(), folder, 0, [1, 2])
+
+
+def figures_may_come_and_go(make: MakeLogger) -> None:
+    """A figure may be new at a later evaluation, or missing."""
+    with scratch_folder() as folder:
+        logger = make()
+        logger.start(_config(), folder, 0)
+        logger.log(1, {"train.loss": 1.0})
+        logger.log(2, {"valid.loss": 2.0, "metrics.topsim": 0.5})
+        logger.close()
+
+
+def goes_on_after_an_interruption(make: MakeLogger) -> None:
+    """It can be started again in the same folder, at the step of an earlier checkpoint."""
+    with scratch_folder() as folder:
+        _run(make(), folder, 0, [1, 2, 3])
+        _run(make(), folder, 2, [3, 4])
+
+
+def leaves_the_figures_and_the_generators(make: MakeLogger) -> None:
+    """It changes neither the figures nor a global random generator."""
+    before = _generators()
+    with scratch_folder() as folder:
+        given = dict(FIGURES)
+        logger = make()
+        logger.start(_config(), folder, 0)
+        logger.log(1, given)
+        logger.close()
+    require(given == FIGURES, "it changed the figures")
+    require(_generators() == before, "it drew from a global random generator")
+
+
+def closes_without_figures(make: MakeLogger) -> None:
+    """It can be closed before any figure came, as after an error."""
+    with scratch_folder() as folder:
+        _run(make(), folder, 0, [])
+
+
+def _run(logger: Logger, folder: Path, step: int, steps: Sequence[int]) -> None:
+    logger.start(_config(), folder, step)
+    for each in steps:
+        logger.log(each, dict(FIGURES))
+    logger.close()
+
+
+def _config() -> dict[str, object]:
+    return load_experiment("disc_tiny").to_tree()
+
+
+def _generators() -> tuple[object, ...]:
+    return random.getstate(), str(np.random.get_state()), torch.get_rng_state().tolist()
+
+
+LOGGER = (
+    takes_the_figures_of_a_run,
+    figures_may_come_and_go,
+    goes_on_after_an_interruption,
+    closes_without_figures,
+    leaves_the_figures_and_the_generators,
+)

@@ -1,6 +1,6 @@
 """A game so small that a part can be tried in it many times."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,14 +55,22 @@ SECTIONS = {
     "meeting": "society.meets",
     "participant": "play.participant",
     "backend": "play.participant.backend",
+    "reward": "loss.reward",
+    "frequencies": "world.frequencies",
+    "learner": "play.learner",
+    "actor": "play.agents",
 }
 """The section of a kind of part whose name is not that of the kind."""
 OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
 """Plays of rounds have no rounds of validation."""
 ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
-OTHER_GAMES = {
+ACTING = {"play.kind": "acting", "channel.kind": "reinforce", "channel.length": "fixed"}
+OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
     "participant": ROUNDS,
     "backend": {**ROUNDS, "play.participant.kind": "language_model"},
+    "reward": {"loss.kind": "reward", "channel.kind": "reinforce"},
+    "learner": ACTING,
+    "actor": ACTING,
 }
 """Settings of the game for kinds that have no place in the ordinary one."""
 
@@ -72,7 +80,7 @@ class Trial:
     """A part in a small game."""
 
     kind: str
-    """What the part is."""
+    """Kind of the part."""
     experiment: Experiment
     """The game; everything but the part is of the registries."""
 
@@ -106,16 +114,17 @@ class Trial:
         return found
 
     def with_options(self, options: Any) -> "Trial":
-        """The same game, with other options of the part."""
+        """Copy with other options of the part."""
         part = replace(self.part, options=options)
         if self.section != self.kind:
             outer: Part = getattr(self.experiment, self.section)
-            part = replace(outer, options=replace(outer.options, **{self.kind: part}))
+            option = SECTIONS[self.kind].rpartition(".")[2]
+            part = replace(outer, options=replace(outer.options, **{option: part}))
         changed: dict[str, Any] = {self.section: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
     def in_society(self, settings: Sequence[str]) -> "Trial":
-        """The same with several agents; those that share a perception have that of the sender, or one of their own."""
+        """Copy with several agents; those that share a perception have the sender's, or one of their own."""
         trial = self
         if settings == SHARED and self.kind == "perception":
             receiver = self.experiment.receiver
@@ -148,7 +157,7 @@ class Trial:
         return part if isinstance(part, nn.Module) else None
 
     def play(self) -> Play:
-        """What is played, at its beginning."""
+        """The play at its beginning."""
         return make_play(self.experiment, torch.device("cpu"))
 
     def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:

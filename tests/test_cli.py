@@ -41,8 +41,8 @@ from ecsuite.games.config.registry import (
     WORLDS,
 )
 from ecsuite.grammars.registry import GRAMMARS
+from ecsuite.language_models.backend import BACKENDS
 from ecsuite.language_models.prompts import SHIPPED
-from ecsuite.language_models.registry import BACKENDS
 from ecsuite.parts.error_messages import one_line
 
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]

@@ -507,28 +507,7 @@ def _cell(measure: str, mean: float | None, deviation: float | None = None) -> C
 class CbmTables(Sweeps):
     """The tables of the CBM paper as sweeps whose runs and stored results are in one folder."""
 
-    @property
-    def store(self) -> Path:
-        """The folder itself."""
-        return self.folder
-
-    @property
-    def runs_folder(self) -> Path:
-        """The folder itself."""
-        return self.folder
-
-    @property
-    def sweep_file(self) -> None:
-        """None: the figures are in `--out`."""
-        return
-
-    @property
-    def restores(self) -> bool:
-        """A missing folder is noted, and its figures are those that are stored."""
-        return False
-
-    def require_folder(self) -> None:
-        """Nothing: the folder is checked as one of stored results."""
+    is_flat = True
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, with the measures that are no metrics."""

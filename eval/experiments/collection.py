@@ -462,7 +462,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                     scores += score_corpus(corpus, [name], self.options, run=run, runner=runner).scores
             card = Scorecard(
                 corpus=dict(each.facts["corpus"]),
-                scores=tuple(in_order_of(study.metrics, scores, lambda score: score.name)),
+                scores=tuple(in_order_of(study.metrics, ((score.name, score) for score in scores))),
                 samples=tuple(Example(**example) for example in each.facts["samples"]),
             )
             scored.append(ScoredMember(member=each.member, card=card))

@@ -41,7 +41,9 @@ class StudyFiles:
 
     def shipped(self) -> dict[str, Traversable]:
         """The shipped files by name, without the folder."""
-        return {name: file for name, file in shipped_studies().items() if name.startswith(self.prefixes)}
+        return {
+            name: file for name, file in shipped_configs(FOLDER).items() if name.startswith(self.prefixes)
+        }
 
     def read(self, study: StudySource) -> tuple[dict[str, Any], str]:
         """The content of a study, with its name, and what messages call it.
@@ -190,26 +192,35 @@ def combinations(
     """
     import numpy as np
 
-    rows = _rows(*zipped)
+    place, tree = zipped
+    lists_by_key = read_values(tree, place)
+    for key, values in lists_by_key.items():
+        if isinstance(values, Range):
+            raise ConfigError(f"{place}: {key}: expected a list of values, got a range; ranges are for vary")
+    columns = [each for each in lists_by_key.values() if isinstance(each, list)]
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) > 1:
+        raise ConfigError(f"{place}: expected lists of equal lengths, got {lengths}")
+    rows = [dict(zip(lists_by_key, row, strict=True)) for row in zip(*columns, strict=True)] or [{}]
     found: list[dict[str, Any]] = []
     for place, grid in grids:
-        values = read_values(grid, place)
-        ranges = {key: each for key, each in values.items() if isinstance(each, Range)}
+        settings = read_values(grid, place)
+        ranges = {key: each for key, each in settings.items() if isinstance(each, Range)}
         if ranges and number is None:
             raise ConfigError(
                 f"{place}: {next(iter(ranges))}: a range is drawn from, so expected how often, such as random: 20"
             )
-        lists = [each if isinstance(each, list) else [each] for each in values.values()]
+        lists = [each if isinstance(each, list) else [each] for each in settings.values()]
         # Lists of a hundred values each soon have more combinations than there is memory: no more of them are made.
         if len(found) + len(rows) * math.prod(map(len, lists)) > MAX_COMBINATIONS:
             raise ConfigError(f"{place}: more than {MAX_COMBINATIONS:,} combinations; expected shorter lists")
         found += [
-            {**dict(zip(values, choice, strict=True)), **row} for row in rows for choice in product(*lists)
+            {**dict(zip(settings, choice, strict=True)), **row} for row in rows for choice in product(*lists)
         ]
     if number is None:
         return list(found)
     if any(isinstance(value, Range) for each in found for value in each.values()):
-        return [_drawn(found, np.random.default_rng([seed, place])) for place in range(number)]
+        return [_drawn(found, np.random.default_rng([seed, draw])) for draw in range(number)]
     if number >= len(found):
         return list(found)
     chosen = np.random.default_rng(seed).choice(len(found), number, replace=False)
@@ -220,16 +231,3 @@ def _drawn(found: Sequence[Settings], rng: "np.random.Generator") -> Settings:
     """One combination, with a number for each range."""
     chosen = found[int(rng.integers(len(found)))]
     return {key: value.draw(rng) if isinstance(value, Range) else value for key, value in chosen.items()}
-
-
-def _rows(place: str, tree: Any) -> list[dict[str, Any]]:
-    """The rows of what is zipped; one without settings if nothing is."""
-    lists = read_values(tree, place)
-    for key, values in lists.items():
-        if isinstance(values, Range):
-            raise ConfigError(f"{place}: {key}: expected a list of values, got a range; ranges are for vary")
-    lengths = {len(values) for values in lists.values() if isinstance(values, list)}
-    if len(lengths) > 1:
-        raise ConfigError(f"{place}: expected lists of equal lengths, got {sorted(lengths)}")
-    values = [each for each in lists.values() if isinstance(each, list)]
-    return [dict(zip(lists, row, strict=True)) for row in zip(*values, strict=True)] or [{}]

@@ -2,8 +2,9 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,7 +109,15 @@ class MetricInput:
     def job_key(self) -> Any:
         """Everything that can change its scores."""
         kind, _, options = self.name.partition(",")
-        data = _data_in(options) | _downloaded_texts(self.name)
+        data = _data_in(options)
+        if kind == "xferbench":  # its presets may read downloaded texts, if no folder is named
+            from ecsuite.eval.xferbench.metric import own_options, texts_of
+            from ecsuite.eval.xferbench.presets import PRESETS
+            from ecsuite.eval.xferbench.texts import fingerprint
+
+            own_of_metric = own_options(self.name)
+            if PRESETS[own_of_metric.preset].languages and not own_of_metric.targets:
+                data["texts"] = fingerprint(texts_of(own_of_metric))
         if own_code.is_foreign(kind):
             return {
                 "code": own_code.checksum(own_code.source_of(kind)),
@@ -146,19 +155,6 @@ def _data_in(options: str) -> dict[str, str]:
         with open(file, "rb") as opened:
             found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
     return found
-
-
-def _downloaded_texts(metric: str) -> dict[str, str]:
-    """The names and a hash of the downloaded texts that a preset of XferBench reads where no folder is named."""
-    if metric.partition(",")[0] != "xferbench":
-        return {}
-    from ecsuite.eval.xferbench.metric import own_options, texts_of
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.texts import fingerprint
-
-    own = own_options(metric)
-    reads_downloaded = PRESETS[own.preset].languages and not own.targets
-    return {"texts": fingerprint(texts_of(own))} if reads_downloaded else {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,24 +249,21 @@ def scoring_jobs(
     return jobs
 
 
-def in_order_of(metrics: Sequence[str], scores: Iterable[T], name_of: Callable[[T], str]) -> list[T]:
-    """Scores in the order of the metrics that were asked for.
+def in_order_of(metrics: Sequence[str], scores: Iterable[tuple[str, T]]) -> list[T]:
+    """Sort scores by the metrics that were asked for.
 
     Args:
         metrics: Names of metrics.
-        scores: The scores, those of each metric in their order.
-        name_of: Gives the name of a score.
+        scores: Name and score, those of each metric in their order.
     """
     places: dict[str, int] = {}
     for place, metric in enumerate(metrics):
         places.setdefault(metric.partition(",")[0].rpartition(":")[2], place)
-
-    def place_of(score: T) -> int:
-        name = name_of(score)
-        known = METRIC_OF.get(name) or METRIC_OF.get(name.partition(",")[0]) or name.partition(",")[0]
-        return places.get(known, len(places))
-
-    return sorted(scores, key=place_of)
+    ranked: list[tuple[int, T]] = []
+    for name, score in scores:
+        kind = name.partition(",")[0]
+        ranked.append((places.get(METRIC_OF.get(name) or METRIC_OF.get(kind) or kind, len(places)), score))
+    return [score for _, score in sorted(ranked, key=itemgetter(0))]
 
 
 def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:

@@ -56,24 +56,20 @@ class SweptRun:
     """Time that its jobs took."""
 
     def to_json(self) -> dict[str, Any]:
-        """The run as JSON-ready data."""
+        """The run as JSON-ready data, its scores as `ecsuite score` prints them."""
+        scores = []
+        for score in self.scores:
+            chance = score["chance"]
+            printed = chance and {key: value for key, value in chance.items() if key not in ONLY_STORED}
+            scores.append({**score, "chance": printed})
         return {
             "settings": dict(self.settings),
             "seed": self.seed,
             "folder": path_text(self.folder),
             "training": dict(self.training),
-            "scores": [_without_draws(score) for score in self.scores],
+            "scores": scores,
             "failure": self.failure,
         }
-
-
-def _without_draws(score: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored score as `ecsuite score` prints it."""
-    chance = score["chance"]
-    return {
-        **score,
-        "chance": chance and {key: value for key, value in chance.items() if key not in ONLY_STORED},
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +160,7 @@ def collect(
         failures += [further.failure] if further is not None and further.failure else []
         known = [found.value for found in scored.values() if found.value is not None]
         scores = in_order_of(
-            study.metrics,
-            (score for value in known for score in value["scores"]),
-            lambda score: score["name"],
+            study.metrics, ((score["name"], score) for value in known for score in value["scores"])
         )
         if is_whole and training.failure is None and (restores or (run.folder / CORPUS).exists()):
             _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
@@ -263,11 +257,6 @@ class FollowedRun:
         """All its jobs."""
         return (self.training, *self.scores)
 
-    def failure(self, results: Mapping[Job, Result]) -> str | None:
-        """Why it failed; None if it did not, or not yet."""
-        found = (results[job].failure for job in self.jobs if job in results)
-        return next((reason for reason in found if reason is not None), None)
-
     def accuracy(self, results: Mapping[Job, Result]) -> float | None:
         """The accuracy at the end of the training; None if there is none, or not yet."""
         found = results.get(self.training)
@@ -278,7 +267,8 @@ class FollowedRun:
 
     def how_it_ended(self, results: Mapping[Job, Result]) -> str | None:
         """A few words; None if it has not ended."""
-        if (reason := self.failure(results)) is not None:
+        found = [results[job].failure for job in self.jobs if job in results]
+        if (reason := next((reason for reason in found if reason is not None), None)) is not None:
             return f"failed: {reason}"
         is_pruned = self.training in results and results[self.training].value["stopped"] == PRUNED
         if not is_pruned and any(job not in results for job in self.jobs):

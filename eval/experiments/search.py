@@ -34,8 +34,8 @@ from ecsuite.eval.results.sources import setting_column
 from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.games.runs.log import LOG
 from ecsuite.games.training.train import Game, train_in_job
+from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
-from ecsuite.jobs.plan import make_plan
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.tables.cells import number, text

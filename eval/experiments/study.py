@@ -39,7 +39,7 @@ from ecsuite.eval.results.sources import MEASURES
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import METRICS, SIGNALLING, Experiment, with_training
 from ecsuite.games.runs.evaluation import joined
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.worlds.world import describe
 from ecsuite.games.worlds.world_making import make_world
 from ecsuite.parts.config import Count, Seed, build
@@ -241,7 +241,8 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
 
 def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
     """Make messages about some objects of a game, and the same messages about combinations of attribute values."""
-    world = make_world(with_data(with_training(experiment, batch_size=NUM_MESSAGES)))
+    check_data(experiment)
+    world = make_world(with_training(experiment, batch_size=NUM_MESSAGES))
     batches = itertools.islice(world.corpus_batches(NUM_MESSAGES), 1)
     about = joined([world.describe(batch) for batch in batches])
     # Some metrics read as many symbols as there are attributes.
@@ -464,16 +465,7 @@ def read_study(
         variants = _rows(header.rows, source, base.set, rows, assignments)
         num_runs = len(variants) * len(seeds)
     else:
-        found = combinations(
-            _grids(header.vary, source),
-            (at(source, "zip"), header.zip),
-            number=header.random,
-            seed=header.random_seed,
-        )
-        num_runs = len(found) * len(seeds)
-        for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1):
-            variants.append(base.variant(settings, f"{source}: setting {number} of {len(found)}"))
-        _require_different(variants, source)
+        variants, num_runs = _grid_variants(header, base, source, len(seeds))
     if num_runs > MAX_RUNS:
         raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
     if tries_metrics:
@@ -489,6 +481,30 @@ def read_study(
         about=header.about,
         published=header.published,
     )
+
+
+def _grid_variants(header: SweepKeys, base: Base, source: str, num_seeds: int) -> tuple[list[Variant], int]:
+    """Variants of `vary`, `zip` and `random`, and the number of runs; no variants if the runs are too many."""
+    place, vary = at(source, "vary"), header.vary
+    grids = (
+        [(f"{place}[{n}]", grid) for n, grid in enumerate(vary)]
+        if isinstance(vary, list)
+        else [(place, vary)]
+    )
+    zipped = (at(source, "zip"), header.zip)
+    found = combinations(grids, zipped, number=header.random, seed=header.random_seed)
+    num_runs = len(found) * num_seeds
+    variants = [
+        base.variant(settings, f"{source}: setting {number} of {len(found)}")
+        for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1)
+    ]
+    seen: dict[str, Variant] = {}
+    for variant in variants:
+        # An alias and a setting may name the same value.
+        same = seen.setdefault(repr(variant.experiment.to_tree()), variant)
+        if same is not variant:
+            raise ConfigError(f"{source}: {same.name} and {variant.name} are the same game")
+    return variants, num_runs
 
 
 def _rows(
@@ -526,14 +542,6 @@ def _rows(
     return [variant for name, variant in found.items() if not wanted or name in wanted]
 
 
-def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:
-    """Each grid of `vary` with its place."""
-    place = at(source, "vary")
-    if isinstance(vary, list):
-        return [(f"{place}[{number}]", grid) for number, grid in enumerate(vary)]
-    return [(place, vary)]
-
-
 def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
     listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
@@ -557,13 +565,3 @@ def metrics_of(names: Any, source: str) -> tuple[str, ...]:
         except ConfigError as error:
             raise ConfigError(f"{source}: score: {error}") from None
     return tuple(dict.fromkeys(listed))
-
-
-def _require_different(variants: Sequence[Variant], source: str) -> None:
-    """Check that no two combinations are the same game, as when an alias and a setting name the same value."""
-    seen: dict[str, Variant] = {}
-    for variant in variants:
-        text = repr(variant.experiment.to_tree())
-        if text in seen:
-            raise ConfigError(f"{source}: {seen[text].name} and {variant.name} are the same game")
-        seen[text] = variant

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.experiments.jobs import PlannedRun, plan
@@ -123,33 +124,23 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     kept: Path | None = None
     """The folder of stored results; None: in that of the sweep."""
 
-    def __post_init__(self) -> None:
-        """Validate the folder."""
-        self.require_folder()
+    is_flat: ClassVar[bool] = False
+    """Whether the folder itself holds runs and stored results, is never completed, and has no file of all figures."""
 
-    def require_folder(self) -> None:
+    def __post_init__(self) -> None:
         """Raise `ConfigError` if the folder is that of a run."""
-        require_no_other(self.folder, "a sweep")
+        if not self.is_flat:
+            require_no_other(self.folder, "a sweep")
 
     @property
     def store(self) -> Path:
         """The folder of stored results."""
-        return self.kept or self.folder / STORE
+        return self.kept or (self.folder if self.is_flat else self.folder / STORE)
 
     @property
     def runs_folder(self) -> Path:
         """Parent of the run folders."""
-        return self.folder / "runs"
-
-    @property
-    def sweep_file(self) -> Path | None:
-        """The file of all figures; None: there is none."""
-        return self.folder / SWEEP
-
-    @property
-    def restores(self) -> bool:
-        """Whether missing run folders are written again from stored results."""
-        return True
+        return self.folder if self.is_flat else self.folder / "runs"
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
         """The runs, those of a part if one is asked for; of a search there are none yet."""
@@ -173,8 +164,8 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
             ]
         runs = self.runs(study)
         notes = calls_notes([run.training for run in runs])
-        file = self.sweep_file
-        if self.part is None and file is not None and file.is_file():
+        file = self.folder / SWEEP
+        if self.part is None and not self.is_flat and file.is_file():
             known = {Path(str(run["folder"])).name for run in read_json(file)["runs"]}
             shared = known & {run.folder.name for run in runs}
             if len(known) > len(shared):
@@ -229,7 +220,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
 
     def collect(self, study: SweepStudy, results: Mapping[Job, Result]) -> Sweep:
         """The runs with their scores, of a study without a search."""
-        return collect(study, self.runs(study), results, Runner(folder=self.store), restores=self.restores)
+        return collect(study, self.runs(study), results, Runner(folder=self.store), restores=not self.is_flat)
 
     def measure(self, study: SweepStudy, runner: Runner) -> Sweep:
         """Train and score what is not kept, write the scores of each run into its folder, and all into one file.
@@ -247,9 +238,9 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         runner = replace(runner, describe=ProgressText(lambda: followed).text)
         results = runner.run([job for run in runs for job in run.jobs])
         require_results({run.training: results[run.training] for run in runs})
-        sweep = collect(study, runs, results, runner, restores=self.restores)
-        if self.part is None and self.sweep_file is not None:
-            save_sweep(self.sweep_file, sweep)
+        sweep = collect(study, runs, results, runner, restores=not self.is_flat)
+        if self.part is None and not self.is_flat:
+            save_sweep(self.folder / SWEEP, sweep)
         return sweep
 
     def _require_same_rules(self, study: SweepStudy) -> None:
@@ -283,8 +274,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
             if (job := trial.tries.get(run.seed)) is not None
         }
         sweep = replace(collect(study, runs, results, runner, tries), search=search.to_json())
-        assert self.sweep_file is not None
-        save_sweep(self.sweep_file, sweep)
+        save_sweep(self.folder / SWEEP, sweep)
         return sweep
 
     def record(self, study: SweepStudy, finding: Sweep) -> list[Source]:

@@ -30,7 +30,8 @@ from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
+from ecsuite.jobs.launchers import num_cores
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 if TYPE_CHECKING:

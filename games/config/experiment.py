@@ -5,13 +5,11 @@ mapping as in a YAML file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.games.config.code_files import lies_in_run_folder, with_sources
-from ecsuite.games.config.registry import PLAYS, TASKS, WORLDS
+from ecsuite.games.config.registry import TASKS, WORLDS
 from ecsuite.games.config.sections import (
     DEFAULTS,
     LISTS,
@@ -22,14 +20,12 @@ from ecsuite.games.config.sections import (
     Tree,
     foreign_parts,
     unknown_key,
-    unread_options,
-    unread_sections,
+    unread_settings,
 )
 from ecsuite.games.runs.identity import with_rules_of
 from ecsuite.games.worlds import own_data
-from ecsuite.parts.config import parse_value, read_yaml, shipped_configs
-from ecsuite.parts.registry import KIND, Layer, option_types, read_layers, to_tree
-from ecsuite.parts.sources import named_source
+from ecsuite.parts.config import named_source, parse_value, read_yaml, shipped_configs
+from ecsuite.parts.registry import KIND, Layer, option_types, read_part, to_tree
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.plain_values import settings_of
 
@@ -75,40 +71,45 @@ def load_experiment(
         UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
-    assigned = [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
-    above = _with_flags(assigned, given, flags_by_key or {})
-    own_code.trust(own_code.foreign_kinds(above))
-    if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
-        _require_one_source(name_or_file, above)
-        given["world.objects"] = name_or_file
+
+    def layer_of(key: str, value: Any) -> Layer:
+        return (flags_by_key or {}).get(key, "command line"), settings_tree([(key, value)])
+
+    # A flag that names a part, such as `--channel`, lies below the assignments, which may set its options.
+    layers = [layer_of(key, value) for key, value in given.items() if key.endswith(f".{KIND}")]
+    layers += [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
+    layers += [layer_of(key, value) for key, value in given.items() if not key.endswith(f".{KIND}")]
+    own_code.trust(own_code.foreign_kinds(layers))
+    shipped = shipped_configs()
+    objects, world = given.get("world.objects"), given.get("world.kind")
+    if name_or_file not in shipped and own_data.is_own_data(name_or_file):
+        _require_one_source(name_or_file, layers)
+        objects = name_or_file
+        layers.append(layer_of("world.objects", objects))
         kind = own_data.kind_of(name_or_file)
-        tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
+        tree = {**read_yaml(kind, "game", shipped), "name": own_data.name_of(name_or_file)}
     else:
-        tree = read_yaml(name_or_file, "game", shipped_configs())
-    if is_of_run or own_code.CODE in tree or lies_in_run_folder(name_or_file):
-        tree = with_rules_of(with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code))
+        tree = read_yaml(name_or_file, "game", shipped)
+    if is_of_run or own_code.CODE in tree or own_code.lies_in_run_folder(name_or_file):
+        folder = Path(name_or_file).parent
+        tree = with_rules_of(own_code.with_sources(tree, folder, note, trust_code=trust_code))
     else:
         own_code.trust(own_code.foreign_kinds(tree))
-    layers = [(name_or_file, tree)]
+    below = [(name_or_file, tree)]
     if "world.train_data" in given:
         # The files have their own number of distractors, unless the user gives one.
-        with named_source(name_or_file):
-            task = TASKS.load(_kind_in(tree, "task") or DEFAULTS["task"][KIND])
-        if "num_distractors" in option_types(task.Options):
-            layers.append((name_or_file, {"task": {"num_distractors": None}}))
-        given = {"world.kind": "text", **given}
-    if "world.objects" in given:
-        given = {**_reader([tree, *(tree for _, tree in above)], given["world.objects"]), **given}
-    return _read([*layers, *_with_flags(assigned, given, flags_by_key or {})])
-
-
-def _reader(trees: list[Tree], source: str) -> dict[str, str]:
-    """The setting of a world that reads a source of objects; empty if the trees name one that may."""
-    kind = own_data.kind_of(source)
-    kinds = (_kind_in(tree, "world") for tree in reversed(trees))
-    named = next(filter(None, kinds), "")
-    may_read = named in own_data.READERS[kind] or own_code.is_foreign(named)
-    return {} if may_read else {"world.kind": kind}
+        task = [DEFAULTS["task"][KIND], *(kind for _, kind in _kinds_named(below, "task"))][-1]
+        if "num_distractors" in option_types(TASKS.load(task).Options):
+            below.append((name_or_file, {"task": {"num_distractors": None}}))
+        world = world or "text"
+    if objects is not None and world is None:
+        kind = own_data.kind_of(objects)
+        named = [kind for _, kind in _kinds_named([*below, *layers], "world")][-1:]
+        if not any(each in own_data.READERS[kind] or own_code.is_foreign(each) for each in named):
+            world = kind
+    if world is not None and "world.kind" not in given:
+        layers.insert(0, layer_of("world.kind", world))
+    return _read([*below, *layers])
 
 
 def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
@@ -122,22 +123,6 @@ def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
         other = settings.get("objects", name) if isinstance(settings, Mapping) else name
         if other != name:
             raise ConfigError(f"{name}, {source} world.objects={shown(other)}: expected one of these")
-
-
-def _with_flags(
-    assigned: list[Layer], given: Mapping[str, Any], flags_by_key: Mapping[str, str]
-) -> list[Layer]:
-    """Layers with those of flags, named as the user wrote each.
-
-    A flag that names a part, such as `--channel`, lies below the assignments, which may set its options; others lie
-    above them.
-    """
-    kinds: list[Layer] = []
-    values: list[Layer] = []
-    for key, value in given.items():
-        layers = kinds if key.endswith(f".{KIND}") else values
-        layers.append((flags_by_key.get(key, "command line"), settings_tree([(key, value)])))
-    return [*kinds, *assigned, *values]
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
@@ -202,48 +187,61 @@ def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
     return _read([("experiment", experiment.to_tree()), *layers])
 
 
-def _read_by_play(layers: Sequence[Layer]) -> list[Layer]:
-    """Layers with what their play reads: sections of another play, in layers below it, are left out.
-
-    Raises:
-        ConfigError: If the layer that names the play, or one above it, has a section that the play does not read.
-    """
-    kind, chosen = DEFAULTS["play"][KIND], 0
+def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]:
+    """The kinds of a part that layers name, each with the number of its layer; they are loaded."""
+    found: list[tuple[int, str]] = []
     for number, (source, tree) in enumerate(layers):
         with named_source(source):
-            if (named := _kind_in(tree, "play")) is not None:
-                PLAYS.load(named)
-                kind, chosen = named, number
-    unread = unread_sections(kind)
-    for source, tree in layers[chosen:]:
-        for key in unread:
-            if key in tree:
-                raise ConfigError(f"{source}: {key}: play {kind} does not read it")
-        for section, name in unread_options(kind):
-            if name in (tree.get(section) or {}):
-                raise ConfigError(f"{source}: {section}.{name}: play {kind} does not read it")
-    return [(source, {key: tree[key] for key in tree if key not in unread}) for source, tree in layers]
+            if (
+                section in tree
+                and (kind := PARTS[section].section(tree[section], section).get(KIND)) is not None
+            ):
+                PARTS[section].load(kind)
+                found.append((number, kind))
+    return found
 
 
 def _read(layers: Sequence[Layer]) -> Experiment:
-    """Build the experiment of these layers, the lowest first."""
-    layers = _read_by_play(layers)
-    experiment: Experiment = read_layers(Experiment, _with_perceptions(layers), "", unknown_key)
-    # A file that a later layer names has its own checksum.
-    later = {path for _, tree in layers[1:] for path in paths_of(tree)}
-    data = {
-        key: digest
-        for key, digest in experiment.data.items()
-        if not {key, f"world.{key}", key.removesuffix(".language")} & later
-    }
-    weights = {
-        role: digest for role, digest in experiment.weights.items() if f"training.init_{role}" not in later
-    }
-    kinds = {*foreign_parts(experiment), *own_code.foreign_kinds(experiment.evaluation.metrics)}
-    for role in ROLES:
-        kinds |= own_code.foreign_kinds(to_tree(getattr(experiment, role).options.taught))
-    code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}
-    return replace(experiment, data=data, weights=weights, code=code)
+    """Build the experiment of these layers, the lowest first.
+
+    Sections that its play does not read are left out of layers below the one that names the play.
+
+    Raises:
+        ConfigError: If a setting is not valid, or the layer that names the play, or one above it, has a section that
+            the play does not read.
+    """
+    chosen, play = [(0, DEFAULTS["play"][KIND]), *_kinds_named(layers, "play")][-1]
+    unread = [key.partition(".") for key in unread_settings(play)]
+    for source, tree in layers[chosen:]:
+        for section, dot, name in unread:
+            if (name in (tree.get(section) or {})) if name else section in tree:
+                raise ConfigError(f"{source}: {section}{dot}{name}: play {play} does not read it")
+    left_out = {section for section, _, name in unread if not name}
+    layers = [(source, {key: tree[key] for key in tree if key not in left_out}) for source, tree in layers]
+
+    def checksums(built: dict[str, Any]) -> Tree:
+        """The checksums of files that no later layer names, and of the files of foreign parts."""
+        data, weights = built.get("data", {}), built.get("weights", {})
+        if data or weights:
+            later = {path for _, tree in layers[1:] for path in paths_of(tree)}
+            data = {
+                key: digest
+                for key, digest in data.items()
+                if not {key, f"world.{key}", key.removesuffix(".language")} & later
+            }
+            weights = {role: weights[role] for role in weights if f"training.init_{role}" not in later}
+        kinds = set[str]()
+        if own_code.foreign_kinds([tree for _, tree in layers]):
+            kinds |= {kind for value in built.values() for kind in foreign_parts(value)}
+            if "evaluation" in built:
+                kinds |= own_code.foreign_kinds(built["evaluation"].metrics)
+            for role in ROLES:
+                kinds |= own_code.foreign_kinds(to_tree(built[role].options.taught))
+        code = {each: own_code.checksum(each) for each in sorted(map(own_code.source_of, kinds))}
+        return {"data": data, own_code.CODE: code, "weights": weights}
+
+    experiment: Experiment = read_part(Experiment, _with_perceptions(layers), "", unknown_key, checksums)
+    return experiment
 
 
 def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
@@ -253,11 +251,9 @@ def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
     named below such a layer stays. One that the last of them or a layer above names takes the place of the former ones.
     """
     named: list[tuple[int, str]] = []
-    for number, (source, tree) in enumerate(layers):
-        with named_source(source):
-            if (world := _kind_in(tree, "world")) is not None and (not named or world != named[-1][1]):
-                WORLDS.load(world)
-                named.append((number, world))
+    for number, world in _kinds_named(layers, "world"):
+        if not named or world != named[-1][1]:
+            named.append((number, world))
     first, *others = named or [(0, DEFAULTS["world"][KIND])]
     kinds = _perceptions(first[1], ROLES)
     found: list[Layer] = [("", {**DEFAULTS, **{role: {**DEFAULTS[role], **kinds[role]} for role in ROLES}})]
@@ -280,18 +276,12 @@ def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
-    """What a layer says of the perception of an agent; a name is its kind."""
+    """The perception of an agent in a layer; a name is its kind."""
     agent = tree.get(role)
     found = agent.get("perception") if isinstance(agent, Mapping) else None
     if isinstance(agent, str) and "perception" in agent:
         return {KIND: agent}
     return found if isinstance(found, Mapping) else {} if found is None else {KIND: found}
-
-
-def _kind_in(tree: Tree, key: str) -> str | None:
-    """The kind of a section in a layer; None if it names none."""
-    kind: str | None = PARTS[key].section(tree[key], key).get(KIND) if key in tree else None
-    return kind
 
 
 def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tree:
@@ -335,24 +325,18 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
     for key, value in settings:
         if not isinstance(key, str):  # as in YAML of users
             raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
-        set_value(tree, key, value)
+        *sections, last = key.removesuffix(".").split(".")
+        place = tree
+        for section in sections:  # one that is given by its name becomes a mapping
+            below = place.get(section)
+            if isinstance(below, Mapping):
+                place[section] = dict(below)
+            else:
+                place[section] = {KIND: below} if section in place else {}
+            place = place[section]
+        below = place.get(last)
+        place[last] = {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
     return tree
-
-
-def set_value(tree: Tree, path: str, value: Any) -> None:
-    """Set a value of a tree by its dotted path; a section that is given by its name becomes a mapping."""
-    section, _, rest = path.partition(".")
-    below = tree.get(section)
-    if rest:
-        if isinstance(below, Mapping):
-            tree[section] = dict(below)
-        else:
-            tree[section] = {KIND: below} if section in tree else {}
-        set_value(tree[section], rest, value)
-    elif isinstance(below, dict) and isinstance(value, str):
-        tree[section] = {**below, KIND: value}
-    else:
-        tree[section] = value
 
 
 def paths_of(tree: Tree) -> Iterator[str]:

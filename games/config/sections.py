@@ -30,7 +30,7 @@ Role = Literal["sender", "receiver"]
 ROLES: tuple[Role, Role] = ("sender", "receiver")
 """The agents of a game."""
 KEPT = ("interactions", "probabilities")
-"""What a run may keep of its last evaluation."""
+"""Names of what a run may store of its last evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,10 +206,9 @@ class Experiment:
         for role in ROLES:
             if getattr(getattr(self, role).options, "taught", None) == NOTHING:
                 del tree[role]["taught"]
-        for key in unread_sections(self.play.kind):
-            tree.pop(key, None)
-        for section, name in unread_options(self.play.kind):
-            del tree[section][name]
+        for key in unread_settings(self.play.kind):
+            section, _, name = key.partition(".")
+            (tree[section] if name else tree).pop(name or section, None)
         return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
 
     @property
@@ -270,20 +269,14 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
     return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
 
 
-def unread_sections(play: str) -> list[str]:
-    """The sections of a config that a kind of play does not read."""
+def unread_settings(play: str) -> list[str]:
+    """The sections of a config, and the options of training and evaluation, that a kind of play does not read."""
     if play == SIGNALLING.kind:
         return []
-    read = {"play", "training", "evaluation", *PLAYS.load(play).sections}
-    return [key for key in (*PARTS, *PLAIN) if key not in read]
-
-
-def unread_options(play: str) -> list[tuple[str, str]]:
-    """The options of training and evaluation that a kind of play does not read, each with its section."""
-    if play == SIGNALLING.kind:
-        return []
-    read = PLAYS.load(play).options_read
-    return [(section, name) for section, name in OF_AGENTS if f"{section}.{name}" not in read]
+    kind = PLAYS.load(play)
+    read = {"play", "training", "evaluation", *kind.sections, *kind.options_read}
+    options = (f"{section}.{name}" for section, name in OF_AGENTS)
+    return [key for key in (*PARTS, *PLAIN, *options) if key not in read]
 
 
 def foreign_parts(value: Any) -> Iterator[str]:

@@ -8,12 +8,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting, label
-from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.asking import Asker, AskingOptions, Cost, PlanningBackend
-from ecsuite.language_models.backend import Drawn, Page, Person, Request
-from ecsuite.language_models.kept import FILE, KeptAnswers
+from ecsuite.language_models.asking import FILE, Asker, AskingOptions, Cost, KeptAnswers, PlanningBackend
+from ecsuite.language_models.backend import BACKENDS, Allowed, Drawn, Page, Person, Request
 from ecsuite.language_models.prompts import read_prompt
-from ecsuite.language_models.registry import BACKENDS
 from ecsuite.parts.config import Natural
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -68,25 +65,15 @@ class LanguageModel(Participant):
 
     def answers(self, asks: Sequence[Ask], rng: np.random.Generator) -> list[str]:
         """Ask the backend, several questions at once where it can."""
-        return [answer for answer, _ in self.asker.ask([self._request(ask, rng) for ask in asks])]
+        return self.asker.ask([self._request(ask, rng) for ask in asks])
 
     def _request(self, ask: Ask, rng: np.random.Generator) -> Request:
         order = [ask.allowed.choices[n] for n in rng.permutation(len(ask.allowed.choices))]
         shown = Allowed(choices=tuple(order)) if order and not ask.candidates else ask.allowed
-        system, user = self.prompt.render(self._values(ask, shown))
-        draw = int(rng.integers(MOST_DRAWS)) if self.backend.is_drawn else 0
-        return Request(
-            system=system, user=user, allowed=ask.allowed, draw=draw, choices=shown.choices, past=ask.memory
-        )
-
-    def _values(self, ask: Ask, shown: Allowed) -> dict[str, Any]:
-        """What the template knows."""
-        things, memory = (
-            self.setting.things,
-            ask.memory[-self.options.memory :] if self.options.memory else [],
-        )
+        things, size = self.setting.things, self.options.memory
+        memory = ask.memory[-size:] if size else []
         first = len(ask.memory) - len(memory) + 1
-        return {
+        values = {
             "role": ask.role,
             "task": ask.task,
             "object": things[ask.thing] if ask.thing >= 0 else "",
@@ -102,6 +89,11 @@ class LanguageModel(Participant):
             "round": len(ask.memory) + 1,
             "num_agents": self.setting.num_agents,
         }
+        system, user = self.prompt.render(values)
+        draw = int(rng.integers(MOST_DRAWS)) if self.backend.is_drawn else 0
+        return Request(
+            system=system, user=user, allowed=ask.allowed, draw=draw, choices=shown.choices, past=ask.memory
+        )
 
     def _seen(self, agent: int, played: Round, number: int) -> dict[str, Any]:
         """A round as the agent saw it."""

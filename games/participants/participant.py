@@ -17,9 +17,8 @@ import msgspec
 import numpy as np
 import torch
 
-from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import Cost
-from ecsuite.language_models.backend import Person
+from ecsuite.language_models.backend import Allowed, Person
 from ecsuite.parts.own_code import NoOptions
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Positive
 from ecsuite.runtime.errors import ConfigError, shown
 

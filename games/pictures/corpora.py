@@ -37,9 +37,10 @@ def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pict
         ConfigError: If the config can't be used, names foreign parts, or makes other objects than those of the corpus.
     """
     from ecsuite.games.config.experiment import load_experiment
-    from ecsuite.games.runs.identity import with_data
+    from ecsuite.games.runs.identity import check_data
 
-    experiment = with_data(load_experiment(str(folder / RUN_CONFIG), is_of_run=True))
+    experiment = load_experiment(str(folder / RUN_CONFIG), is_of_run=True)
+    check_data(experiment)
     if experiment.world.kind in LISTED:
         return _listed(experiment.world.options, corpus, rows)
     return _drawn(experiment, corpus, rows) if experiment.world.kind in DRAWN else {}

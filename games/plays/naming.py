@@ -13,7 +13,7 @@ from ecsuite.games.participants.scripted import Collapsing, Committed
 from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 
@@ -100,7 +100,13 @@ class NamingGame(Rounds):
     def played(self, rounds: Sequence[Planned]) -> list[Round]:
         """One speaks, and the other one knows the name or not; or both speak."""
         spoken = [(plan, self._ask(plan, "speaker", plan.speaker)) for plan in rounds]
-        waiting = [plan for plan in rounds if self._must_ask(plan)]
+        # A hearer is asked for a name if both speak at once, or if it is not known which names it knows.
+        waiting = [
+            plan
+            for plan in rounds
+            if self.options.at_once
+            or self.participant_of(plan.listener).recognises(plan.listener, plan.thing, "") is None
+        ]
         heard = [(plan, self._ask(plan, "listener", plan.listener)) for plan in waiting]
         said = self.asked([*spoken, *heard])
         named = {plan.number: name for plan, name in zip(waiting, said[len(rounds) :], strict=True)}
@@ -114,11 +120,6 @@ class NamingGame(Rounds):
                 success = bool(hearer.recognises(plan.listener, plan.thing, message))
             found.append(Round(plan.speaker, plan.listener, plan.thing, message, answer, success))
         return found
-
-    def _must_ask(self, plan: Planned) -> bool:
-        """Whether the hearer is asked for a name: both speak at once, or it is not known which names it knows."""
-        hearer = self.participant_of(plan.listener)
-        return self.options.at_once or hearer.recognises(plan.listener, plan.thing, "") is None
 
     def _ask(self, plan: Planned, role: Literal["speaker", "listener"], agent: int) -> Ask:
         return Ask(agent, role, "naming", plan.thing, self.words, self.memory[agent])

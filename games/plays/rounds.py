@@ -26,10 +26,9 @@ from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
 from ecsuite.games.runs.log import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once
-from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.backend import Person
-from ecsuite.language_models.kept import FILE as ANSWERS
-from ecsuite.language_models.kept import KEY as ANSWERS_KEY
+from ecsuite.language_models.asking import FILE as ANSWERS
+from ecsuite.language_models.asking import KEY as ANSWERS_KEY
+from ecsuite.language_models.backend import Allowed, Person
 from ecsuite.parts.config import require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, shown
@@ -99,6 +98,7 @@ class Rounds(Play):
             if self.task not in (tasks := PARTICIPANTS.load(part.kind).tasks):
                 raise ConfigError(f"{place}: {part.kind} plays {', '.join(tasks)}, not {self.task}")
         self.participants = [self._participant(part, place) for part, place in self.kinds]
+        self._is_slow = any(each.is_slow for each in self.participants)
         for each in self.participants:
             for allowed in (self.words, *self.answers()):
                 each.require(allowed)
@@ -177,17 +177,14 @@ class Rounds(Play):
             if mine:
                 given = participant.answers([asks[n][1] for n in mine], self._answering)
                 for n, answer in zip(mine, given, strict=True):
-                    found[n] = self._checked(answer, asks[n][1])
+                    ask = asks[n][1]
+                    if not isinstance(answer, str) or not ask.allowed.allows(answer):
+                        part, place = self.kinds[ask.agent >= self.num_first]
+                        raise ConfigError(
+                            f"{place}: {part.kind}: expected {ask.allowed.sentence():.200}, got {shown(answer)}"
+                        )
+                    found[n] = answer
         return found
-
-    def _checked(self, answer: Any, ask: Ask) -> str:
-        """An answer that is allowed; `ConfigError` for others."""
-        if not isinstance(answer, str) or not ask.allowed.allows(answer):
-            part, place = self.kinds[ask.agent >= self.num_first]
-            raise ConfigError(
-                f"{place}: {part.kind}: expected {ask.allowed.sentence():.200}, got {shown(answer)}"
-            )
-        return answer
 
     def go_on(self, step: int) -> Measures:
         """Play the rounds of a step. If one can't be played, none of the step is."""
@@ -233,10 +230,6 @@ class Rounds(Play):
         """The share of the rounds of some steps that succeeded, of those in which somebody listened, if any."""
         heard = sums.get(HEARD)
         return {"accuracy": sums[SUCCEEDED] / heard} if heard else {}
-
-    @property
-    def _is_slow(self) -> bool:
-        return any(each.is_slow for each in self.participants)
 
     def _waves(self, planned: Sequence[Planned]) -> Iterable[list[Planned]]:
         """The rounds in their order; several at once where somebody is slow and no agent is in two of them."""

@@ -23,7 +23,7 @@ from ecsuite.games.runs.interactions import (
     require_pyarrow,
 )
 from ecsuite.games.training.checks import try_first_step
-from ecsuite.games.training.notes import description
+from ecsuite.games.training.notes import choose_game_precision, description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
 from ecsuite.games.training.trainer import sums
@@ -51,9 +51,9 @@ class Signalling(TrainedPlay):
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
-        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(
-            device
-        )
+        asked = experiment.training.precision
+        self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
+        self.players = make_players(experiment, self.world, PRECISIONS[self.precision]).to(device)
         self.module: nn.Module = self.players
 
     def take_agents(self, role: Role, agents: Agents, source: str) -> None:
@@ -176,7 +176,7 @@ class Signalling(TrainedPlay):
 
     def lines(self) -> list[str]:
         """What is played, and by whom."""
-        return description(self.experiment, self.players, self.world)
+        return description(self.experiment, self.players, self.world, self.precision)
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side, and why steps are no graphs of CUDA."""

@@ -21,7 +21,7 @@ from ecsuite.games.plays.words import require_words_read, words_of
 from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.worlds.world_making import make_world
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError

@@ -4,7 +4,7 @@ from itertools import chain, count, islice, pairwise, product
 from string import ascii_lowercase
 from typing import Any
 
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import require_defaults
 from ecsuite.runtime.errors import ConfigError, shown
 

@@ -7,7 +7,6 @@ step. A checkpoint is written to a temporary file and renamed, and the previous 
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptio
 from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.players import Players
 from ecsuite.games.players.side_by_side import SIDES
+from ecsuite.games.runs.log import checkpoints
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
@@ -61,11 +61,6 @@ def remove_old_checkpoints(folder: Path) -> None:
     """Remove all but the newest two."""
     for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints of a run folder, newest first."""
-    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
 
 
 def newest_step(folder: Path) -> int:
@@ -270,10 +265,10 @@ SIZES = ("num_attributes", "num_values")
 """What a world says of the sizes of its objects."""
 
 
-def with_initial_weights(
+def read_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[Experiment, dict[Role, Agents]]:
-    """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
+) -> tuple[dict[str, str], dict[Role, Agents]]:
+    """The checksums of the weights that agents begin with, and these weights, both by agent.
 
     Args:
         experiment: Names the runs.
@@ -319,7 +314,7 @@ def with_initial_weights(
                 f"{place} has other weights than when this config was written (SHA-256 {sums[role]}, expected "
                 f"{experiment.weights[role]}): name the run again with --init-from, or restore it"
             )
-    return replace(experiment, weights=sums), weights
+    return sums, weights
 
 
 def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:

@@ -1,18 +1,18 @@
-"""The identity of a run: its settings, the horizon of its schedule and the content of its data files."""
+"""The identity of a run: its settings, and the context that machine and files add: precision, horizon, checksums."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from ecsuite.games.config.code_files import with_checksums
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
 from ecsuite.games.players.meetings import FromFile
 from ecsuite.games.players.members import without_places
 from ecsuite.games.worlds.own_data import content_digest
+from ecsuite.parts.own_code import CODE, renamed
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
@@ -80,15 +80,96 @@ def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None
             )
 
 
-def with_horizon(experiment: Experiment) -> Experiment:
-    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
-    horizon = SCHEDULES.load(experiment.schedule.kind).horizon
-    options = horizon(experiment.schedule.options, max(experiment.training.num_epochs, 1))
-    return replace(experiment, schedule=replace(experiment.schedule, options=options))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunContext:
+    """An experiment, and what the machine and its files add to it when it is run."""
+
+    experiment: Experiment
+    precision: str
+    """Precision of products and activations, where `training.precision` may be auto."""
+    schedule: Part
+    """The schedule with its horizon written out, so that more epochs do not change it."""
+    data: Mapping[str, str]
+    """SHA-256 of each data file, by the option of the world that names it, or `sender.perception.weights`."""
+    weights: Mapping[str, str]
+    """SHA-256 of the weights that agents begin with, by agent."""
+
+    meets: Mapping[str, Tree]
+    """Meetings of a file as those of a list, by the section that names the file, which is no longer needed."""
+
+    @classmethod
+    def of(
+        cls,
+        experiment: Experiment,
+        *,
+        precision: str | None = None,
+        schedule: Part | None = None,
+        data: Mapping[str, str] | None = None,
+        weights: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The context of a run; None: as its config says, with the horizon of its schedule.
+
+        Raises:
+            ConfigError: If the schedule has no such horizon, or a file of meetings can't be read.
+        """
+        if schedule is None:
+            asked, num_epochs = experiment.schedule, max(experiment.training.num_epochs, 1)
+            schedule = Part(asked.kind, SCHEDULES.load(asked.kind).horizon(asked.options, num_epochs))
+        meets = {"play": getattr(experiment.play.options, "meets", None), "society": experiment.society.meets}
+        return cls(
+            experiment=experiment,
+            precision=experiment.training.precision if precision is None else precision,
+            schedule=schedule,
+            data=experiment.data if data is None else data,
+            weights=experiment.weights if weights is None else weights,
+            meets={
+                section: {KIND: "list", **to_tree(FromFile(part.options).listed())}
+                for section, part in meets.items()
+                if part is not None and part.kind == "file"
+            },
+        )
+
+    def to_tree(self) -> Tree:
+        """Every setting of the run as in a YAML file."""
+        tree = self.experiment.to_tree()
+        tree["training"]["precision"] = self.precision
+        if "schedule" in tree:
+            tree["schedule"] = to_tree(self.schedule)
+        for section in self.meets.keys() & tree.keys():
+            tree[section]["meets"] = self.meets[section]
+        sums = {"data": self.data, CODE: self.experiment.code, "weights": self.weights}
+        settings = {key: value for key, value in tree.items() if key not in sums}
+        return settings | {key: dict(each) for key, each in sums.items() if each}
+
+    def identity(self) -> Tree:
+        """Settings that two equal runs share: all but the description and `evaluation.keep`; files by content."""
+        tree = self.to_tree()
+        del tree["about"]
+        tree["evaluation"].pop("keep", None)
+        for world in worlds_of(
+            tree
+        ):  # settings that change nothing leave a run what it was before there were these
+            if world.get(CANDIDATES) == "split" or not may_hold_out(world):
+                world.pop(CANDIDATES, None)
+            if world.get(SHARED, 0) is None and world[KIND] != "attributes":
+                del world[SHARED]
+            if world.get(DISTRACTORS) == NEAREST:
+                world[DISTRACTORS] = AT_RANDOM
+        for path, part in _parts_below(self.experiment.play, "play"):
+            for option in getattr(type(part.options), "changeable", ()):
+                _place(tree, path).pop(option, None)
+        for key in self.data:
+            path, _, option = key.rpartition(".")
+            del _place(tree, path or "world")[option]
+        for role in self.weights:
+            del tree["training"][f"init_{role}"]
+        if members := self.experiment.society.members:
+            tree["society"]["members"] = without_places(members)
+        return renamed(tree, self.experiment.code)
 
 
-def with_data(experiment: Experiment) -> Experiment:
-    """The experiment with the checksums of its data files.
+def check_data(experiment: Experiment) -> dict[str, str]:
+    """Compute SHA-256 of each data file, by the setting that names it, and compare it with that of the config.
 
     Raises:
         ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
@@ -102,7 +183,7 @@ def with_data(experiment: Experiment) -> Experiment:
                 f"{named}: {place} has other content than when this config was written (SHA-256 {data[key]}, "
                 f"expected {experiment.data[key]}): restore the file, or remove the section `data` of the config"
             )
-    return _with_listed_meetings(replace(experiment, data=data))
+    return data
 
 
 def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[], str]]]:
@@ -143,49 +224,6 @@ def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Part]]:
             yield from _parts_below(below, f"{path}.{each.name}")
 
 
-def _with_listed_meetings(experiment: Experiment) -> Experiment:
-    """The experiment with the pairs of a file of meetings written out, so that the file is no longer needed."""
-    play = experiment.play
-    if (meets := getattr(play.options, "meets", None)) is not None:
-        experiment = replace(
-            experiment, play=replace(play, options=replace(play.options, meets=_listed(meets)))
-        )
-    society = experiment.society
-    return replace(experiment, society=replace(society, meets=_listed(society.meets)))
-
-
-def _listed(meets: Part) -> Part:
-    """Meetings of a file as those of a list."""
-    return Part("list", FromFile(meets.options).listed()) if meets.kind == "file" else meets
-
-
-def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting but the description and what is kept; files by content."""
-    tree = experiment.to_tree()
-    del tree["about"]
-    tree["evaluation"].pop("keep", None)
-    for world in worlds_of(
-        tree
-    ):  # settings that change nothing leave a run what it was before there were these
-        if world.get(CANDIDATES) == "split" or not may_hold_out(world):
-            world.pop(CANDIDATES, None)
-        if world.get(SHARED, 0) is None and world[KIND] != "attributes":
-            del world[SHARED]
-        if world.get(DISTRACTORS) == NEAREST:
-            world[DISTRACTORS] = AT_RANDOM
-    for path, part in _parts_below(experiment.play, "play"):
-        for option in getattr(type(part.options), "changeable", ()):
-            _place(tree, path).pop(option, None)
-    for key in experiment.data:
-        path, _, option = key.rpartition(".")
-        del _place(tree, path or "world")[option]
-    for role in experiment.weights:
-        del tree["training"][f"init_{role}"]
-    if members := experiment.society.members:
-        tree["society"]["members"] = without_places(members)
-    return with_checksums(tree, experiment.code)
-
-
 def _place(tree: Tree, path: str) -> Tree:
     """A section of a tree, by its dotted path; empty if a play has none of its own."""
     for section in path.split("."):
@@ -194,16 +232,17 @@ def _place(tree: Tree, path: str) -> Tree:
 
 
 def require_same_run(
-    folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
+    folder: Path, existing: RunContext, requested: RunContext, diverged_at: int | None
 ) -> None:
     """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `require_same_schedule`."""
-    before, now = identity(existing), identity(requested)
+    before, now = existing.identity(), requested.identity()
     for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
         before["training"][key] = now["training"][key]
     if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
     if difference := _difference(before, now):
-        for source, digest in {**existing.code, **requested.code}.items():  # which name parts of users' own
+        # Checksums name parts of users' own.
+        for source, digest in {**existing.experiment.code, **requested.experiment.code}.items():
             difference = difference.replace(digest, source)
         other = f"{folder} holds another run ({difference})"
         if diverged_at is not None:
@@ -213,7 +252,7 @@ def require_same_run(
         raise ConfigError(f"{other}: choose another folder with --out")
 
 
-def require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
+def require_same_schedule(folder: Path, existing: RunContext, requested: RunContext) -> None:
     """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
     if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
         raise ConfigError(

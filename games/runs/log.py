@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import changed
@@ -86,18 +86,21 @@ def open_log(
     return Log(file, kept)
 
 
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run folder, newest first."""
+    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+
 def require_unchanged_log(folder: Path) -> None:
     """Hold the log of a run folder against its newest checkpoint; nothing is known of later lines.
 
     Raises:
         DamagedError: If lines are missing or others.
     """
-    from ecsuite.files.tensor_files import values_in
-    from ecsuite.games.runs.checkpoints import checkpoints  # imports torch, which other logs do not need
-
     for checkpoint in checkpoints(folder)[:1]:
         try:
-            values = values_in(checkpoint)
+            with safe_open(checkpoint, framework="numpy") as opened:  # without a check of the tensors
+                values = dict(json.loads(opened.metadata()["ecsuite"].partition(" ")[2]))
         except (SafetensorError, *UNREADABLE):
             return  # which is told where it is read
         file, num_lines = folder / LOG, values.get(NUM_LINES)
@@ -117,8 +120,7 @@ def accept_log(folder: Path) -> None:
     Raises:
         DamagedError: If the log or the checkpoint can't be read.
     """
-    from ecsuite.files.tensor_files import read_tensors, write_tensors
-    from ecsuite.games.runs.checkpoints import checkpoints
+    from ecsuite.files.tensor_files import read_tensors, write_tensors  # which import torch
 
     for checkpoint in checkpoints(folder)[:1]:
         tensors, values = read_tensors(checkpoint)

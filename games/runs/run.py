@@ -29,7 +29,7 @@ from ecsuite.games.runs.checkpoints import (
     weights_of_corpus,
 )
 from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.runs.log import LOG, require_unchanged_log
@@ -128,7 +128,8 @@ class Run:
     @cached_property
     def play(self) -> Play:
         """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
-        play = make_play(with_data(self.experiment), torch.device("cpu"))
+        check_data(self.experiment)
+        play = make_play(self.experiment, torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -152,7 +153,8 @@ class Run:
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        players = make_players(self.experiment, make_world(with_data(self.experiment)))
+        check_data(self.experiment)
+        players = make_players(self.experiment, make_world(self.experiment))
         self._restore(players.load_state_dict)
         return players.eval()
 

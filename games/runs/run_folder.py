@@ -29,29 +29,28 @@ from ecsuite.files.locks import Lock
 from ecsuite.formats.corpora import Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.reading import read_table
-from ecsuite.games.config.code_files import keep_copies
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.checkpoints import checkpoints, newest_step
+from ecsuite.games.runs.checkpoints import newest_step
 from ecsuite.games.runs.identity import (
     CANDIDATES,
     EARLIER_CANDIDATES,
     OBJECTS,
+    RunContext,
     holds_out,
-    identity,
     require_same_rules,
     require_same_run,
     require_same_schedule,
-    with_horizon,
     with_rules_of,
 )
-from ecsuite.games.runs.log import LOG, UNREADABLE, Log, accept_log, require_unchanged_log
+from ecsuite.games.runs.log import LOG, UNREADABLE, Log, accept_log, checkpoints, require_unchanged_log
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.games.worlds.world_making import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.parts.config import RUN_CONFIG, read_yaml
-from ecsuite.parts.own_code import UntrustedError
+from ecsuite.parts.own_code import UntrustedError, keep_copies
 from ecsuite.parts.registry import KIND
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.provenance import own_commit
@@ -133,13 +132,13 @@ def only_process(
 
 
 def check_run_folder(
-    folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool, steps_before: int = 0
+    folder: Path, requested: RunContext, *, steps_per_epoch: int, resume: bool, steps_before: int = 0
 ) -> FolderState:
     """Check whether the folder, which need not exist, can be used for this run or already holds it. Changes no file.
 
     Args:
         folder: The run folder.
-        experiment: The run; the settings of when to stop may differ from those of the run in the folder.
+        requested: The run; the settings of when to stop may differ from those of the run in the folder.
         steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
         steps_before: Steps before the first epoch, at most.
@@ -158,7 +157,7 @@ def check_run_folder(
             raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
         return FolderState()
     try:
-        existing = with_horizon(load_experiment(str(config), is_of_run=True))
+        existing = RunContext.of(load_experiment(str(config), is_of_run=True))
     except UntrustedError:
         raise ConfigError(
             f"{folder} holds another run, of other code: choose another folder with --out"
@@ -168,26 +167,31 @@ def check_run_folder(
     written = read_yaml(str(config), "run", {})
     require_same_rules(folder, written)
     world = written.get("world", {})
-    if world.get(KIND) == OBJECTS and CANDIDATES not in world and make_world(existing).extra_evaluations():
+    if (
+        world.get(KIND) == OBJECTS
+        and CANDIDATES not in world
+        and make_world(existing.experiment).extra_evaluations()
+    ):
         if not holds_out(world):  # the table does
             raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
     if not existing.data:  # of a version that knew data files by their paths only
-        experiment = replace(experiment, data={})
+        requested = replace(requested, data={})
     num_steps_done = newest_step(folder)
     training = _read_training(folder, existing)
     if training is not None and training["step"] < num_steps_done:
         training = None  # written before the run went on, and was killed
     diverged_at = training["step"] if training and training["stopped"] == "diverged" else None
     if diverged_at is not None and not resume:
-        if identity(existing) != identity(experiment):
+        if existing.identity() != requested.identity():
             return FolderState(diverged_at=diverged_at, is_replaced=True)
         raise ConfigError(
             f"{folder} holds this run, which diverged at step {diverged_at}: {REMEDY}, which replaces it; --resume "
             "tries again from its last checkpoint"
         )
-    require_same_run(folder, existing, experiment, diverged_at)
+    require_same_run(folder, existing, requested, diverged_at)
     if training is not None and diverged_at is None:
         num_steps_done = training["step"]
+    experiment = requested.experiment
     num_epochs = experiment.training.num_epochs
     num_steps = steps_before + steps_per_epoch * num_epochs
     if num_steps_done > num_steps:
@@ -195,14 +199,14 @@ def check_run_folder(
             f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
             f"--epochs {num_epochs} means {num_steps}"
         )
-    require_same_schedule(folder, existing, experiment)
+    require_same_schedule(folder, existing, requested)
     if diverged_at is not None:
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
-        more = steps_per_epoch * (num_epochs - existing.training.num_epochs)
+        more = steps_per_epoch * (num_epochs - existing.experiment.training.num_epochs)
         is_done = num_steps_done == training["num_steps"] + more or is_accuracy_reached(experiment, training)
         is_done = is_done or is_patience_over(experiment, training)
-        if is_done or (identity(existing) == identity(experiment) and not resume):
+        if is_done or (existing.identity() == requested.identity() and not resume):
             return FolderState(finished=training)
     if not resume and checkpoints(folder):
         raise ConfigError(
@@ -228,7 +232,7 @@ def is_patience_over(experiment: Experiment, training: Mapping[str, Any]) -> boo
     return patience is not None and training.get(SINCE_BEST, 0) >= patience
 
 
-def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: bool) -> None:
+def prepare_run_folder(folder: Path, context: RunContext, *, is_replaced: bool) -> None:
     """Create the folder, write `config.yaml`, and remove what killed, diverged and replaced runs leave behind."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
@@ -237,9 +241,9 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
     if is_replaced:
         for file in [*checkpoints(folder), *folder.glob("best-*.safetensors")]:
             file.unlink()
-    text = f"{FORMAT}: {FORMATS['config']}\n{experiment.to_yaml()}"
+    text = f"{FORMAT}: {FORMATS['config']}\n{as_yaml(context.to_tree())}"
     write_atomically(folder / "config.yaml", sealed_text(text.encode()))
-    keep_copies(folder, experiment.code)
+    keep_copies(folder, context.experiment.code)
     # Last, because it is what allows to replace the run.
     if ending_of(folder).get("stopped") == "diverged":
         (folder / "metadata.json").unlink()
@@ -283,7 +287,7 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
+def _read_training(folder: Path, existing: RunContext) -> dict[str, Any] | None:
     """The folder's metadata on the training and the extra evaluations, if they and its corpus are of this run."""
     metadata = _read_metadata(folder)
     try:
@@ -296,7 +300,7 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
         if type(known["step"]) is not int:
             return None
         claimed = from_tree(with_rules_of(metadata["config"]), "metadata.json")
-        if identity(with_horizon(claimed)) != identity(existing):
+        if RunContext.of(claimed).identity() != existing.identity():
             return None
         for name, digest in metadata.get("sha256", {}).items():
             with (folder / name).open("rb") as file:

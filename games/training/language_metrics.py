@@ -75,7 +75,7 @@ class LanguageMetrics:
         self.metrics = metrics_of(experiment)
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
-        self.experiment = replace(experiment, evaluation=self.evaluation)
+        self.experiment = experiment
         self.asking = [name for name, metric in self.metrics.items() if metric.shared.needs_agents]
         self.asks = bool(self.asking) or any(
             traits.asks_agents for metric in self.metrics.values() for traits in metric.traits
@@ -126,6 +126,7 @@ class LanguageMetrics:
             return None
         self.copy = self.copy or make_players(self.experiment, players.world).eval()
         self.copy.load_state_dict(players.state_dict())
-        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), self.experiment)
+        experiment = replace(self.experiment, evaluation=self.evaluation)
+        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)
         vars(run).update(players=self.copy, corpus=corpus)  # in place of what it would read from its folder
         return run

@@ -30,15 +30,16 @@ FORWARD_SHARE = 1 / 3
 """Time of a batch of evaluation, as a share of that of a step of training."""
 
 
-def description(experiment: Experiment, players: Players, world: World) -> list[str]:
+def description(experiment: Experiment, players: Players, world: World, precision: str) -> list[str]:
     """What is trained, in two lines.
 
     Args:
         experiment: What is trained.
         players: The agents, on their device.
         world: Its world.
+        precision: Of products and activations.
     """
-    channel, training = players.channel, experiment.training
+    channel = players.channel
     task = experiment.task.kind
     if players.task.scores_candidates:
         task += candidates_text(world)
@@ -53,7 +54,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     threads = f", {counted(number, 'thread')}" if players.device.type == "cpu" else ""
     return [
         f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
-        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
+        f"{agents}: {sizes[0]:,} parameters{trained}; {precision} on {players.device.type}{threads}",
     ]
 
 

@@ -5,7 +5,7 @@ data; it stops when its executor requests it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -20,8 +20,8 @@ from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.checkpoints import NUM_KEPT, with_initial_weights
-from ecsuite.games.runs.identity import identity, with_data, with_horizon
+from ecsuite.games.runs.checkpoints import NUM_KEPT, read_initial_weights
+from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.games.runs.run_folder import Result, only_process
 from ecsuite.games.training.checks import try_play
 from ecsuite.games.training.language_metrics import metrics_of
@@ -84,8 +84,9 @@ def train(
     )
     with only_process(folder, note, should_stop):
         precision = choose_game_precision(experiment, place)
-        experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
-        experiment, initial = with_initial_weights(experiment, folder, note)
+        context = RunContext.of(experiment, precision=precision, data=check_data(experiment))
+        weights, initial = read_initial_weights(experiment, folder, note)
+        context = replace(context, weights=weights)
         play = make_play(experiment, place)
         for role, agents in initial.items():
             play.take_agents(role, agents, experiment.training.init_of(role) or "")
@@ -96,7 +97,7 @@ def train(
         play.check(folder, note)
         if own_code.is_foreign(experiment.play.kind):
             try_play(experiment, place)
-        trainer = Trainer(play, experiment, folder, device=place, callbacks=callbacks)
+        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks)
         return trainer.run(resume=resume)
 
 
@@ -111,8 +112,8 @@ def cost(experiment: Experiment, device: str = "auto") -> dict[str, Any]:
         ConfigError: If the experiment can't be run.
     """
     place = choose_device(device)
-    precision = choose_game_precision(experiment, place)
-    experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
+    choose_game_precision(experiment, place)
+    RunContext.of(experiment, data=check_data(experiment))
     return make_play(experiment, place).cost()
 
 
@@ -130,9 +131,14 @@ class Game:
     @classmethod
     def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
         """The game of an experiment with a seed, and with the precision of a device."""
+        experiment = with_training(experiment, seed=seed)
         precision = choose_game_precision(experiment, device)
-        experiment = with_data(with_training(experiment, seed=seed, precision=precision))
-        return cls(tree=with_initial_weights(experiment, None, ignore)[0].to_tree())
+        data = check_data(experiment)
+        weights, _ = read_initial_weights(experiment, None, ignore)
+        context = RunContext.of(
+            experiment, precision=precision, schedule=experiment.schedule, data=data, weights=weights
+        )
+        return cls(tree=context.to_tree())
 
     @property
     def experiment(self) -> Experiment:
@@ -164,7 +170,8 @@ class Game:
 
     def job_key(self) -> Any:
         """Every setting but the description and the paths of data files."""
-        tree = identity(self.experiment)
+        experiment = self.experiment
+        tree = RunContext.of(experiment, schedule=experiment.schedule).identity()
         if not tree["training"][
             "deterministic"
         ]:  # so that results from before there was this setting keep their keys

@@ -18,7 +18,6 @@ import torch
 
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.config.sections import Experiment
 from ecsuite.games.plays.play import Measures, Play, TrainedPlay
 from ecsuite.games.runs.checkpoints import (
     Best,
@@ -28,6 +27,7 @@ from ecsuite.games.runs.checkpoints import (
     save_best,
     save_checkpoint,
 )
+from ecsuite.games.runs.identity import RunContext
 from ecsuite.games.runs.log import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.runs.run_folder import (
     EXTRA,
@@ -185,7 +185,7 @@ class Trainer:
 
     Args:
         play: What is played.
-        experiment: Its config.
+        context: Its config, and what the machine adds to it.
         folder: The run folder.
         device: Where it computes.
         callbacks: Who is told.
@@ -197,18 +197,19 @@ class Trainer:
     def __init__(
         self,
         play: Play,
-        experiment: Experiment,
+        context: RunContext,
         folder: Path,
         *,
         device: torch.device,
         callbacks: Callbacks,
     ) -> None:
-        self.play, self.experiment, self.folder, self.device = play, experiment, folder, device
+        self.context, self.experiment = context, (experiment := context.experiment)
+        self.play, self.folder, self.device = play, folder, device
         self.callbacks, self.settings = callbacks, experiment.training
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
-            self.schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=play.steps_per_epoch)
+            self.schedule = SCHEDULES.make(context.schedule, steps_per_epoch=play.steps_per_epoch)
         if not self.num_steps:
             raise ConfigError(
                 "training.num_epochs: expected at least 1, since nobody is taught a language, got 0"
@@ -251,7 +252,7 @@ class Trainer:
         """
         earlier = check_run_folder(
             self.folder,
-            self.experiment,
+            self.context,
             steps_per_epoch=self.play.steps_per_epoch,
             steps_before=self.play.steps_before,
             resume=resume,
@@ -263,7 +264,7 @@ class Trainer:
         if earlier.finished is not None:
             return self._finished(earlier.finished)
         self._begin(earlier, saved, resume)
-        config = self.experiment.to_tree()
+        config = self.context.to_tree()
         self.provenance: dict[str, Any] = {"config": config, "versions": versions(self.device)}
         self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
         with ExitStack() as stack:
@@ -271,7 +272,7 @@ class Trainer:
             self.tell = stack.enter_context(
                 started(self.callbacks.loggers, config, self.folder, self.state.step)
             )
-            stack.enter_context(routed_products(self.device, self.settings.precision))
+            stack.enter_context(routed_products(self.device, self.context.precision))
             if has_small_products(self.experiment):
                 stack.enter_context(default_products(self.device))
             stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
@@ -292,7 +293,7 @@ class Trainer:
         if earlier.diverged_at is not None:
             what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
-        prepare_run_folder(self.folder, self.experiment, is_replaced=earlier.is_replaced)
+        prepare_run_folder(self.folder, self.context, is_replaced=earlier.is_replaced)
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
         saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]

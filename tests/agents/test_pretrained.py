@@ -11,8 +11,9 @@ from torch import nn
 from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.config.experiment import load_experiment, with_changes
-from ecsuite.games.runs.identity import identity, with_data
+from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.parts.registry import read_part
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError
 
 SHAPE = (16, 16, 3)
@@ -118,17 +119,20 @@ def test_weights_belong_to_a_run_by_their_content(weights, tmp_path):
         seen = {"kind": "pretrained", "model": "tiny", "weights": str(place)}
         return with_changes(load_experiment("image_factors"), {"sender.perception": seen, **more})
 
-    first, second = (with_data(experiment(place)) for place in (weights, copied))
+    def context(experiment):
+        return RunContext.of(experiment, data=check_data(experiment))
+
+    first, second = (context(experiment(place)) for place in (weights, copied))
     assert list(first.data) == ["sender.perception.weights"]
-    assert identity(first) == identity(second)
-    assert "weights" not in identity(first)["sender"]["perception"]
-    (tmp_path / "config.yaml").write_text(second.to_yaml())
+    assert first.identity() == second.identity()
+    assert "weights" not in first.identity()["sender"]["perception"]
+    (tmp_path / "config.yaml").write_text(as_yaml(second.to_tree()))
     state = {name: tensor + 1 for name, tensor in Tiny().state_dict().items()}
     save_file(state, copied)
-    assert identity(with_data(experiment(copied))) != identity(first)
+    assert context(experiment(copied)).identity() != first.identity()
     with pytest.raises(ConfigError, match=r"sender\.perception\.weights: .* has other content than when"):
-        with_data(load_experiment(str(tmp_path / "config.yaml")))
+        check_data(load_experiment(str(tmp_path / "config.yaml")))
     other = with_changes(
         load_experiment(str(tmp_path / "config.yaml")), {"sender.perception.weights": str(weights)}
     )
-    assert identity(with_data(other)) == identity(first)
+    assert context(other).identity() == first.identity()

@@ -28,9 +28,8 @@ from ecsuite.games.worlds.image_files import read_images
 from ecsuite.games.worlds.object_tables import read_objects
 from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.grammars.frequencies import unigrams
-from ecsuite.jobs.job import Job, Outcome, job_function
+from ecsuite.jobs.job import Job, Outcome, corpus_digest, job_function
 from ecsuite.jobs.store import Store
-from ecsuite.jobs.wire import corpus_digest
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 REFUSALS = {ConfigError: 2, CorpusError: 2, FormatError: 2, OSError: 2, DamagedError: 3}

@@ -7,9 +7,12 @@ import sys
 import pytest
 from quick_checks import TRAIN
 
+import ecsuite.agents.registry as agents_registry
+import ecsuite.games.config.registry as games_registry
 from ecsuite.commands.new import FOLDER
 from ecsuite.formats import read_corpus
 from ecsuite.parts import own_code
+from ecsuite.parts.registry import Registry
 from ecsuite.testing import games
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
@@ -24,6 +27,7 @@ def nothing_is_trusted(monkeypatch):
     ("kind", "left_out"),
     [
         *(("metric", ()), ("task", TRAIN)),
+        *((kind, TRAIN) for kind in ("distance", "reward")),
         *(pytest.param(kind, (), marks=pytest.mark.slow) for kind in KINDS if kind != "metric"),
     ],
 )
@@ -32,12 +36,52 @@ def test_a_new_file_passes_its_checks(ecsuite, monkeypatch, tmp_path, kind, left
     monkeypatch.setattr(games, "ALL", quick)
     code, out, _ = ecsuite("new", kind, "my_own.py")
     assert code == 0
-    part = "./my_own.py:my_own" if kind in ("metric", "grammar") else "./my_own.py:MyOwn"
+    part = "./my_own.py:my_own" if kind in ("metric", "grammar", "distance") else "./my_own.py:MyOwn"
     assert out.splitlines()[1:] == [f"try it: ecsuite check {part}", out.splitlines()[2]]
     code, out, _ = ecsuite("check", part, "--json")
     found = json.loads(out)
     assert found["kind"] == kind and code == 0, found
     assert all(check["holds"] for check in found["checks"])
+
+
+QUICK = ("distance", "reward", "frequencies", "learner")
+SMALL = (
+    "training.num_examples=64", "training.batch_size=16", "training.num_epochs=1", "evaluation.corpus_size=8"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in KINDS]
+)
+def test_a_new_file_is_used_as_the_command_says(ecsuite, tmp_path, kind):
+    code, out, _ = ecsuite("new", kind, "my_own.py")
+    assert code == 0
+    commands = out.splitlines()[2].removeprefix("use it: ").replace("runs/disc_small", "run")
+    commands = commands.replace("disc_small", "disc_tiny").split(" && ")
+    settings = [word for each in SMALL for word in ("--set", each)]
+    if commands[0].startswith("ecsuite score run "):
+        assert ecsuite("train-game", "disc_tiny", *settings, "--quiet", "--out", "run")[0] == 0
+    for command in commands:
+        words = command.replace("runs/my_own", "language").split()[1:]
+        if words[0] == "train-game":
+            words += [*settings, "--quiet", "--out", "used"]
+            words += [] if words[1] == "naming" else ["--set", "evaluation.num_valid=16"]
+        if words[0] == "grammar":
+            words += ["--out", "language"]
+        code, out, err = ecsuite(*words)
+        assert code == 0, err
+        if words[0] == "train-game":
+            assert (tmp_path / "used" / "corpus.jsonl").exists()
+
+
+def test_every_registry_of_users_parts_has_a_template():
+    words = {
+        value.word
+        for module in (games_registry, agents_registry)
+        for value in vars(module).values()
+        if isinstance(value, Registry)
+    }
+    assert words - {"cell"} <= set(KINDS)  # a cell is named by its agent
 
 
 @pytest.mark.slow

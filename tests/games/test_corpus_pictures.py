@@ -12,8 +12,9 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import WORLDS
 from ecsuite.games.pictures.corpora import DRAWN, GAP, LISTED, SIDE, corpus_pictures
 from ecsuite.games.runs.evaluation import joined
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.games.worlds.world_making import make_world
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
@@ -27,8 +28,9 @@ def written(tmp_path):
     """Writes the config of a run; its world, and a corpus of as many messages as it has rounds."""
 
     def written(name, *settings):
-        experiment = with_data(load_experiment(name, [*SMALL, *settings]))
-        (tmp_path / "config.yaml").write_text(f"format: 1\n{experiment.to_yaml()}")
+        experiment = load_experiment(name, [*SMALL, *settings])
+        tree = RunContext.of(experiment, data=check_data(experiment)).to_tree()
+        (tmp_path / "config.yaml").write_text(f"format: 1\n{as_yaml(tree)}")
         world = make_world(experiment)
         about = joined([world.describe(batch) for batch in world.corpus_batches(12)])
         messages = Ragged.from_rows([[1]] * len(about.meanings))

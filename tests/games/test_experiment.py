@@ -9,7 +9,7 @@ import yaml
 
 import ecsuite
 from ecsuite.games.config.experiment import load_experiment, named_configs, override
-from ecsuite.games.config.sections import PARTS, unread_sections, with_training
+from ecsuite.games.config.sections import PARTS, unread_settings, with_training
 from ecsuite.games.runs.run import Run
 from ecsuite.parts.registry import to_tree
 from ecsuite.runtime.errors import ConfigError
@@ -82,7 +82,7 @@ def test_a_written_config_has_the_options_of_its_kinds_and_no_others(name, tmp_p
         part = getattr(experiment, section)
         if part.kind in ("signalling", "literal"):  # the usual one is left out
             assert section not in tree
-        elif section == "play" or section not in unread_sections(experiment.play.kind):
+        elif section == "play" or section not in unread_settings(experiment.play.kind):
             written = {"kind", *to_tree(part.options)}
             assert set(tree[section]) == (
                 written if section == "play" else written - {"taught"}
@@ -288,3 +288,16 @@ def test_a_name_is_that_of_a_folder_in_runs(name, tmp_path):
     (tmp_path / "game.yaml").write_text(f"name: {name}\nworld: attributes\n")
     with pytest.raises(ConfigError, match="name: expected the name of a folder"):
         load_experiment(str(tmp_path / "game.yaml"))
+
+
+@pytest.mark.parametrize(
+    "taught", ["[concat, synth]", "{kind: [concat, synth]}", "{language: [concat, synth]}"]
+)
+def test_a_list_names_variants_of_a_language_that_is_taught(taught):
+    options = load_experiment("disc_tiny", [f"receiver.taught={taught}"]).receiver.options.taught.options
+    assert options.language == ("concat", "synth")
+
+
+def test_a_section_in_place_of_a_language_is_refused():
+    with pytest.raises(ConfigError, match=r"^--set: receiver\.taught\.kind: expected a name, got {'a': 1}$"):
+        load_experiment("disc_tiny", ["receiver.taught={kind: {a: 1}}"])

@@ -17,7 +17,7 @@ from ecsuite.games.training.checks import fault_of_ids, fault_of_message
 from ecsuite.games.training.notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.messages import of_all_lengths
+from ecsuite.testing.games import of_all_lengths
 from ecsuite.testing.trial import Trial, play
 
 VOCAB, MAX_LEN, BATCH = 4, 5, 6000
@@ -310,7 +310,7 @@ def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
     trial = Trial.of("channel", "gumbel", settings)
     world = trial.world()
-    lines = description(trial.experiment, make_players(trial.experiment, world), world)
+    lines = description(trial.experiment, make_players(trial.experiment, world), world, "fp32")
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
 
 

@@ -8,7 +8,7 @@ import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.identity import with_horizon
+from ecsuite.games.runs.identity import RunContext
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.train import train
 from ecsuite.games.training.trainer import Progress
@@ -236,7 +236,7 @@ def test_other_epochs_are_refused_where_the_rate_depends_on_them(tmp_path, small
 
 def test_a_run_longer_than_its_horizon_is_refused(small):
     with pytest.raises(ConfigError, match=r"after 3 epochs, expected at least training.num_epochs \(4\)"):
-        with_horizon(small(*HORIZON, "training.num_epochs=4"))
+        RunContext.of(small(*HORIZON, "training.num_epochs=4"))
 
 
 def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill):

@@ -15,9 +15,8 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.results.sources import kind_of
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.hub.contents import contents_of
-from ecsuite.hub.machine import Machine
-from ecsuite.hub.summary import summary_of
+from ecsuite.hub.card import summary_of
+from ecsuite.hub.contents import Machine, contents_of
 from ecsuite.language_models.backend import Person
 from ecsuite.runtime.ragged import Ragged
 

@@ -7,9 +7,9 @@ from counting_jobs import LOG, seen_gpu, square
 
 from ecsuite.jobs import engines, graph
 from ecsuite.jobs.engines import place_of
-from ecsuite.jobs.gpus import VISIBLE, visible_gpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
+from ecsuite.jobs.launchers import VISIBLE, visible_gpus
 
 
 @pytest.mark.parametrize(

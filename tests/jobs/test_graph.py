@@ -25,12 +25,11 @@ from counting_jobs import (
 )
 
 from ecsuite.corpus import Corpus
-from ecsuite.jobs.computing import compute
-from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.graph import Plan, Runner
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Context, Job
-from ecsuite.jobs.plan import Plan
 from ecsuite.jobs.store import Store
+from ecsuite.jobs.worker import compute_jobs
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 from ecsuite.runtime.ragged import Ragged
 
@@ -220,7 +219,7 @@ def test_another_version_where_the_job_is_computed_is_refused(tmp_path, calls):
     with pytest.raises(
         ConfigError, match="another version of ecsuite is installed where the job is computed"
     ):
-        list(compute([planned], store, Context(scratch=store.scratch(sent))))
+        list(compute_jobs([planned], store, Context(scratch=store.scratch(sent))))
     assert calls() == []
 
 

@@ -16,13 +16,12 @@ import pytest
 from counting_jobs import LOG, cube, misbehave, square
 
 from ecsuite.files.locks import Lock, process_name
-from ecsuite.jobs import executors, groups, worker
-from ecsuite.jobs.computing import Event
+from ecsuite.jobs import groups, launchers, worker
 from ecsuite.jobs.engines import place_of
-from ecsuite.jobs.executors import Lost, Users
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.groups import GroupFolder, TakenGroup
+from ecsuite.jobs.groups import Event, GroupFolder, TakenGroup
 from ecsuite.jobs.job import MODULES, Job, Location, hash_of
+from ecsuite.jobs.launchers import Lost, Users
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.worker import ANY, WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError
@@ -98,7 +97,7 @@ def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, l
     monkeypatch.setattr(
         cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
     )
-    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", 0.0)
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
     jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
@@ -150,7 +149,7 @@ def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
 
 def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, log):
     """Its lock ends with it, and the command puts the group anew."""
-    monkeypatch.setattr(executors, "SECONDS_BETWEEN_CHECKS", 0.02)
+    monkeypatch.setattr(launchers, "SECONDS_BETWEEN_CHECKS", 0.02)
     notes, lost, job = [], [], Job(square, number=3)
 
     def launcher(folder):

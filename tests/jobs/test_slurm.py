@@ -9,13 +9,12 @@ from types import SimpleNamespace
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
 
-from ecsuite.jobs import executors, graph, slurm
+from ecsuite.jobs import graph, launchers, slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Job, Resources
-from ecsuite.jobs.slurm import Slurm, Work
-from ecsuite.jobs.slurm_options import minutes_of, slurm_options
+from ecsuite.jobs.slurm import Slurm, Work, minutes_of, slurm_options
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError
 
@@ -68,7 +67,7 @@ def cluster(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
     monkeypatch.setattr(graph, "SECONDS_BETWEEN_LOOKS", 0.02)
-    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", 0.0)
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
     return cluster
 
 
@@ -269,8 +268,8 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
         if isinstance(seconds, Interrupt):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", Interrupt())
-    monkeypatch.setattr(executors.time, "sleep", sleep)
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", Interrupt())
+    monkeypatch.setattr(launchers.time, "sleep", sleep)
     told, asked = [], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
         Runner(

@@ -11,9 +11,9 @@ import pytest
 from counting_jobs import LOG, allocate, misbehave, run_beside, square, write
 
 from ecsuite.jobs import graph
-from ecsuite.jobs.computing import signs_of_life
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location
+from ecsuite.jobs.worker import signs_of_life
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 

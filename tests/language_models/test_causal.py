@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from causal_model import make_model
 
-from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.backend import Request
+from ecsuite.language_models.backend import Allowed, Request
 from ecsuite.language_models.causal import CausalModel
 from ecsuite.runtime.errors import ConfigError
 

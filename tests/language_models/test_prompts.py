@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Allowed
 from ecsuite.language_models.prompts import SHIPPED, VARIABLES, read_prompt
 from ecsuite.runtime.errors import ConfigError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.parts import own_code
-from ecsuite.parts.own_code_files import part_files
+from ecsuite.parts.own_code import files_of
 from ecsuite.runtime.errors import PartError
 
 
@@ -35,7 +35,7 @@ def load(kind):
 
 def test_a_file_alone_has_its_own_checksum():
     write(own="import random, numpy, ecsuite.parts.config\n")
-    files = part_files("./own.py")
+    files = files_of("./own.py")
     assert (files.module, list(files.files), files.imported()) == ("own", ["own"], [])
 
 
@@ -62,7 +62,7 @@ def test_what_a_file_imports_belongs_to_it(lines, is_late):
         more__inner="value = 1\n",
     )
     assert load("./own.py:own")() == 1
-    assert len(part_files("./own.py").imported()) == 1
+    assert len(files_of("./own.py").imported()) == 1
     before = own_code.checksum("./own.py")
     write(helper="value = 2\n", more__inner="value = 2\n")
     assert own_code.checksum("./own.py") != before
@@ -79,7 +79,7 @@ def test_files_of_a_package_import_each_other():
     )
     assert load("./package/own.py:Own").value == 2
     assert load("package.own:Own").value == 2
-    assert part_files("package/own.py").imported() == ["package/__init__.py", "package/numbers.py"]
+    assert files_of("package/own.py").imported() == ["package/__init__.py", "package/numbers.py"]
 
 
 def test_two_parts_may_import_files_of_the_same_name():
@@ -96,7 +96,7 @@ def test_two_parts_may_import_files_of_the_same_name():
 def test_installed_packages_and_modules_of_python_are_no_files_of_the_users(folder):
     write(own="import statistics, numpy, ecsuite.parts.config\n", statistics="raise SystemExit\n")
     (folder / "numpy").mkdir()  # a folder of data
-    assert part_files("./own.py").imported() == []
+    assert files_of("./own.py").imported() == []
 
 
 def test_a_file_beside_the_part_is_taken_before_an_installed_package():
@@ -107,7 +107,7 @@ def test_a_file_beside_the_part_is_taken_before_an_installed_package():
 def test_modules_of_the_current_folder_are_found_from_files_below():
     write(parts__own="from common import value\nclass Own: value = value\n", common="value = 4\n")
     assert load("./parts/own.py:Own").value == 4
-    assert part_files("parts/own.py").imported() == ["./common.py"]
+    assert files_of("parts/own.py").imported() == ["./common.py"]
 
 
 def test_files_that_import_each_other():
@@ -142,7 +142,7 @@ def test_the_copies_are_the_same_part(folder):
         package__helper="two = 2\n",
         other__deep="three = 3\n",
     )
-    files = part_files("package/own.py")
+    files = files_of("package/own.py")
     assert set(files.copies()) == {
         "package/own.py", "package/__init__.py", "package/numbers.py", "helper.py", "other/deep.py",
     }  # fmt: skip

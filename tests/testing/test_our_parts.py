@@ -23,7 +23,7 @@ from ecsuite.games.config.registry import (
     TASKS,
     WORLDS,
 )
-from ecsuite.language_models.registry import BACKENDS
+from ecsuite.language_models.backend import BACKENDS
 from ecsuite.testing import checks, run
 
 REGISTRIES = {

@@ -34,7 +34,7 @@ from ecsuite.games.config.experiment import ignore
 from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.checkpoints import newest_step, weights_in
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.run_folder import EXTRA_CHANCE, METRICS, versions
 from ecsuite.games.training.language_metrics import LanguageMetrics
 from ecsuite.games.training.notes import has_small_products
@@ -200,7 +200,8 @@ def check_agents(
         DamagedError: If weights can't be read, or do not fit the config.
     """
     with fixed_threads(platform.num_threads):
-        play = make_play(with_data(with_training(experiment, precision=platform.precision)), platform.device)
+        check_data(experiment)
+        play = make_play(with_training(experiment, precision=platform.precision), platform.device)
         is_known = not play.steps_before  # how long agents are taught is known when they were
         if is_known:
             yield from _check_ending(folder, play, metadata["training"])

@@ -8,7 +8,7 @@ from ecsuite.eval.experiments.grids import SWEEP
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.games.config.sections import with_training
 from ecsuite.games.players.players import make_players
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import check_data
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.feature_files import write_features
 from ecsuite.games.worlds.world_making import make_world
@@ -47,7 +47,8 @@ def test_every_run_is_built_and_makes_steps(name):
     study = load_study(f"paper/{name}", device="cpu")
     assert (len(study.variants), first_steps(study)) == SIZES[name]
     for variant in study.variants:
-        experiment = with_training(with_data(variant.experiment), batch_size=4, precision="fp32")
+        check_data(variant.experiment)
+        experiment = with_training(variant.experiment, batch_size=4, precision="fp32")
         torch.manual_seed(1)
         players = make_players(experiment, make_world(experiment))
         updates = Optimise(experiment.optimizer, players)

@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric, metric_names, 
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric, Traits, metric
 from ecsuite.jobs.graph import Runner
-from ecsuite.testing.metrics import language
+from ecsuite.testing.languages import language
 
 
 def test_the_registry_names_every_score_of_every_metric():

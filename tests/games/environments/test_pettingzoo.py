@@ -8,7 +8,7 @@ from ecsuite.games.environments.guided_grid import GuidedGrid
 from ecsuite.games.environments.pettingzoo import FromPettingZoo, to_pettingzoo
 from ecsuite.games.environments.riddle import Riddle
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing import environments, run
+from ecsuite.testing import bound, plays, run
 
 
 class Space:
@@ -53,9 +53,7 @@ def adapted(make, speakers=("sees",)):
 
 
 def problems(make):
-    return {
-        str(each.check): each.problem for each in map(run, environments.bound(environments.ALL, lambda: make))
-    }
+    return {str(each.check): each.problem for each in map(run, bound(plays.ENVIRONMENT, lambda: make))}
 
 
 def test_an_environment_of_pettingzoo_is_one_of_ours():

@@ -6,10 +6,10 @@ from itertools import combinations, product
 
 import pytest
 
-from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.players.schedule import Schedule
-from ecsuite.games.runs.identity import with_data
+from ecsuite.games.runs.identity import RunContext
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -119,13 +119,12 @@ def test_pairs_play_as_often_as_their_weights_say():
 def test_a_file_becomes_a_list_in_the_run(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("sender,receiver,weight\n0,0,1\n1,0,0.5\n")
-    experiment = with_data(
-        load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"])
-    )
-    assert experiment.society.meets.options.pairs == ((0, 0, 1), (1, 0, 0.5))
+    experiment = load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"])
+    tree = RunContext.of(experiment).to_tree()
+    assert from_tree(tree, "run").society.meets.options.pairs == ((0, 0, 1), (1, 0, 0.5))
     file.write_text("sender,receiver\n0,x\n")
     with pytest.raises(ConfigError, match=r"pairs\.csv:2: expected columns"):
-        with_data(load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"]))
+        RunContext.of(experiment)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from ecsuite.eval.results.verification.verify import verify_all
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import cost
-from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.backend import Reply, Request
-from ecsuite.language_models.kept import KeptAnswers
+from ecsuite.language_models.asking import KeptAnswers
+from ecsuite.language_models.backend import Allowed, Reply, Request
 from ecsuite.language_models.prompts import read_prompt
 from ecsuite.language_models.server import Server
 from ecsuite.runtime.errors import ConfigError
@@ -186,7 +185,7 @@ def test_what_a_server_says_of_an_error_is_told_without_the_key(content, status,
     def sent(self, body):
         raise HTTPError("", status, "", {}, io.BytesIO(content.replace("long", f"long {KEY}").encode()))
 
-    monkeypatch.setattr(Server, "_sent", sent)
+    monkeypatch.setattr(Server, "_send", sent)
     server = Server(Server.Options(url="http://127.0.0.1:1", model="m", key_variable="TEST_KEY"))
     with pytest.raises(ConfigError, match=rf"answered {status} \(too long …\); .*{advice}"):
         server.reply(Request(system="", user="", allowed=Allowed(), draw=0))
@@ -292,7 +291,7 @@ def test_an_answer_that_can_not_be_written_leaves_the_others_whole(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     notes = []
-    assert len(KeptAnswers(tmp_path, notes.append).replies()) == len(answers.replies()) > 0 and not notes
+    assert len(KeptAnswers(tmp_path, notes.append).replies) == len(answers.replies) > 0 and not notes
 
 
 def test_a_limit_that_is_reached_in_the_first_step_is_told_in_a_line_and_a_higher_one_goes_on(tmp_path):
@@ -388,5 +387,5 @@ def test_a_server_is_asked_again_when_it_says(told, waited, monkeypatch):
             raise error
         return {"choices": [{"message": {"content": '{"answer": "a"}'}}]}
 
-    monkeypatch.setattr(Server, "_sent", sent)
+    monkeypatch.setattr(Server, "_send", sent)
     assert asked_of_one(SimpleNamespace(url="http://127.0.0.1:1"), 1) == [waited]

@@ -1,30 +1,33 @@
-"""How a command has its jobs computed: it puts groups of them into a folder, and reads what workers tell.
+"""Groups of jobs of a command: who starts workers for them, and how the command hears of them.
 
-Who starts the workers is a `Launcher`: processes of this machine, Slurm, Ray, or the user. `Here` takes the groups
-itself.
+A command puts groups of jobs into a folder, and reads what workers report. Who starts the workers is a `Launcher`:
+processes of this machine, Slurm, Ray, or the user. `Here` computes the groups itself.
 """
 
+import os
 import shlex
 import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ecsuite.jobs.computing import Event, Group, compute_and_report
-from ecsuite.jobs.groups import ENDS, GroupFolder
+from ecsuite.jobs.groups import ENDS, Event, Group, GroupFolder
 from ecsuite.jobs.job import Resources
 from ecsuite.jobs.store import Store
-from ecsuite.jobs.worker import ANY, GPU
+from ecsuite.jobs.worker import ANY, GPU, compute_and_report
+from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    pass
 
 MOST_GROUPS = 500
 """Most groups at the same time where workers are on other machines."""
 LEAST_WAIT = 0.002
-"""Least seconds between two looks for what workers tell."""
+"""Least seconds between two looks for events."""
 SHARE_OF_WAITING = 0.1
-"""How the time between two looks grows with the time in which nothing was told."""
+"""Growth of the time between two looks with the time without events."""
 SHARE_OF_LOOKING = 0.05
 """Most of its time that a command which waits looks."""
 SECONDS_BETWEEN_CHECKS = 2.0
@@ -32,23 +35,27 @@ SECONDS_BETWEEN_CHECKS = 2.0
 NUM_MISSES = 2
 """After how many looks a worker without its lock has ended: shared files may be late."""
 NUM_MISSES_ELSEWHERE = 20
-"""The same of a worker on another machine, in which it tells nothing: locks of some shared folders do not reach it."""
+"""Looks after which a silent worker on another machine has ended: locks of some shared folders do not reach it."""
 SECONDS_TO_CANCEL = 5.0
 """How long a second Ctrl-C takes back the groups that nobody has begun."""
+SECONDS_SILENT = 1800.0
+"""Time without a sign of life after which a job is taken to hang: neither progress, nor use of the processor."""
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+"""The environment variable by which CUDA chooses devices; read when a process first uses CUDA."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Standing:
-    """A group that was put."""
+    """A submitted group."""
 
     number: int
-    """The number that it was submitted with."""
+    """Number of the group."""
     name: str
     pool: str
     worker: str = ""
-    """Who has taken it; empty: nobody."""
+    """Worker that has taken it; empty: none."""
     place: int = 0
-    """What was read of its events."""
+    """Bytes of its events that were read."""
     is_withdrawn: bool = False
 
 
@@ -63,7 +70,7 @@ class Lost:
 
 
 class Launcher:
-    """Who starts workers; by itself nobody does.
+    """Starter of workers; this base class starts none.
 
     Args:
         folder: The groups.
@@ -71,31 +78,28 @@ class Launcher:
 
     ends_with_command = True
     """Whether workers end with the command; otherwise groups that it leaves are computed all the same."""
+    num_slots: int = 1
+    """Most groups at the same time."""
 
     def __init__(self, folder: GroupFolder) -> None:
         self.folder = folder
 
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time."""
-        return 1
-
     def pool(self, resources: Resources) -> str:
-        """The pool of the next group, which needs this; by default one of this command alone."""
+        """Pool of the next group; by default one of this command alone."""
         return self.folder.command
 
     def start(self, groups: Collection[Standing]) -> None:
-        """Start the workers that lack for the groups that stand; called often."""
+        """Start the missing workers; called often."""
 
     def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
-        """The groups whose workers have ended, as far as it is known; called often."""
+        """Groups whose workers are known to have ended; called often."""
         return ()
 
     def end(self, worker: str) -> None:
         """End a worker whose group was taken back because it hangs; it may have ended itself."""
 
     def cancel(self, groups: Collection[Standing]) -> str:
-        """Cancel workers for which nothing is left; returns how those of some groups that go on can be ended."""
+        """Cancel workers without groups; returns the command that ends the workers of these groups."""
         return ""
 
     def close(self) -> None:
@@ -103,12 +107,12 @@ class Launcher:
 
 
 class Workers:
-    """Has groups computed by workers.
+    """Submits groups to workers and reports their events.
 
     Args:
         store: Where results are kept.
-        report: Told of events.
-        launcher: Makes what starts the workers.
+        report: Receives events.
+        launcher: Makes the starter of the workers.
     """
 
     def __init__(
@@ -121,17 +125,8 @@ class Workers:
         self.is_left = False
         """Whether groups were left to their workers."""
 
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time."""
-        return self.launcher.num_slots
-
-    def putting(self, wanted: Collection[str]) -> AbstractContextManager[dict[str, str]]:
-        """See `GroupFolder.putting`."""
-        return self.folder.putting(wanted)
-
     def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Put a group, whose events have this number, and which needs this."""
+        """Submit a group, whose events get this number."""
         pool = self.launcher.pool(resources)
         self.groups[number] = Standing(number=number, name=self.folder.put(pool, number, group), pool=pool)
 
@@ -208,7 +203,7 @@ class Workers:
         return any([self._read(group) for group in list(self.groups.values())])
 
     def _read(self, group: Standing) -> bool:
-        """Report what was told of a group since the last time; whether there was something."""
+        """Report new events of a group; returns whether there were any."""
         told = self.folder.events(group.name, group.place)
         if told is None:
             if group.is_withdrawn:
@@ -241,7 +236,7 @@ class Here(Workers):
 
     Args:
         store: Where results are kept.
-        report: Told of events.
+        report: Receives events.
         should_stop: Whether jobs are asked to stop.
     """
 
@@ -278,6 +273,7 @@ class Users(Launcher):
     """Starts no workers: users do, with `ecsuite work STORE`, on machines that share the folder."""
 
     ends_with_command = False
+    num_slots = MOST_GROUPS  # it is not known how many workers there are
 
     def __init__(self, folder: GroupFolder) -> None:
         super().__init__(folder)
@@ -288,11 +284,6 @@ class Users(Launcher):
             f"start workers on machines that share the folder: ecsuite work "
             f"{shlex.quote(str(folder.store.folder))}"
         )
-
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time, since it is not known how many workers there are."""
-        return MOST_GROUPS
 
     def pool(self, resources: Resources) -> str:
         """All workers, or those with a GPU."""
@@ -315,3 +306,32 @@ class Users(Launcher):
             is_here = group.worker.endswith(f" on {socket.gethostname()}")
             if self.misses[group.name] >= (NUM_MISSES if is_here else NUM_MISSES_ELSEWHERE):
                 yield Lost(group=group, kind="lost", text=f"its worker ({group.worker}) has ended")
+
+
+def options_of(place: str, text: str) -> dict[str, str]:
+    """Options from `partition=low,gres=gpu:1`; `ConfigError` that begins with the place if a piece has no `=`."""
+    options = {}
+    for piece in text.split(","):
+        key, equals, value = piece.strip().partition("=")
+        if not equals and piece.strip():
+            raise ConfigError(f"{place}: expected KEY=VALUE, such as partition=low, got {piece.strip()}")
+        if equals:
+            options[key.strip().lstrip("-").replace("-", "_")] = value.strip()
+    return options
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """The GPUs that this process may use: those of `CUDA_VISIBLE_DEVICES`, else all, as `0`, `1`."""
+    chosen = os.environ.get(VISIBLE)
+    if chosen is not None:
+        names = [name.strip() for name in chosen.split(",") if name.strip()]
+        # As CUDA reads it: what follows an invalid number is not visible.
+        return tuple(names[: names.index("-1")] if "-1" in names else names)
+    import torch
+
+    return tuple(str(number) for number in range(torch.cuda.device_count()))
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
