@@ -428,31 +428,6 @@ def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """A figure of a row."""
-
-    estimate: Estimate | None
-    """Mean over seeds; None if it is undefined in all runs."""
-    is_best: bool = False
-    """Whether it is the best of its column, or not told apart from that, see `ComparedScore.best`."""
-
-    @property
-    def mean(self) -> float | None:
-        """The mean."""
-        return None if self.estimate is None else self.estimate.mean
-
-    @property
-    def half_width(self) -> float | None:
-        """Half of the width of its 95 % interval; None of one value."""
-        return None if self.estimate is None else self.estimate.half_width
-
-    @property
-    def num_values(self) -> int:
-        """Number of seeds in which it is defined."""
-        return 0 if self.estimate is None else self.estimate.num_values
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Combination:
     """A combination of settings."""
 
@@ -466,7 +441,7 @@ class Combination:
     """Runs that failed."""
     num_incomplete: int
     """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
-    cells: tuple[Cell, ...]
+    cells: tuple[Estimate, ...]
     """One per figure of the table."""
 
 

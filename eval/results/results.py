@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import table_order, traits_of
-from ecsuite.eval.results.comparison import Cell, Combination, Comparison, Means, Pairs, compare_samples
+from ecsuite.eval.results.comparison import Combination, Comparison, Means, Pairs, compare_samples
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.files import SEED, name_by_folders, sources_at, sweep_file
-from ecsuite.eval.results.samples import Sample, samples_of, short_settings
+from ecsuite.eval.results.samples import Estimate, Sample, samples_of, short_settings
 from ecsuite.eval.results.sources import CORPUS, MOST_SETTINGS, SWEEP, Source, setting_column
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 from ecsuite.tables.cells import value_text
@@ -544,7 +544,7 @@ def _reasons(source: Source) -> dict[str, str | None]:
 
 
 def _combination(
-    row: Sequence[Source], keys: Sequence[str], cells: Sequence[Cell], *, with_incomplete: bool
+    row: Sequence[Source], keys: Sequence[str], cells: Sequence[Estimate], *, with_incomplete: bool
 ) -> Combination:
     """A row of a table of means."""
     counted = {
@@ -566,8 +566,8 @@ def _combination(
 
 def _column(
     rows: Sequence[str], sources: Sequence[Source], name: str, compared: Comparison | None
-) -> list[Cell]:
-    """The cells of a figure, one for each row: as compared or, if the figure is not compared, its means."""
+) -> list[Estimate]:
+    """The estimates of a figure, one for each row: as compared or, if the figure is not compared, its means."""
     score = (
         next((each for each in compared.scores if each.name == name), None) if compared is not None else None
     )
@@ -579,8 +579,8 @@ def _column(
         found = samples_of(defined, name) if defined else []
     samples = {sample.fingerprint: sample for sample in found}
     return [
-        Cell(estimate=samples[row].estimate, is_best=samples[row].name in best)
+        replace(samples[row].estimate, is_best=samples[row].name in best)
         if row in samples
-        else Cell(estimate=None)
+        else Estimate(mean=None)
         for row in rows
     ]

@@ -178,14 +178,16 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A mean over seeds with its 95 % interval."""
+    """A mean over seeds or draws with its 95 % interval."""
 
-    mean: float
-    """The mean."""
-    half_width: float | None
+    mean: float | None
+    """The mean; None if it is undefined."""
+    half_width: float | None = None
     """Half of the width of its interval; None of one value."""
-    num_values: int
+    num_values: int = 0
     """Number of values."""
+    is_best: bool = False
+    """Whether it is the best of a column, or not told apart from that, see `ComparedScore.best`."""
 
 
 def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:

@@ -88,7 +88,10 @@ def differences(
         ConfigError: If no row has these settings, or no run this path.
     """
     rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
-    changed, words = _base(base, rows, table.keys, sources)
+    if base is not None:
+        changed, words = _base(base, rows, table.keys, sources)
+    else:
+        changed, words = (rows[0], label(rows[0])) if rows else ({}, "")
     if len(rows) < 2 or table.comparison is None:
         return None
     names = [row.name for row in table.rows]
@@ -138,13 +141,17 @@ def label(settings: Settings) -> str:
 
 
 def _base(
-    base: str | None, rows: Sequence[Settings], keys: Sequence[str], sources: Sequence[Source]
+    base: str, rows: Sequence[Settings], keys: Sequence[str], sources: Sequence[Source]
 ) -> tuple[dict[str, Any], str]:
     """The settings in which a base differs from a row, and the base in words."""
-    if base is None:
-        return dict(rows[0]) if rows else {}, label(rows[0]) if rows else ""
     if "=" not in base:
-        return _base_of_run(base, keys, sources)
+        for folder, settings in ((source.folder, source.settings) for source in sources):
+            if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
+                own = {key: settings.get(key) for key in keys}
+                return own, label(own)
+        raise ConfigError(
+            f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
+        )
     changed = {}
     values_of = {key: {shown(row[key]): row[key] for row in rows} for key in keys}
     parts: list[str] = []
@@ -172,14 +179,3 @@ def _base(
     if not any(all(row[key] == value for key, value in changed.items()) for row in rows):
         raise ConfigError(f"--base {base}: no run has these settings")
     return changed, label(changed)
-
-
-def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> tuple[dict[str, Any], str]:
-    for source in sources:
-        folder = source.folder
-        if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
-            settings = {key: source.settings.get(key) for key in keys}
-            return settings, label(settings)
-    raise ConfigError(
-        f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
-    )
