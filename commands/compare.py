@@ -46,11 +46,11 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import has_scores, keep_scores, prepare_scores, scored_sources
+    from ecsuite.commands.scoring import keep_scores, prepare_scores, scored_sources
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.equal_sizes import EqualSizes
-    from ecsuite.eval.results.files import XFERBENCH, sources_at
+    from ecsuite.eval.results.files import XFERBENCH, has_scores, sources_at
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -84,6 +84,34 @@ def sources_at(place: Path) -> list[Source]:
     if place.suffix == ".json":
         return sources_of(place, read_json(place))
     return [_corpus_source(place)]
+
+
+def has_scores(path: Path, metrics: Collection[str] = ()) -> bool:
+    """Whether a path has scores to compare; otherwise it is that of a corpus or a run which is to be scored.
+
+    Args:
+        path: File or folder.
+        metrics: Names of scores and measures that a folder of one run or corpus has to have.
+
+    Raises:
+        ConfigError: If there is nothing.
+    """
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file or folder of results")
+    if not path.is_dir():
+        return path.suffix == ".json"
+    if metrics and (path / METADATA).is_file():
+        is_run = (path / CONFIG).is_file()
+        of_one = [run_source(path)] if is_run else sources_of(path / SCORES, read_scores(path / SCORES))
+        records = [record for source in of_one for record in source.records]
+        return {*metrics} <= {record.figure if record.is_measure else record.name for record in records}
+    if any(next(path.rglob(name), None) for name in (*FILES, SWEEP)):
+        return True
+    if (path / CORPUS).is_file():
+        return False
+    files = [file for file in sorted(path.glob("*.json")) if file.is_file()]  # as where it was pulled
+    found = [source for file in files for source in sources_of(file, read_json(file))]
+    return any(record.signature for source in found for record in source.records)
 
 
 def sweep_file(place: Path) -> Path | None:

@@ -36,7 +36,7 @@ def test_several_scores_of_two_sources(monkeypatch):
     }
     figure = drawn(monkeypatch, scores)
     shown, _ = texts(figure)
-    assert {"first and second\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
+    assert {"second and first\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
     colours = {line.get_color() for line in figure.axes[0].lines}
     markers = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
     assert len(colours) == 2 and len(markers) == 2
