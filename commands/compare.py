@@ -69,7 +69,8 @@ def compare(
     if all(is_scored):
         read_with.require_unset("results with scores")
     read = {path: sources_at(path) for path, has in zip(results, is_scored, strict=True) if has}
-    prepare_scores([path for path in results if path not in read])
+    if unscored := [path for path in results if path not in read]:
+        prepare_scores(unscored)
     for path in results:
         if path in read:
             found += read[path]

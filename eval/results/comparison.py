@@ -24,7 +24,9 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.results.equal_sizes import EqualSizes
+from ecsuite.eval.results.files import plain
 from ecsuite.eval.results.samples import (
+    BASELINE_NAMES,
     UNSIGNED,
     Estimate,
     Sample,
@@ -333,21 +335,22 @@ def shared_by(first: Sample, second: Sample) -> str:
     """
     if not first.runs or not second.runs or first.seeds != second.seeds:
         return ""
-    found = {_shared_by_runs(one, other) for one, other in zip(first.runs, second.runs, strict=True)}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _shared_by_runs(first: Source, second: Source) -> str:
-    one, other = first.config, second.config
-    differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
-    if not one or not other or not differing:
-        return ""
-    if all(key.startswith("evaluation.") for key in differing):
-        return "agents"
-    held_out = one.get(HELD_OUT)
-    is_world = any(key.startswith(("world.", "data.", "code.")) for key in differing)
-    is_split = isinstance(held_out, int | float) and not isinstance(held_out, bool) and held_out > 0
-    return "held-out objects" if is_split and not is_world else ""
+    shared = set()
+    for one, other in (
+        (one.config, other.config) for one, other in zip(first.runs, second.runs, strict=True)
+    ):
+        differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
+        held_out = one.get(HELD_OUT)
+        is_split = isinstance(held_out, int | float) and not isinstance(held_out, bool) and held_out > 0
+        if not one or not other or not differing:
+            shared.add("")
+        elif all(key.startswith("evaluation.") for key in differing):
+            shared.add("agents")
+        elif is_split and not any(key.startswith(("world.", "data.", "code.")) for key in differing):
+            shared.add("held-out objects")
+        else:
+            shared.add("")
+    return shared.pop() if len(shared) == 1 else ""
 
 
 def _over_blocks(first: Sample, second: Sample) -> tuple[Difference, str]:
@@ -417,7 +420,7 @@ def choose_baseline(samples: Sequence[Sample], name: str | None) -> Sample | Non
     """
     if name is not None:
         return look_up("baseline", name, {sample.name: sample for sample in samples})
-    return next((sample for sample in samples if sample.is_baseline), None)
+    return next((sample for sample in samples if plain(sample.name) in BASELINE_NAMES), None)
 
 
 def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[Sample, Sample]]:

@@ -471,7 +471,10 @@ class Messages:
             ConfigError: If the file needs more memory than is allowed.
             CorpusError: If it can't be read so.
         """
-        known = _known(self.how)
+        try:
+            known = msgspec.convert(json.loads(self.how or "{}"), _How)
+        except msgspec.ValidationError as error:
+            raise CorpusError(f"scores with how their corpus was read: {error}") from None
         corpus = read_as(self.path, known.reading or otherwise or Reading())
         for each in known.where:
             column, _, value = each.partition("=")
@@ -482,13 +485,6 @@ class Messages:
 class _How(msgspec.Struct):
     reading: Reading | None = None
     where: list[str] = []
-
-
-def _known(how: str) -> _How:
-    try:
-        return msgspec.convert(json.loads(how or "{}"), _How)
-    except msgspec.ValidationError as error:
-        raise CorpusError(f"scores with how their corpus was read: {error}") from None
 
 
 def how_of(corpus: Mapping[str, Any]) -> str:

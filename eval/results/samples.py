@@ -14,7 +14,7 @@ import numpy as np
 from ecsuite.eval.metrics import METRIC_OF, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
-from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
+from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
@@ -157,11 +157,6 @@ class Sample:
             error, freedom = pooled_error([cells])
             mean, half_width = self.score, student_quantile(1 - ALPHA / 2, freedom) * error if error else 0.0
         return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds))
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether the name is that of the model without pretraining."""
-        return plain(self.name) in BASELINE_NAMES
 
     def to_json(self) -> dict[str, Any]:
         """The sample as JSON-ready data."""
@@ -368,7 +363,7 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
             places.setdefault((sample.blocks[0], -1 - number if seed < 0 else seed), []).append(sample)
     keys = sorted(places)
     firsts = [places[key][0] for key in keys]
-    [metric] = firsts[0].targets
+    [metric] = firsts[0].by_target[0]
     means = [math.fsum(each.score for each in places[key]) / len(places[key]) for key in keys]
     sizes = [tuple(dict.fromkeys(each.sizes[0] for each in places[key])) for key in keys]
     return replace(

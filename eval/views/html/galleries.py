@@ -14,11 +14,11 @@ from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.views.comparison import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.figures.canvas import as_svg
 from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.views.html.comparing import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.runtime.errors import ConfigError
 

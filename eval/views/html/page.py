@@ -17,8 +17,8 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
+from ecsuite.eval.views.comparison import about_scores, differences
 from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
-from ecsuite.eval.views.html.comparing import about_scores, differences
 from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
 from ecsuite.eval.views.runs import figure_titles, overview
