@@ -183,6 +183,25 @@ class Estimate:
     """Number of values."""
     is_best: bool = False
     """Whether it is the best of a column, or not told apart from that, see `ComparedScore.best`."""
+    sd: float | None = None
+    """Standard deviation over seeds, where both parts of it are asked for."""
+    within_sd: float | None = None
+    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
+    intervals; None where scores have none."""
+
+    @property
+    def ci95(self) -> Interval | None:
+        """The interval; None of one value."""
+        if self.mean is None or self.half_width is None:
+            return None
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    @property
+    def between_sd(self) -> float | None:
+        """The part of the standard deviation between trainings, at least 0."""
+        if self.sd is None or self.within_sd is None:
+            return None
+        return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
 
 
 def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
@@ -493,36 +512,14 @@ def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]
     return named
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeedMean:
-    """A score over the seeds of one game."""
-
-    name: str
-    """Name of the score."""
-    seeds: tuple[int, ...]
-    """The seeds whose corpora have it."""
-    values: tuple[float, ...]
-    """The score of each."""
-    mean: float
-    """Their mean."""
-    ci95: Interval | None
-    """Student's 95 % interval of the mean over seeds; None of one seed."""
-    sd: float | None
-    """Standard deviation over seeds."""
-    within_sd: float | None
-    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
-    intervals; None where scores have none."""
-    between_sd: float | None
-    """The part of it between trainings, at least 0."""
-    sizes: tuple[str | None, ...]
-    """Numbers of messages, of a score that depends on them."""
-
-
-def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
-    """Each score over the seeds, in the order of tables; undefined scores are left out.
+def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
+    """Each score over the seeds, of each signature one, in the order of tables; undefined scores are left out.
 
     Args:
         sources: Scored runs of one game.
+
+    Returns:
+        Name of the score, its values over the seeds whose corpora have it, and their mean with the spreads.
     """
     names = dict.fromkeys(
         record.name
@@ -530,37 +527,28 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         for record in source.records
         if not record.is_measure and record.value is not None and traits_of(record.name).question != "sizes"
     )
-    return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
-
-
-def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
-    """The means of a score, of each signature one."""
-    defined = [
-        source for source in sources if any(record.value is not None for record in source.records_of(name))
-    ]
-    for result in samples_of(defined, name):
-        values = result.seed_scores
-        mean, half_width = mean_and_half_width(values.tolist())
-        sd = None if half_width is None else float(np.std(values, ddof=1))
+    found = []
+    for name in sorted(names, key=table_order):
+        of_sources = [(source, source.records_of(name)) for source in sources]
+        defined = [source for source, own in of_sources if any(record.value is not None for record in own)]
+        records = [record for source in defined for record in source.records_of(name)]
         errors = [
             (record.ci95[1] - record.ci95[0]) / 2 / normal_quantile(1 - ALPHA / 2)
-            for source in defined
-            for record in source.records_of(name)
+            for record in records
             if record.ci95 is not None
         ]
-        within = math.sqrt(float(np.mean(np.square(errors)))) if len(errors) == len(values) else None
-        is_split = sd is not None and within is not None
-        yield SeedMean(
-            name=name,
-            seeds=result.seeds,
-            values=tuple(values.tolist()),
-            mean=mean,
-            ci95=None if half_width is None else (mean - half_width, mean + half_width),
-            sd=sd,
-            within_sd=within,
-            between_sd=math.sqrt(max(0.0, sd**2 - within**2)) if is_split else None,  # type: ignore[operator]
-            sizes=result.sizes,
-        )
+        for sample in samples_of(defined, name):
+            is_known = len(errors) == len(sample.seeds)
+            mean, half_width = mean_and_half_width(sample.seed_scores.tolist())
+            of_seeds = Estimate(
+                mean=mean,
+                half_width=half_width,
+                num_values=len(sample.seeds),
+                sd=sample.deviation,
+                within_sd=math.sqrt(float(np.mean(np.square(errors)))) if is_known else None,
+            )
+            found.append((name, sample, of_seeds))
+    return found
 
 
 def is_one_game(sources: Sequence[Source]) -> bool:

@@ -1,7 +1,7 @@
 """Tables and figures of comparisons: of sources in all scores or in one, over seeds, over settings, to a base."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
@@ -13,7 +13,7 @@ from ecsuite.eval.results.comparison import ComparedScore, Comparison, Means
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import EQUAL_SIZES, Sample, SeedMean, noise_between, over_seeds, repetition
+from ecsuite.eval.results.samples import EQUAL_SIZES, Estimate, Sample, noise_between, over_seeds, repetition
 from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.console import Report
@@ -291,7 +291,18 @@ def seed_report(sources: Sequence[Source]) -> Report:
     title = f"{sources[0].game}: {len(sources)} seeds"
     data = {
         "over_seeds": [
-            asdict(mean) | {"ci95": None if mean.ci95 is None else list(mean.ci95)} for mean in means
+            {
+                "name": name,
+                "seeds": sample.seeds,
+                "values": sample.seed_scores.tolist(),
+                "mean": mean.mean,
+                "ci95": None if mean.ci95 is None else list(mean.ci95),
+                "sd": mean.sd,
+                "within_sd": mean.within_sd,
+                "between_sd": mean.between_sd,
+                "sizes": sample.sizes,
+            }
+            for name, sample, mean in means
         ],
         "notes": lines,
     }
@@ -299,7 +310,7 @@ def seed_report(sources: Sequence[Source]) -> Report:
     return Report(tables=[_seed_table(means, title)], notes=tuple(lines), data=data, draw=draw)
 
 
-def _seed_table(means: Sequence[SeedMean], title: str) -> Table:
+def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Table:
     """A row a score: mean with its interval over seeds, and the two spreads."""
     columns = (
         name_column("score"),
@@ -310,50 +321,51 @@ def _seed_table(means: Sequence[SeedMean], title: str) -> Table:
         number_column("within_sd", "within a corpus"),
         number_column("seeds"),
     )
-    rows = [
-        row_of(
-            mean.name,
-            text(traits_of(mean.name).direction, shown=ARROWS[traits_of(mean.name).direction]),
-            estimate(
-                mean.mean, None if mean.ci95 is None else mean.ci95[1] - mean.mean, num_values=len(mean.seeds)
-            ),
-            number(mean.sd),
-            number(mean.between_sd),
-            number(mean.within_sd),
-            len(mean.seeds),
+    rows = []
+    for name, _, mean in means:
+        direction = traits_of(name).direction
+        half_width = None if mean.ci95 is None or mean.mean is None else mean.ci95[1] - mean.mean
+        rows.append(
+            row_of(
+                name,
+                text(direction, shown=ARROWS[direction]),
+                estimate(mean.mean, half_width, num_values=mean.num_values),
+                number(mean.sd),
+                number(mean.between_sd),
+                number(mean.within_sd),
+                mean.num_values,
+            )
         )
-        for mean in means
-    ]
     return Table(columns=columns, rows=rows, title=title)
 
 
-def _draw_means(means: Sequence[SeedMean], title: str, file: Path) -> None:
+def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file: Path) -> None:
     """Draw each mean with its interval over seeds; scores in other units are left out.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
     points = []
-    for mean in means:
+    for name, _, mean in means:
         low, high = mean.ci95 or (None, None)
-        direction = traits_of(mean.name).direction
-        points.append(Point(row=mean.name, value=mean.mean, low=low, high=high, direction=direction))
+        direction = traits_of(name).direction
+        points.append(Point(row=name, value=mean.mean, low=low, high=high, direction=direction))
     usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
     panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
     save(intervals(panel, title=title, notes=unit_notes(left_out) if usual else []), file)
 
 
-def _seed_notes(sources: Sequence[Source], means: Sequence[SeedMean]) -> list[str]:
+def _seed_notes(sources: Sequence[Source], means: Sequence[tuple[str, Sample, Estimate]]) -> list[str]:
     """Notes on intervals, undefined values and sizes."""
     lines = [
         "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: that of "
         "trainings, and noise within a corpus, from the intervals of single scores."
     ]
-    few = [mean.name for mean in means if len(mean.seeds) < len(sources)]
+    few = [name for name, _, mean in means if mean.num_values < len(sources)]
     if few:
         lines.append(f"Undefined for some seeds: {', '.join(few)}.")
-    unequal = [mean.name for mean in means if len(set(mean.sizes)) > 1]
+    unequal = [name for name, sample, _ in means if len(set(sample.sizes)) > 1]
     if unequal:
         lines.append(f"Of corpora of different sizes, on which they depend: {', '.join(unequal)}.")
     return lines
