@@ -1,45 +1,63 @@
-"""Call a sender or receiver in the precision of the game.
-
-Most classes of this package cast their weights to the precision of their input, and the gradients of their steps are
-summed in fp32, which autocast does not do (`casts_weights`). Any other one is given fp32 inputs under
-`torch.autocast`, so that torch's layers work in every precision:
-
-    class MySender(Sender):
-        def __init__(self, num_features: int, vocab_size: int) -> None:
-            super().__init__()
-            self.perceive, self.scores = nn.Linear(num_features, 64), nn.Linear(64, vocab_size + 1)
-            self.embed, self.cell = nn.Embedding(vocab_size + 1, 64), nn.GRUCell(64, 64)
-
-        def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-            state = self.perceive(meanings)  # (batch, 64)
-            inputs = torch.zeros_like(state)
-            while not builder.done:
-                state = self.cell(inputs, state)
-                inputs = embed_symbols(self.embed, builder.step(self.scores(state)))
-            return builder.message()
-
-    class MyReceiver(Receiver):
-        def __init__(self, vocab_size: int) -> None:
-            super().__init__(state_size=64)
-            self.embed, self.encode = nn.Embedding(vocab_size + 1, 64), nn.GRU(64, 64)
-
-        def forward(self, message: Message) -> tuple[Tensor, Tensor]:
-            states, _ = self.encode(embed_symbols(self.embed, message.symbols))  # (num_steps, batch, 64)
-            return message.at_ends(states)
-"""
+"""Calls of senders and receivers in a precision, and checks of the return values of a user's own."""
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.senders import MessageBuilder, Sender
 from ecsuite.agents.shared_states import Places, distinct_messages, select
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, PartError
+
+
+def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any) -> None:
+    """Refuse what is no message for each of the meanings, (batch, num_features).
+
+    Raises:
+        PartError: With file and line of the part, as all functions here.
+    """
+    if not isinstance(returned, Message):
+        raise wrong(kind, "forward", "builder.message() to be returned", type_name(returned))
+    if returned.symbols.shape[1] != len(meanings):
+        raise wrong(kind, "forward", f"{len(meanings)} messages", f"{returned.symbols.shape[1]}")
+
+
+def check_states(kind: str, receiver: Receiver, message: Message, returned: Any) -> None:
+    """Refuse what is no states for each end of a message, or after each of its symbols, with weights."""
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise wrong(kind, "forward", "what message.at_ends(states) returns", type_name(returned))
+    num_steps, batch = message.symbols.shape[:2]
+    num_ends = 1 if message.ends is None else len(message.ends)
+    if isinstance(returned[0], Tensor) and len(returned[0]) == num_steps:
+        num_ends = num_steps
+    require_shape(kind, "forward", "states", returned[0], (num_ends, batch, receiver.state_size))
+    require_shape(kind, "forward", "weights of the ends", returned[1], (num_ends, batch))
+
+
+def require_shape(
+    kind: str, method: str, what: str, value: Any, shape: tuple[int, ...], of: str = ""
+) -> None:
+    """Refuse what is no tensor of a shape; `of`: what is said of it, if not that the method gives it."""
+    found = tuple(value.shape) if isinstance(value, Tensor) else None
+    if found != shape:
+        got = type_name(value) if found is None else f"{found}"
+        raise wrong(kind, method, f"{of or f'{method} to give'} {what} of shape {shape}", got)
+
+
+def wrong(kind: str, method: str, expected: str, got: str) -> PartError:
+    """The error for what a method of a user's own part returned."""
+    name = kind.partition(":")[2]
+    return PartError(f"{own_code.place_of(kind, method)}: {name}: expected {expected}, got {got}")
+
+
+def type_name(value: object) -> str:
+    """The name of the class of a value."""
+    return type(value).__name__
 
 
 def call_sender(sender: Sender, meanings: Tensor, builder: MessageBuilder) -> Message:
@@ -100,7 +118,7 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
 
 
 def _checked(receiver: Receiver, returned: Any) -> tuple[Tensor, Tensor]:
-    """What a receiver returned, which may be the outputs of a layer where `at_ends` was forgotten."""
+    """States and ends from the return value of a receiver, which may lack `at_ends`."""
     if isinstance(returned, tuple) and len(returned) == 2:
         states, ends = returned
         if isinstance(states, Tensor) and isinstance(ends, Tensor) and states.shape[:-1] == ends.shape:

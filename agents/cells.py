@@ -10,9 +10,17 @@ from typing import ClassVar, cast
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.gates import ElmanGates, Gates, GRUGates, LSTMGates, NodeGates, State, tanh
 from ecsuite.agents.linear import Linear, SymbolEmbedding
-from ecsuite.agents.recurrence import recurrence
+from ecsuite.agents.recurrence import (
+    ElmanGates,
+    Gates,
+    GRUGates,
+    LSTMGates,
+    NodeGates,
+    State,
+    recurrence,
+    tanh,
+)
 from ecsuite.agents.shared_states import Beginnings, select_states
 from ecsuite.runtime.errors import ConfigError
 
@@ -29,7 +37,7 @@ class RecurrentCell(nn.Module):
     num_gates: ClassVar[int]
     """Outputs of a map for each unit of the state."""
     gates: ClassVar[Gates]
-    """What becomes of the outputs of the two maps."""
+    """Gates that combine the outputs of the two maps."""
     has_bias = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:

@@ -11,11 +11,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.gates import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
+from ecsuite.agents.recurrence import tanh
 from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError

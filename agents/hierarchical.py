@@ -10,11 +10,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions
 from ecsuite.agents.receivers import Receiver, make_embedding
+from ecsuite.agents.recurrence import State
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Decoder, MessageBuilder, cell_of_sender
 from ecsuite.agents.shared_states import DistinctStates, beginnings, select_states

@@ -116,7 +116,7 @@ class SymbolEmbedding(Linear):
 
 
 class StepGradients:
-    """What the backward passes of an unrolled layer's steps leave for the gradients of its parameters."""
+    """Inputs and gradients that the steps of an unrolled layer collect for the gradients of its parameters."""
 
     def __init__(self) -> None:
         self.num_steps = 0

@@ -68,7 +68,7 @@ class Message:
         return _stacked(states).gather(0, last), certain
 
     def with_all_ends(self) -> "Message":
-        """The same message with a probability of each end, also where the end is certain."""
+        """The message with a probability of each end, also where the end is certain."""
         if self.ends is not None:
             return self
         step = torch.arange(1, len(self.symbols) + 1, device=self.length.device)[:, None]

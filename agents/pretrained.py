@@ -22,7 +22,7 @@ FILE = "model.safetensors"
 COPIES = 2
 """Copies of the weights in memory while they are read."""
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the colours in ImageNet, for models that name no others."""
+"""Mean and deviation of the colours in ImageNet, for models that name no others."""
 
 
 class PretrainedPerception(Perception):

@@ -56,11 +56,11 @@ RECEIVERS = Registry(
             "convolution and pooling down to one position; option blocks=3 for fewer blocks",
         ),
         "bidirectional": (
-            "ecsuite.agents.bidirectional:BidirectionalReceiver",
+            "ecsuite.agents.receivers:BidirectionalReceiver",
             "a recurrent encoder in both directions; bidirectional-2l: two layers; network=lstm, rnn",
         ),
         "transformer": (
-            "ecsuite.agents.transformer_receiver:TransformerReceiver",
+            "ecsuite.agents.transformer:TransformerReceiver",
             "a causal transformer encoder; transformer-2l: two layers",
         ),
         "fc1l": ("ecsuite.agents.feedforward:FC1LReceiver", "one linear layer for the whole message"),
@@ -106,7 +106,7 @@ PERCEPTIONS = Registry(
         "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
         "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
         "recurrent": (
-            "ecsuite.agents.recurrent_perception:RecurrentPerception",
+            "ecsuite.agents.perception:RecurrentPerception",
             "a recurrent network that reads the features piece by piece, such as the letters of a string",
         ),
         "conv": (

@@ -15,7 +15,7 @@ from torch import Tensor
 _COMPUTING: ContextVar[bool] = ContextVar("replicas compute side by side", default=False)
 
 Rule = Callable[..., Any]
-"""What an operation does with tensors that have the replicas as their first dimension."""
+"""An operation on tensors whose first dimension is the replicas."""
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from msgspec import Meta
 from torch import Tensor, nn
 
 from ecsuite.agents.cells import RecurrentCell
-from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import CellOptions, Style
+from ecsuite.agents.recurrence import State
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.shared_states import DistinctStates, select_states
 

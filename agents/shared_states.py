@@ -23,7 +23,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.replicas import are_computing
 
 FEWEST_VALUES = 2**14
-"""Of states of all rows at a step, where they are shared: 128 rows of 64 units take as long either way, of 128 units
+"""Fewest numbers in the states of a step that are shared: 128 rows of 64 units take as long either way, of 128 units
 1.15 times as long one by one, 512 rows of 256 units three times (AMD EPYC, one thread, `disc_tiny`)."""
 
 Places = Tensor | None
@@ -31,7 +31,7 @@ Places = Tensor | None
 
 
 class Builder(Protocol):
-    """What is needed of a message builder here; see `ecsuite.agents.senders.MessageBuilder`."""
+    """A message builder, as far as it is used here; see `ecsuite.agents.senders.MessageBuilder`."""
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to the symbol of this step."""
@@ -111,7 +111,7 @@ class Beginnings:
     """The place among all beginnings of each message at each of its possible ends, (num_ends, batch)."""
 
     def steps(self, read: Tensor) -> Sequence[Tensor]:
-        """What was read of all symbols, (*symbols.shape, width), as the inputs of each step."""
+        """Inputs of each step from the encodings of all symbols, (*symbols.shape, width)."""
         return read.unbind(0) if self.sizes is None else read.split(list(self.sizes))
 
     def joined(self, states: Sequence[Tensor]) -> Tensor:

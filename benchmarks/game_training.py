@@ -35,7 +35,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import OPTIMIZERS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 PEAK_SIZE = 2048

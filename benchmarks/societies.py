@@ -13,9 +13,9 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 
@@ -48,9 +48,9 @@ def main() -> None:
     players = {}
     for name in ("side by side", "one after the other"):
         torch.manual_seed(1)
-        society = Players(experiment, world, PRECISIONS[precision]).to(device)
+        society = Population.from_experiment(experiment, world, PRECISIONS[precision]).to(device)
         if name != "side by side":
-            society.side_by_side.are_able = False
+            society.engine.are_able = False
         players[name] = society, Optimise(experiment.optimizer, society)
     rates: dict[str, list[float]] = {name: [] for name in players}
     with routed_products(device, precision):
@@ -66,7 +66,7 @@ def main() -> None:
                 if step:  # the first one also imports and compiles
                     seconds = time.perf_counter() - began
                     rates[name].append(arguments.agents * arguments.batch_size / seconds)
-    found = players["side by side"][0].side_by_side
+    found = players["side by side"][0].engine
     if found.reason is not None:
         raise SystemExit(f"the pairs did not play side by side: {found.reason}")
     what = f"{arguments.agents} + {arguments.agents} agents, {precision}"

@@ -63,8 +63,9 @@ class Command(TyperCommand):
         given: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
         for option in dict.fromkeys(each for each in given if each.param_type_name == "option"):
             if given.count(option) > 1 and not (option.multiple or option.is_flag or option.count):
+                form = ", a list with commas" if "comma" in (option.help or "") else ""
                 raise ConfigError(
-                    f"{option.opts[0]} is given {given.count(option)} times: expected once, a list with commas"
+                    f"{option.opts[0]} is given {given.count(option)} times: expected once{form}"
                 )
         return super().parse_args(ctx, args)
 

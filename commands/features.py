@@ -61,7 +61,7 @@ def features(
     if images is None:
         arrays = synthetic_features(seed, num_classes, images_per_class, num_features, num_attributes)
     else:
-        from ecsuite.games.worlds.image_encoding import DEFAULT_ENCODER, encode_folder
+        from ecsuite.games.worlds.images import DEFAULT_ENCODER, encode_folder
 
         with Reporter(quiet=quiet) as reporter:
             arrays = encode_folder(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ecsuite.games.worlds.object_lists import ObjectListOptions, ObjectListWorld
+from ecsuite.games.worlds.object_worlds import ObjectListOptions, ObjectListWorld
 from ecsuite.games.worlds.objects import ObjectList
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.curves import Curve, curves
-from ecsuite.games.worlds.splits import split_names
+from ecsuite.games.worlds.objects import split_names
 from ecsuite.grammars.words import stream
 from ecsuite.people.agents_language import AgentsLanguage, TrainedRun, load_run_of_study
 from ecsuite.people.codes import NUM_EXAMPLES

@@ -15,7 +15,7 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.players.teaching import ALL_RIGHT
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.tasks.tasks import choose, right_parts
@@ -194,7 +194,7 @@ def societies_train(trial: Trial) -> None:
         for settings in choices:
             try:
                 society = trial.in_society(settings)
-                make_players(society.experiment, society.world())
+                make_population(society.experiment, society.world())
             except ConfigError:
                 continue  # it says that it is not for this society
             training_resumes(society)
@@ -294,7 +294,7 @@ def can_be_sent_to_a_worker(trial: Trial) -> None:
 def evaluates(trial: Trial) -> None:
     """Its measures are finite numbers, and there is a chance level for each."""
     world = trial.world()
-    players = make_players(trial.experiment, world)
+    players = make_population(trial.experiment, world)
     fault = fault_of_measures(
         evaluate(players, world, trial.experiment), ("loss", "accuracy", *players.chance())
     )

@@ -14,7 +14,7 @@ from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
-from ecsuite.games.players.meetings import Meeting, Meetings
+from ecsuite.games.players.schedule import Meeting, Meetings
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.log import ROUNDS

@@ -22,8 +22,7 @@ from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.run_folder import Result
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world import Batch, World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.randomness import initial_weights

@@ -13,7 +13,7 @@ from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.games.config.experiment import listed, load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "from_egg.md"

@@ -33,11 +33,11 @@ from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training import trainer as train_state
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
@@ -137,11 +137,13 @@ def test_steps_render_images_and_are_graphs(tmp_path, monkeypatch, game):
 def test_images_rendered_on_the_device_are_those_of_the_cpu(game):
     experiment = load_experiment("disc_tiny", [*SMALL, *RENDERED[game]])
     world = make_world(experiment)
-    players = make_players(experiment, world).to("cuda")
+    players = make_population(experiment, world).to("cuda")
     pairs = [pair for _, pair in players.pairs()]
     for number in (0, 3, 4):
-        for place, rounds in enumerate(players._rendered(players._rounds(pairs, number))):
-            expected = players.first_pair.rounds(players.batch(number, place))
+        for place, rounds in enumerate(players.engine.views(pairs, players.engine.rounds(pairs, number))):
+            epoch, within = divmod(number, size := players.engine.batches_per_epoch)
+            batch = world.batch("train", epoch * size + (within + place) % size)
+            expected = players.first_pair.rounds(batch)
             assert rounds.form == expected.form
             for name, tensor in expected.tensors().items():
                 difference = (rounds.tensors()[name].double() - tensor.double()).abs()
@@ -388,13 +390,13 @@ def test_a_loss_that_is_not_finite_is_found_at_the_next_checkpoint(tmp_path, mon
     """Nothing that it changed is saved."""
     from pretended_cuda.device import pretended
 
-    train_on, count = Players.train_on, itertools.count(1)
+    train_on, count = Population.train_on, itertools.count(1)
 
     def poisoned(players, *arguments):
         played = train_on(players, *arguments)
         return replace(played, objective=played.objective * float("nan")) if next(count) == 6 else played
 
-    monkeypatch.setattr(Players, "train_on", poisoned)
+    monkeypatch.setattr(Population, "train_on", poisoned)
     sizes = ("training.num_examples=192", "training.num_epochs=1", "training.evaluate_every=99")
     with pretended(), pytest.raises(DivergedError, match=r"^step 8: the loss was not finite in a step since"):
         play("disc_tiny", *sizes, "training.checkpoint_every=4", folder=tmp_path)

@@ -40,8 +40,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import METRICS, SIGNALLING, Experiment, with_training
 from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.runs.identity import check_data
-from ecsuite.games.worlds.world import describe
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import describe, make_world
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.parts.own_code import trust
 from ecsuite.parts.registry import split_names

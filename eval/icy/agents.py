@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.autocast import call_receiver, check_message, check_states, require_shape
 from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.feedforward import FC1LReceiver, FeedForwardSender
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions
-from ecsuite.agents.own_agents import check_message, check_states, require_shape
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import Decoder, MessageBuilder

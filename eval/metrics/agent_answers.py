@@ -21,7 +21,7 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.learning import GivenMessages
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.tasks.views import View
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ragged import Ragged
@@ -139,7 +139,7 @@ class Said:
 
 
 @torch.no_grad()
-def said_by(players: Players, experiment: Experiment) -> Said:
+def said_by(players: Population, experiment: Experiment) -> Said:
     """The messages of all senders about each meaning of the corpus, as they are sampled.
 
     Probabilities are exact where a channel has at most `MOST_MESSAGES` messages and its words are symbols: those of all

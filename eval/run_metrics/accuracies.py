@@ -48,7 +48,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
     Undefined if nothing was held out.
     """
     from ecsuite.eval.run_metrics.noise_grid import HELD_OUT, TRAINED, played
-    from ecsuite.games.worlds.splits import RARE
+    from ecsuite.games.worlds.objects import RARE
 
     evaluation = run.experiment.evaluation
     score = unscored(GENERALISATION, task=run.experiment.task.kind, mode=evaluation.mode)
@@ -128,7 +128,7 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
     Undefined where agents see attribute values instead of images or features.
     """
     from ecsuite.eval.run_metrics.noise_grid import played
-    from ecsuite.games.worlds.noise_objects import with_noise_objects
+    from ecsuite.games.worlds.world import with_noise_objects
 
     evaluation = run.experiment.evaluation
     score = unscored(NOISE_OBJECTS, task=run.experiment.task.kind, mode=evaluation.mode)

@@ -22,7 +22,7 @@ from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import Environment
-from ecsuite.games.environments.episodes import Agents, Decide, Deliver, Episodes
+from ecsuite.games.environments.episodes import Deliver, Episodes, Policies, Policy
 from ecsuite.games.plays.acting import Acting, severed
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import estimate, nothing, number, p_value, text
@@ -117,7 +117,7 @@ class Audit:
 def audit(
     play: Acting,
     *,
-    agents: Agents | None = None,
+    agents: Policies | None = None,
     num_episodes: int = 512,
     num_draws: int = 399,
     by: str | None = None,
@@ -180,7 +180,7 @@ def audit(
 class _Played:
     """Plays the episodes of an audit."""
 
-    def __init__(self, play: Acting, agents: Agents | None, number: int) -> None:
+    def __init__(self, play: Acting, agents: Policies | None, number: int) -> None:
         self.play, self.agents, self.numbers = play, agents or play.agents, np.arange(number)
 
     def episodes(
@@ -188,7 +188,7 @@ class _Played:
         *,
         deliver: Deliver | None = None,
         watch: Any = None,
-        agents: Agents | None = None,
+        agents: Policies | None = None,
         severs: bool = True,
     ) -> Episodes:
         """The episodes with something else heard; of agents that are severed, nothing is."""
@@ -335,7 +335,7 @@ class _Influence:
         self.usual = usual
         self.sums: dict[tuple[int, int], list[Tensor]] = {}
 
-    def __call__(self, step: int, agent: int, decide: Decide, seen: Tensor, heard: Tensor) -> None:
+    def __call__(self, step: int, agent: int, decide: Policy, seen: Tensor, heard: Tensor) -> None:
         """Ask an agent what it would do; see `Watch`."""
         if self.play.environment.agents[agent].num_actions == 1 or not 0 < step < len(self.usual.acting):
             return

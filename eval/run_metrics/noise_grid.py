@@ -19,7 +19,7 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import NO_NOISE, MessageNoise, noise_generator
 from ecsuite.games.config.registry import NOISES
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.runs.run import Run
 from ecsuite.games.worlds.world import Batch, Description, World
@@ -72,7 +72,7 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
 
 
 def each_batch(
-    players: Players, world: World, split: str, experiment: Experiment
+    players: Population, world: World, split: str, experiment: Experiment
 ) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
     """Play the batches of a split with every pair that meets: and the share that understood, (batch,)."""
     for spoken in spoken_rounds(players.eval(), world, split, experiment.evaluation.mode):
@@ -80,7 +80,7 @@ def each_batch(
 
 
 def understood(
-    players: Players, spoken: SpokenRounds, split: str, experiment: Experiment
+    players: Population, spoken: SpokenRounds, split: str, experiment: Experiment
 ) -> NDArray[np.float64]:
     """The share of pairs that meet that understood each other in each round of a batch, (batch,)."""
     mode, rounds = experiment.evaluation.mode, spoken.rounds
@@ -142,7 +142,7 @@ def rates_in(given: str | None) -> tuple[float, ...]:
 
 @torch.inference_mode()
 def noise_grid(
-    experiment: Experiment, world: World, players: Players, noises: str, rates: Iterable[float] = RATES
+    experiment: Experiment, world: World, players: Population, noises: str, rates: Iterable[float] = RATES
 ) -> NoiseGrid:
     """Play the rounds of validation under every noise at every rate, and with each position met by it.
 
@@ -201,7 +201,7 @@ def _noises_of(
 
 
 @contextmanager
-def _noisy(players: Players, noise: MessageNoise) -> Iterator[None]:
+def _noisy(players: Population, noise: MessageNoise) -> Iterator[None]:
     """Let messages meet a noise in evaluations, and only this one."""
     before = [(speaker.channel.noise, speaker.has_noise) for speaker in players.senders]
     try:

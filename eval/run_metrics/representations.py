@@ -273,9 +273,9 @@ def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> 
 
 def _untrained(run: "Run") -> "Pair":
     """The agents with the weights that they began with."""
-    from ecsuite.games.players.players import make_players
+    from ecsuite.games.players.population import make_population
 
-    return make_players(run.experiment, run.pair.world).eval().first_pair
+    return make_population(run.experiment, run.pair.world).eval().first_pair
 
 
 def _read(

@@ -96,7 +96,7 @@ class Channel(nn.Module, ABC):
     needs_greedy_loss = False
     """Whether `objective` asks for the loss and cost of the most likely messages."""
     noise: MessageNoise | None = None
-    """What happens to messages before the receiver gets them; None: a channel without the option `noise`."""
+    """Noise of messages before the receiver gets them; None: a channel without the option `noise`."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -317,7 +317,7 @@ class ReinforceChannel(SymbolChannel):
         entropy_coefficient: Weight = 0.1
         """Weight of the entropy bonus."""
         baseline: Literal["none", "mean", "greedy"] = "mean"
-        """What losses are compared with: nothing, the mean so far, or the loss of the most likely message."""
+        """Baseline of losses: nothing, the mean so far, or the loss of the most likely message."""
 
     options: Options
     baselines: Tensor
@@ -366,7 +366,7 @@ def gumbel_noise(options: SymbolOptions, like: Tensor, generator: Noise | None) 
 
 
 MOST_MESSAGES = 1024
-"""Of a channel with so many different messages or fewer, all are looked at; of others, some."""
+"""Most different messages of a channel that are all enumerated; of larger channels, some are sampled."""
 
 
 def num_messages(channel: Channel) -> int:

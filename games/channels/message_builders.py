@@ -37,7 +37,7 @@ class SymbolOptions:
     length: Literal["variable", "fixed"] = "variable"
     """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
     noise: Annotated[Part, NOISES] = NO_NOISE
-    """What happens to symbols before the receiver gets them: in training, and with evaluation.noise in evaluation."""
+    """Noise of symbols before the receiver gets them: in training, and with evaluation.noise in evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +47,7 @@ class ValueOptions:
     max_len: Count = 10
     """Number of words per message; there is no EOS."""
     noise: Annotated[Part, NOISES] = NO_NOISE
-    """What happens to words before the receiver gets them: erasure or confusion."""
+    """Noise of words before the receiver gets them: erasure or confusion."""
     word_size: Count = 6
     """Values per word; there are num_levels to the power word_size different words."""
     num_levels: FloatLevels = 2
@@ -71,7 +71,7 @@ class VariationalOptions:
     max_len: Count = 1
     """Number of words per message; there is no EOS."""
     noise: Annotated[Part, NOISES] = NO_NOISE
-    """What happens to words before the receiver gets them: erasure or confusion."""
+    """Noise of words before the receiver gets them: erasure or confusion."""
     word_size: Count = 16
     """Values per word."""
     num_levels: FloatLevels = 2

@@ -28,13 +28,13 @@ class ReplicaNoise:
     """
 
     generators: Sequence[torch.Generator]
-    """That of each pair; several may have the same."""
+    """The generator of each pair; several may have the same."""
     replica: Tensor
     """The number of the pair, a single value under vmap."""
 
 
 Noise = torch.Generator | ReplicaNoise
-"""Where noise comes from."""
+"""A source of noise."""
 
 
 def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -> torch.Generator:

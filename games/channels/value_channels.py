@@ -206,7 +206,7 @@ class VqvibChannel(Channel):
         word_size: Count = 16
         """Values of a vector."""
         noise: Annotated[Part, NOISES] = NO_NOISE
-        """What happens to words before the receiver gets them: erasure or confusion."""
+        """Noise of words before the receiver gets them: erasure or confusion."""
         utility: Weight = 1.0
         """Weight of the loss."""
         complexity: Weight = 0.01

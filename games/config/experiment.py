@@ -23,7 +23,7 @@ from ecsuite.games.config.sections import (
     unread_settings,
 )
 from ecsuite.games.runs.identity import with_rules_of
-from ecsuite.games.worlds import own_data
+from ecsuite.games.worlds import sources
 from ecsuite.parts.config import named_source, parse_value, read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, Layer, option_types, read_part, to_tree
 from ecsuite.runtime.errors import ConfigError, shown
@@ -82,12 +82,12 @@ def load_experiment(
     own_code.trust(own_code.foreign_kinds(layers))
     shipped = shipped_configs()
     objects, world = given.get("world.objects"), given.get("world.kind")
-    if name_or_file not in shipped and own_data.is_own_data(name_or_file):
+    if name_or_file not in shipped and sources.is_own_data(name_or_file):
         _require_one_source(name_or_file, layers)
         objects = name_or_file
         layers.append(layer_of("world.objects", objects))
-        kind = own_data.kind_of(name_or_file)
-        tree = {**read_yaml(kind, "game", shipped), "name": own_data.name_of(name_or_file)}
+        kind = sources.kind_of(name_or_file)
+        tree = {**read_yaml(kind, "game", shipped), "name": sources.name_of(name_or_file)}
     else:
         tree = read_yaml(name_or_file, "game", shipped)
     if is_of_run or own_code.CODE in tree or own_code.lies_in_run_folder(name_or_file):
@@ -103,9 +103,9 @@ def load_experiment(
             below.append((name_or_file, {"task": {"num_distractors": None}}))
         world = world or "text"
     if objects is not None and world is None:
-        kind = own_data.kind_of(objects)
+        kind = sources.kind_of(objects)
         named = [kind for _, kind in _kinds_named([*below, *layers], "world")][-1:]
-        if not any(each in own_data.READERS[kind] or own_code.is_foreign(each) for each in named):
+        if not any(each in sources.READERS[kind] or own_code.is_foreign(each) for each in named):
             world = kind
     if world is not None and "world.kind" not in given:
         layers.insert(0, layer_of("world.kind", world))

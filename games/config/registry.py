@@ -137,11 +137,11 @@ WORLDS = Registry(
             "objects with attribute values, drawn at random; one target per round",
         ),
         "unequal_attributes": (
-            "ecsuite.games.worlds.unequal_attributes:UnequalAttributesWorld",
+            "ecsuite.games.worlds.attributes:UnequalAttributesWorld",
             "objects whose attributes differ in numbers and frequencies of values (Dessì et al. 2019)",
         ),
         "letter_strings": (
-            "ecsuite.games.worlds.letter_strings:LetterStringsWorld",
+            "ecsuite.games.worlds.attributes:LetterStringsWorld",
             "strings a^m b^n, as in EGG's game of summation; half of them with m = n",
         ),
         "text": (
@@ -149,35 +149,35 @@ WORLDS = Registry(
             "objects with attribute values, read from your text files in EGG's formats",
         ),
         "objects": (
-            "ecsuite.games.worlds.own_objects:OwnObjectsWorld",
+            "ecsuite.games.worlds.tables:OwnObjectsWorld",
             "objects of your own table (CSV, TSV, JSON, Parquet, npz), a row an object, a column an attribute",
         ),
         "images": (
-            "ecsuite.games.worlds.own_images:ImagesWorld",
+            "ecsuite.games.worlds.images:ImagesWorld",
             "your own images, of a folder or a data set of Hugging Face, as pixels",
         ),
         "image_features": (
-            "ecsuite.games.worlds.own_images:ImageFeaturesWorld",
+            "ecsuite.games.worlds.images:ImageFeaturesWorld",
             "your own images as the features of an encoder that is not trained",
         ),
         "digits": (
-            "ecsuite.games.worlds.digits:DigitsWorld",
+            "ecsuite.games.worlds.listed:DigitsWorld",
             "handwritten digits of 8 x 8 pixels, from scikit-learn, without a download",
         ),
         "space": (
-            "ecsuite.games.worlds.semantic_space:SpaceWorld",
+            "ecsuite.games.worlds.listed:SpaceWorld",
             "meanings of a semantic space, as often as they are needed: colours, or a table of your own",
         ),
         "events": (
-            "ecsuite.games.worlds.events:EventsWorld",
+            "ecsuite.games.worlds.listed:EventsWorld",
             "who does what to whom: events of an agent, a patient and an action (Lian et al. 2023)",
         ),
         "thing": (
-            "ecsuite.games.worlds.things:ThingWorld",
+            "ecsuite.games.worlds.rules:ThingWorld",
             "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",
         ),
         "shape": (
-            "ecsuite.games.worlds.shapes:ShapesWorld",
+            "ecsuite.games.worlds.rules:ShapesWorld",
             "sets of images of one coloured shape at one of nine positions (Carmeli et al. 2024)",
         ),
         "shapeworld": (
@@ -354,23 +354,23 @@ SCHEDULES = Registry(
 MEETINGS = Registry(
     word="meeting",
     parts={
-        "all": ("ecsuite.games.players.meetings:All", "every sender with every receiver"),
-        "ring": ("ecsuite.games.players.meetings:Ring", "neighbours in a ring"),
+        "all": ("ecsuite.games.players.schedule:All", "every sender with every receiver"),
+        "ring": ("ecsuite.games.players.schedule:Ring", "neighbours in a ring"),
         "random": (
-            "ecsuite.games.players.meetings:Random",
+            "ecsuite.games.players.schedule:Random",
             "each sender with some receivers, drawn once for the run",
         ),
         "groups": (
-            "ecsuite.games.players.meetings:Groups",
+            "ecsuite.games.players.schedule:Groups",
             "groups that meet among themselves, and seldom or never across",
         ),
-        "list": ("ecsuite.games.players.meetings:Listed", "the pairs of a list, with weights"),
+        "list": ("ecsuite.games.players.schedule:Listed", "the pairs of a list, with weights"),
         "file": (
-            "ecsuite.games.players.meetings:FromFile",
+            "ecsuite.games.players.schedule:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",
         ),
         "phases": (
-            "ecsuite.games.players.phases:Phases",
+            "ecsuite.games.players.schedule:Phases",
             "one kind of meetings after the other, by epochs: apart, over bridges, together",
         ),
     },

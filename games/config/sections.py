@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.agents.options import NOTHING
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.agents.taught import NOTHING
 from ecsuite.games.config.registry import (
     CHANNELS,
     LOSSES,

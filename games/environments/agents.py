@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.cells import RecurrentCell
-from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear
+from ecsuite.agents.recurrence import State
 from ecsuite.agents.registry import CELLS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.environments.environment import AgentSpec, Environment
-from ecsuite.games.environments.episodes import Decide, Decision
+from ecsuite.games.environments.episodes import Decision, Policy
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
@@ -67,7 +67,7 @@ class ActingAgents(nn.Module, ABC):
         self.options, self.environment, self.specs = options, environment, environment.agents
 
     @abstractmethod
-    def begin(self, batch: int) -> Decide:
+    def begin(self, batch: int) -> Policy:
         """Agents at the beginning of so many episodes."""
 
 
@@ -104,7 +104,7 @@ class RecurrentAgents(ActingAgents):
             self.places.append(range(len(self.networks), len(self.networks) + len(apart)))
             self.networks.extend(_Network(num_inputs, number, options) for number in apart)
 
-    def begin(self, batch: int) -> Decide:
+    def begin(self, batch: int) -> Policy:
         """See the base class."""
         reads, cells, answers = [], [], []
         for network in self.networks:
@@ -133,7 +133,7 @@ class RecurrentAgents(ActingAgents):
 
 
 class ScriptedAgents:
-    """The agents of an environment's script, for a channel of symbols; see `Agents`.
+    """The agents of an environment's script, for a channel of symbols; see `Policies`.
 
     Args:
         environment: Has the script.
@@ -151,8 +151,8 @@ class ScriptedAgents:
         if channel.is_of_values or channel.vocab_size < needed:
             raise ConfigError(f"scripted agents say {needed} symbols: expected a channel of as many")
 
-    def begin(self, batch: int) -> Decide:
-        """See `Agents`."""
+    def begin(self, batch: int) -> Policy:
+        """See `Policies`."""
         memories: Sequence[dict[str, Any]] = [{} for _ in self.environment.agents]
 
         def decide(agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:

@@ -10,7 +10,7 @@
         def talk(self, seed, episodes):
             number = choices(seed, "number", episodes, 1, 5)
             ...
-            return Talk(seen=(..., ...), right=..., about=number)
+            return DialogueTopic(seen=(..., ...), right=..., about=number)
 
 A dialogue is a world with steps: learners, channels and audits are those of all such worlds.
 """
@@ -74,7 +74,7 @@ class DialogueOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Talk:
+class DialogueTopic:
     """What dialogues are about."""
 
     seen: tuple[Floats, Floats]
@@ -135,7 +135,7 @@ class Dialogue(Environment):
         )
 
     @abstractmethod
-    def talk(self, seed: int, episodes: Integers) -> Talk:
+    def talk(self, seed: int, episodes: Integers) -> DialogueTopic:
         """What the dialogues of these numbers, (batch,), are about, a pure function of the seed and of each number."""
 
     def reset(self, seed: int, episodes: Integers) -> Moment:
@@ -169,7 +169,7 @@ class Dialogue(Environment):
         """Who speaks at a step; None: it is for answers."""
         return (self.first_speaker + step) % 2 if step < self.num_messages else None
 
-    def _moment(self, talk: Talk, step: int, all_right: NDArray[np.bool_]) -> Moment:
+    def _moment(self, talk: DialogueTopic, step: int, all_right: NDArray[np.bool_]) -> Moment:
         batch, speaker = len(all_right), self.speaker(step)
         about = talk.about if talk.about.ndim == 3 else np.repeat(talk.about[:, None], 2, axis=1)
         speaking, heard = np.zeros((batch, 2), bool), np.full((batch, 2, 1), -1)

@@ -27,7 +27,7 @@ class Decision:
     """Of its message, (batch, max_len * number of logits of a symbol)."""
 
 
-class Decide(Protocol):
+class Policy(Protocol):
     """Agents in a batch of episodes, which remember what they saw and heard before."""
 
     def __call__(self, agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
@@ -37,10 +37,10 @@ class Decide(Protocol):
         """
 
 
-class Agents(Protocol):
+class Policies(Protocol):
     """The agents of an environment."""
 
-    def begin(self, batch: int) -> Decide:
+    def begin(self, batch: int) -> Policy:
         """Agents at the beginning of episodes."""
 
 
@@ -48,8 +48,8 @@ Choose = Callable[[Tensor], Tensor]
 """Actions, (batch,), by their scores, (batch, num_actions)."""
 Deliver = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
 """Changes what was said at a step, (batch, num_agents, message width), and who hears whom next, see `Moment.heard`."""
-Watch = Callable[[int, int, Decide, Tensor, Tensor], None]
-"""Told of step, agent, the agents, what it sees, and what it hears, before it decides; see `Decide`."""
+Watch = Callable[[int, int, Policy, Tensor, Tensor], None]
+"""Told of step, agent, the agents, what it sees, and what it hears, before it decides; see `Policy`."""
 
 
 Array = TypeVar("Array", Tensor, NDArray[Any])
@@ -214,7 +214,7 @@ class _World:
 
 def play_episodes(
     environment: Environment,
-    agents: Agents,
+    agents: Policies,
     channel: Channel,
     seed: int,
     episodes: Tensor,
@@ -407,7 +407,7 @@ def _arriving(
     return symbols.transpose(0, 1).flatten(1)
 
 
-def played_again(episodes: TensorEpisodes, agents: Agents) -> TensorEpisodes:
+def played_again(episodes: TensorEpisodes, agents: Policies) -> TensorEpisodes:
     """The same episodes with the scores and logits of other agents, who see and hear the same."""
     scores, logits = [], []
     decide = agents.begin(episodes.alive.shape[1])

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ecsuite.games.environments.dialogue import (
     Dialogue,
+    DialogueTopic,
     ObjectOptions,
     ObjectRounds,
-    Talk,
     attribute_names,
 )
 from ecsuite.games.environments.environment import Floats, Integers
@@ -70,7 +70,7 @@ class GuessWho(Dialogue):
         """See the base class."""
         return self.rounds.notes(seed)
 
-    def talk(self, seed: int, episodes: Integers) -> Talk:
+    def talk(self, seed: int, episodes: Integers) -> DialogueTopic:
         """See the base class."""
         rows = np.arange(len(episodes))
         seen: list[list[Floats]] = [[], []]
@@ -83,7 +83,7 @@ class GuessWho(Dialogue):
             seen[1 - asker].append(features[rows, places])
             right[:, asker, 0] = places
             about.append(self.rounds.values(seed, candidates[rows, places]))
-        return Talk(
+        return DialogueTopic(
             seen=(np.concatenate(seen[0], 1), np.concatenate(seen[1], 1)),
             right=right,
             about=np.stack([np.concatenate([*about[::-1]], 1), np.concatenate(about, 1)], 1)

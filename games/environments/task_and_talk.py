@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ecsuite.games.environments.dialogue import (
     Dialogue,
+    DialogueTopic,
     ObjectOptions,
     ObjectRounds,
-    Talk,
     attribute_names,
 )
 from ecsuite.games.environments.environment import Floats, Integers, choices, one_hot
@@ -76,7 +76,7 @@ class TaskAndTalk(Dialogue):
         """See the base class."""
         return self.rounds.notes(seed)
 
-    def talk(self, seed: int, episodes: Integers) -> Talk:
+    def talk(self, seed: int, episodes: Integers) -> DialogueTopic:
         """See the base class."""
         numbers = self.rounds.draw(seed, episodes)[0][:, 0]
         values = self.rounds.values(seed, numbers)
@@ -84,7 +84,7 @@ class TaskAndTalk(Dialogue):
         asked = self.tasks[task]
         right = np.full((len(episodes), 2, asked.shape[1]), -1)
         right[:, 0] = np.take_along_axis(values, asked, 1)
-        return Talk(
+        return DialogueTopic(
             seen=(one_hot(task, len(self.tasks)), self.rounds.features(seed, numbers)),
             right=right,
             about=np.concatenate([values, asked], 1),

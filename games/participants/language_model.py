@@ -31,7 +31,7 @@ class LanguageModel(Participant):
         """Options of a language model."""
 
         backend: Annotated[Part, BACKENDS] = DRAWN
-        """What answers."""
+        """The language model that answers."""
         prompt: str = "plain"
         """The template: plain, ashery2025, kouwenhoven2025, or a file of one's own."""
         memory: Natural = 5

@@ -1,4 +1,4 @@
-"""What a participant of a play of rounds is: it answers when it is asked, and takes note of the rounds that it was in.
+"""Participants of a play of rounds: each answers when it is asked, and takes note of the rounds that it was in.
 
 One participant stands for all agents of its kind, which are told apart by their numbers.
 
@@ -23,22 +23,22 @@ from ecsuite.parts.own_code import NoOptions
 
 
 class Round(msgspec.Struct, array_like=True, frozen=True):
-    """What happened in a round. A play of rounds is its rounds: all else follows from them."""
+    """One round. A play of rounds is its rounds: all else follows from them."""
 
     speaker: int
     listener: int
     """-1: nobody listened, as in a test."""
     thing: int
-    """What it was about, by its number."""
+    """Number of the meaning that it was about."""
     message: str
-    """What the speaker said."""
+    """The message of the speaker."""
     answer: str
-    """What the listener did: the name that it said, or what it took the message to mean."""
+    """The answer of the listener: a name, or its interpretation of the message."""
     success: bool
     candidates: tuple[int, ...] = ()
-    """What the listener chose among."""
+    """Candidates of the listener."""
     phase: str = ""
-    """What of the play the round was of, where it has several phases."""
+    """The phase of the play, if it has several."""
     generation: int = 0
 
 
@@ -51,40 +51,40 @@ class Ask:
     task: str
     """naming, discrimination or reconstruction."""
     thing: int
-    """What the speaker has before it; of a listener -1, unless it has the same before it."""
+    """The meaning that the speaker sees; -1 for a listener, unless it sees the meaning, too."""
     allowed: Allowed
-    """What may be answered."""
+    """Allowed answers."""
     memory: Sequence[Round]
     """The rounds that the agent was in, the oldest first."""
     message: str = ""
-    """What the listener heard."""
+    """The message that the listener receives."""
     candidates: tuple[int, ...] = ()
-    """What the listener chooses among, in the order of the labels A, B, …"""
+    """Candidates of the listener, in the order of the labels A, B, …"""
     taught: Sequence[tuple[int, str]] = ()
     """The language that the agent was taught: things, and their messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What participants know of their play."""
+    """The play, as participants know it."""
 
     things: tuple[str, ...]
-    """What rounds are about, as texts."""
+    """Meanings of rounds, as texts."""
     values: np.ndarray[Any, Any]
-    """The same as attribute values, (num_things, num_attributes)."""
+    """Meanings as attribute values, (num_things, num_attributes)."""
     value_names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute, `shape=cup`; none of things without attributes."""
     num_agents: int
     words: Allowed
-    """What speakers may say."""
+    """Allowed messages of speakers."""
     seed: int
     place: str
-    """Where the participant stands in the config, for messages."""
+    """Key of the participant in the config, for messages."""
     device: torch.device
 
 
 def label(number: int) -> str:
-    """What a candidate is called: A, B, … Z, AA and so on."""
+    """Label of a candidate: A, B, … Z, AA and so on."""
     return (label(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
 
 
@@ -154,5 +154,5 @@ class Participant(ABC):
         return
 
     def provenance(self) -> Mapping[str, Any]:
-        """What the metadata of a run say of it beside its settings."""
+        """Entries in the metadata of a run, in addition to its settings."""
         return {}

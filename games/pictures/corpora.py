@@ -48,7 +48,7 @@ def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pict
 
 def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
     """Images of the user's data, by the name of the file in the corpus."""
-    from ecsuite.games.worlds.image_files import read_images
+    from ecsuite.games.worlds.images import read_images
 
     found = read_images(options.objects, SIDE, options.fit)
     places = {name: place for place, name in enumerate(found.files)}
@@ -63,7 +63,7 @@ def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
     """Images of the rounds of the corpus, which a world draws again from its seed."""
-    from ecsuite.games.worlds.world_making import make_world
+    from ecsuite.games.worlds.world import make_world
 
     world, wanted, first = make_world(experiment), sorted(rows), 0
     made: Pictures = {}

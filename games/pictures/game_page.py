@@ -10,8 +10,7 @@ from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, PLAYS, TAS
 from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.pictures.rounds import make_preview
 from ecsuite.games.training.notes import agents_text, candidates_text, objects_text, words_text
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, make_world
 from ecsuite.parts.registry import Part, Registry
 from ecsuite.runtime.errors import ConfigError
 

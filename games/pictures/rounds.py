@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.config.sections import SIGNALLING, Experiment, with_training
-from ecsuite.games.worlds.world import Batch, World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""An agent: it speaks, listens, or does both. What it is, is a state of it: newly begun, loaded from a run, frozen."""
+"""Speakers and listeners: networks with perceptions of objects, a channel or a task, trained or frozen."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import torch
@@ -15,10 +14,10 @@ from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.shared_states import distinct_rows, may_look_at
 from ecsuite.games.channels.channels import Channel, Mode, SymbolChannel
-from ecsuite.games.channels.noise import Noise, uniform
+from ecsuite.games.channels.noise import Noise
 from ecsuite.games.config.registry import CHANNELS, REASONINGS, TASKS
-from ecsuite.games.config.sections import Experiment, Role
-from ecsuite.games.players.reasoning import Reasoning, heard_at
+from ecsuite.games.config.sections import Role
+from ecsuite.games.players.reasoning import Reasoning, scores_at_end
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task
 from ecsuite.games.tasks.views import Perturbation, View, score_candidates, shown_objects
@@ -27,74 +26,25 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 MOST_VALUES = 2**16
-"""Of the meanings that are said at once, where batches are smaller."""
+"""Most numbers in the meanings of one pass of a speaker, where batches are smaller."""
 
 
-class Side(nn.Module, ABC):
-    """What an agent speaks with, or what it listens with: a perception of objects, and more.
-
-    In training objects are perturbed, and vectors dropped out, unless it is frozen: then its weights stay as they are,
-    and it computes as in evaluation.
-
-    Args:
-        role: What it is for.
-        experiment: Has the options.
-        world: Has the objects.
-        dtype: Precision of products and activations.
-    """
-
-    def __init__(self, role: Role, experiment: Experiment, world: World, dtype: torch.dtype) -> None:
-        super().__init__()
-        self.role, self.world, self.dtype = role, world, dtype
-        self.device = torch.empty(0).device  # a scripted one has no tensors that say so
-        self.taught: Part = getattr(experiment, role).options.taught
-        """The language that it learns before it plays."""
-        options = getattr(experiment, role).options.perception.options
-        self.perturbation = Perturbation(role, options, world.object_shape)
-        self.dropout = options.dropout
-        self.is_frozen = experiment.training.is_frozen(role)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move tensors, as `to` does."""
-        self.device = fn(torch.empty(0, device=self.device)).device
-        return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
-
-    @abstractmethod
-    def learnt(self) -> list[nn.Module]:
-        """The modules whose weights it learns, and which stay as they are where it is frozen."""
-
-    def freeze(self) -> None:
-        """Keep the weights as they are, where the experiment asks for it."""
-        for module in self.learnt() if self.is_frozen else ():
-            module.requires_grad_(False)
-
-    def perturbed(self, objects: Tensor, generator: Noise | None) -> Tensor:
-        """Objects as it sees them: in training perturbed."""
-        if not self.perturbation.is_on or not self.training or self.is_frozen:
-            return objects
-        return self.perturbation(objects, generator)
-
-    def dropped_out(self, vectors: Tensor, generator: Noise | None) -> Tensor:
-        """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""
-        if self.dropout == 0 or not self.training or self.is_frozen:
-            return vectors
-        kept = uniform(vectors.shape, generator, vectors.device) >= self.dropout
-        scaled: Tensor = vectors * (kept / (1 - self.dropout)).to(vectors.dtype)
-        return scaled
-
-    def make_perception(self, part: Any, width: int | None = None) -> tuple[Perception, int]:
-        """A perception, and the width of its vectors; see `make_object_perception`."""
-        try:
-            return make_object_perception(part, self.world.object_shape, width)
-        except ConfigError as error:
-            raise ConfigError(f"{self.role}.{error}") from None
-
-
-class Speaker(Side):
+class Speaker(nn.Module):
     """Sees objects and says something of them over a channel of its own.
 
     Its meaning is the mean of its targets' vectors, concatenated with the mean of the distractors where it sees them
-    (Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1).
+    (Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1). In
+    training objects are perturbed, and vectors dropped out, unless it is frozen: then its weights stay as they are, and
+    it computes as in evaluation.
+
+    Args:
+        part: The section `sender`.
+        channel: The section `channel`.
+        world: Has the objects.
+        dtype: Precision of products and activations.
+        is_frozen: Whether its weights stay as they are.
+        has_noise: Whether its messages meet the noise of the channel in training, and in evaluation.
+        has_own_code: Whether parts of the game are the user's own.
 
     Raises:
         ConfigError: If its perception does not fit the world's objects.
@@ -102,59 +52,86 @@ class Speaker(Side):
 
     channel: Channel
 
-    def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype) -> None:
-        super().__init__("sender", experiment, world, dtype)
+    def __init__(
+        self,
+        part: Part,
+        channel: Part,
+        world: World,
+        dtype: torch.dtype,
+        *,
+        is_frozen: bool,
+        has_noise: tuple[bool, bool],
+        has_own_code: bool,
+    ) -> None:
+        super().__init__()
+        self.world, self.dtype, self.is_frozen = world, dtype, is_frozen
+        self.device = torch.empty(0).device  # a scripted one has no tensors that say so
+        self.taught: Part = part.options.taught
+        """The language that it learns before it plays."""
+        self.perturbation = Perturbation("sender", part.options.perception.options, world.object_shape)
         # Modules are made in this order, so that a seed gives the same weights in every version.
-        perception, size = self.make_perception(experiment.sender.options.perception)
-        self.channel = channel = CHANNELS.make(experiment.channel)
-        num_logits = channel.num_logits or channel.symbol_size
+        perception, size = _make_perception("sender", part.options.perception, world)
+        self.channel = made = CHANNELS.make(channel)
+        self.channel_kind = channel.kind
+        num_logits = made.num_logits or made.symbol_size
         num_features = 2 * size if world.rounds.sender_sees_all else size
         self.network = SENDERS.make(
-            experiment.sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
+            part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len
         )
         self.perception = perception
-        self.has_noise = experiment.training.noise, experiment.evaluation.noise
-        """Whether its messages meet the noise of the channel in training, and in evaluation."""
+        self.has_noise = has_noise
         self.loss: Loss | None = None
         """The loss of its messages: baselines of one speaker are nothing to another."""
-        # Own code may say of a meaning what depends on others, or on what is drawn.
-        self.says_alike = isinstance(channel, SymbolChannel) and not experiment.code
+        # A user's sender may depend on the rest of the batch or on random draws: its messages are not deduplicated.
+        self.says_alike = isinstance(made, SymbolChannel) and not has_own_code
         self.freeze()
 
-    def learnt(self) -> list[nn.Module]:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move tensors, as `to` does."""
+        self.device = fn(torch.empty(0, device=self.device)).device
+        return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
+
+    def trainable_modules(self) -> list[nn.Module]:
         """Network, perception and channel; not the loss."""
         return [self.network, self.perception, self.channel]
+
+    def freeze(self) -> None:
+        """Keep the weights as they are if it is frozen."""
+        for module in self.trainable_modules() if self.is_frozen else ():
+            module.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode; where it is frozen, only the channel's noise belongs to training."""
         super().train(mode)
+        self.perturbation.is_active = mode and not self.is_frozen
         if self.is_frozen:
             for module in (self.network, self.perception):
                 module.eval()
         return self
 
     def generate_message(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> Message:
-        """What it says of the rounds of a batch; see `Pair.play` for the other arguments."""
+        """Generate messages about the rounds of a batch; see `Pair.play` for the other arguments."""
         return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
 
     def message(
         self, shown: View, num_positive: int, mode: Mode, generator: Noise | None, epoch: int = 0
     ) -> Message:
-        """What it says of what it sees; see `SeenRounds` and `Pair.play`."""
+        """Generate messages about views; see `SeenRounds` and `Pair.play`."""
         meaning = self.meanings(shown, num_positive, generator)
         builder = self.channel.start_message(mode, meaning, generator, epoch)
         return call_sender(self.network, meaning, builder)
 
     def meanings(self, shown: View, num_positive: int, generator: Noise | None) -> Tensor:
-        """What it speaks about, (batch, num_features)."""
-        vectors = self.perception(self.perturbed(shown.features, generator))
-        return self.dropped_out(self._about(shown.of_rounds(vectors), num_positive), generator)
+        """Inputs of the sender's network, (batch, num_features), from views."""
+        vectors = self.perception(self.perturbation(shown.features, generator))
+        return self.perturbation.dropped_out(self._about(shown.of_rounds(vectors), num_positive), generator)
 
     def _about(self, vectors: Tensor, num_positive: int) -> Tensor:
-        """What it speaks about in rounds, (batch, num_features), of vectors (batch, num_seen, size)."""
-        meaning = _mean(vectors[:, :num_positive])
+        """Mean vectors of targets, and of distractors where seen, of vectors (batch, num_seen, size)."""
+        meaning = vectors[:, 0] if num_positive == 1 else vectors[:, :num_positive].mean(1)
         if self.world.rounds.sender_sees_all:
-            meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
+            others = vectors[:, num_positive:]
+            meaning = torch.cat([meaning, others[:, 0] if others.shape[1] == 1 else others.mean(1)], dim=1)
         return meaning
 
     def messages(self, seen: Sequence[tuple[View, int]]) -> list[Message]:
@@ -164,7 +141,7 @@ class Speaker(Side):
         values are said batch by batch, as rounding would change them, and so is what own code says.
 
         Args:
-            seen: Of each batch what it sees, and the number of targets in it.
+            seen: View of each batch, and the number of targets in it.
         """
         if len(seen) < 2 or not self.says_alike or not may_look_at(seen[0][0].features):
             return [self.message(shown, num_positive, "greedy", None) for shown, num_positive in seen]
@@ -209,14 +186,25 @@ class Speaker(Side):
         return call_sender(self.network, meanings, self.channel.start_message("greedy", meanings, None))
 
     def shown(self, batch: Batch) -> View:
-        """What it sees of a batch."""
+        """The view of a batch."""
         return shown_objects(batch, self.world, self.dtype, self.device)
 
 
-class Listener(Side):
+class Listener(nn.Module):
     """Reads a message and answers; where candidates are to be chosen from, it sees them.
 
-    A candidate's score is the dot product of its vector and the network's state, projected to the same width.
+    A candidate's score is the dot product of its vector and the network's state, projected to the same width. For
+    training mode and frozen weights see `Speaker`.
+
+    Args:
+        part: The section `receiver`.
+        task: The section `task`.
+        reasoning: The section `reasoning`.
+        world: Has the objects.
+        dtype: Precision of products and activations.
+        vocab_size: Symbols of the channel without EOS.
+        max_len: Most symbols of a message without EOS.
+        is_frozen: Whether its weights stay as they are.
 
     Raises:
         ConfigError: If its perception does not fit the world's objects, or the task does not fit the world.
@@ -225,33 +213,58 @@ class Listener(Side):
     task: Task
 
     def __init__(
-        self, experiment: Experiment, world: World, dtype: torch.dtype, *, vocab_size: int, max_len: int
+        self,
+        part: Part,
+        task: Part,
+        reasoning: Part,
+        world: World,
+        dtype: torch.dtype,
+        *,
+        vocab_size: int,
+        max_len: int,
+        is_frozen: bool,
     ) -> None:
-        super().__init__("receiver", experiment, world, dtype)
-        self.network = RECEIVERS.make(experiment.receiver, vocab_size=vocab_size, max_len=max_len)
+        super().__init__()
+        self.world, self.dtype, self.is_frozen = world, dtype, is_frozen
+        self.device = torch.empty(0).device
+        self.taught: Part = part.options.taught
+        """The language that it learns before it plays."""
+        self.perturbation = Perturbation("receiver", part.options.perception.options, world.object_shape)
+        self.network = RECEIVERS.make(part, vocab_size=vocab_size, max_len=max_len)
         self.perception: Perception | None = None
         self.projection: Linear | None = None
         width = self.network.state_size
-        if TASKS.load(experiment.task.kind).scores_candidates:
-            perception, size = self.make_perception(experiment.receiver.options.perception, width)
+        if TASKS.load(task.kind).scores_candidates:
+            perception, size = _make_perception("receiver", part.options.perception, world, width)
             self.perception = perception
             if not self.network.needs_projection and size != width:
                 raise ConfigError(f"receiver: it scores {width} features, and the objects have {size}")
             if not perception.fits_states and self.network.needs_projection:
                 self.projection = Linear(width, size, bias=False)
-        self.task = TASKS.make(experiment.task, world=world, state_size=width)
-        self.reasoning: Reasoning = REASONINGS.make(experiment.reasoning)
+        self.task, self.task_kind = TASKS.make(task, world=world, state_size=width), task.kind
+        self.reasoning: Reasoning = REASONINGS.make(reasoning)
         self.freeze()
 
-    def learnt(self) -> list[nn.Module]:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move tensors, as `to` does."""
+        self.device = fn(torch.empty(0, device=self.device)).device
+        return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
+
+    def trainable_modules(self) -> list[nn.Module]:
         """Network, perception, projection and task."""
         modules = (self.network, self.perception, self.projection, self.task)
         return [module for module in modules if isinstance(module, nn.Module)]
 
+    def freeze(self) -> None:
+        """Keep the weights as they are if it is frozen."""
+        for module in self.trainable_modules() if self.is_frozen else ():
+            module.requires_grad_(False)
+
     def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode; a frozen one stays in evaluation mode."""
         super().train(mode)
-        for module in self.learnt() if self.is_frozen else ():
+        self.perturbation.is_active = mode and not self.is_frozen
+        for module in self.trainable_modules() if self.is_frozen else ():
             module.eval()
         return self
 
@@ -262,17 +275,17 @@ class Listener(Side):
         generator: Noise | None,
         others: Message | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """What the task gets of messages, and the probability of each end, (num_ends, batch).
+        """The input of the task from messages, and the probability of each end, (num_ends, batch).
 
         Args:
-            message: What was said.
-            candidates: What it sees.
-            generator: Source of what is drawn in training.
-            others: What else might have been said, ids, (num_steps, num_others * batch), if it reasons about that.
+            message: Messages of the rounds.
+            candidates: The listener's view of them; None: the task has no candidates.
+            generator: Source of random draws in training.
+            others: Alternative messages, ids, (num_steps, num_others * batch), if it reasons about them.
 
         Returns:
             Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the network's states,
-            (num_ends, batch, state_size), with what it sees of the target beside them.
+            (num_ends, batch, state_size), joined with its view of the target.
         """
         states, ends = call_receiver(self.network, message, self.dtype)
         if candidates is None:
@@ -287,15 +300,15 @@ class Listener(Side):
             torch.cat([states, heard[0].unflatten(0, (-1, states.shape[1]))]), candidates, generator
         )
         answers = [
-            self.reasoning.scores(heard_at(end, literal, message, others)) for end in range(len(states))
+            self.reasoning.scores(scores_at_end(end, literal, message, others)) for end in range(len(states))
         ]
         return torch.stack(answers), ends
 
     def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
         assert self.perception is not None
-        seen = self.perturbed(candidates.features, generator)
-        vectors = self.dropped_out(self.perception(seen), generator)
+        seen = self.perturbation(candidates.features, generator)
+        vectors = self.perturbation.dropped_out(self.perception(seen), generator)
         queries = states if self.projection is None else self.projection(states)
         if self.task.scores_are_cosines:
             queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
@@ -305,67 +318,9 @@ class Listener(Side):
         return scores
 
 
-SHARED = {"perception": "perception", "symbols": "embedding of symbols"}
-"""What an agent may use both for speaking and listening."""
-
-
-class Agent(nn.Module):
-    """An agent that speaks, listens, or does both.
-
-    Args:
-        speaker: What it speaks with.
-        listener: What it listens with.
-        shares: What it uses for both, of perception and symbols: how it sees, and the embedding of symbols.
-
-    Raises:
-        ConfigError: If it can't share that.
-    """
-
-    def __init__(
-        self, speaker: Speaker | None, listener: Listener | None, *, shares: Collection[str] = ()
-    ) -> None:
-        super().__init__()
-        self.speaker, self.listener = speaker, listener
-        for what in shares:
-            assert speaker is not None and listener is not None
-            if speaker.is_frozen or listener.is_frozen:
-                role = speaker.role if speaker.is_frozen else listener.role
-                raise ConfigError(
-                    f"society.shares: a {SHARED[what]} for both learns in both: expected "
-                    f"training.freeze_{role}=false"
-                )
-            if what == "symbols":
-                own, other = (getattr(side.network, "embed", None) for side in (speaker, listener))
-                _require_alike(own, other, "embeddings of symbols")
-                listener.network.embed = own
-            else:
-                _require_alike(speaker.perception, listener.perception, "perceptions")
-                listener.perception = speaker.perception
-
-    def side(self, role: Role) -> Speaker | Listener:
-        """What it speaks with, or listens with."""
-        side: Speaker | Listener | None = self.speaker if role == "sender" else self.listener
-        assert side is not None
-        return side
-
-    def weights(self, role: Role) -> Iterator[nn.Parameter]:
-        """The weights that it learns in a role."""
-        return self.side(role).parameters()
-
-
-def _mean(vectors: Tensor) -> Tensor:
-    """Mean over the objects of each round, (batch, size), of vectors (batch, number, size)."""
-    return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
-
-
-def _require_alike(own: Any, other: Any, what: str) -> None:
-    """Refuse modules of sender and receiver that can't be one."""
-    modules = isinstance(own, nn.Module) and isinstance(other, nn.Module)
-    if not modules or _shapes(own) != _shapes(other):
-        raise ConfigError(
-            f"society.shares: expected {what} of sender and receiver with weights of the same shapes"
-        )
-
-
-def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+def _make_perception(role: Role, part: Any, world: World, width: int | None = None) -> tuple[Perception, int]:
+    """A perception, and the width of its vectors; see `make_object_perception`."""
+    try:
+        return make_object_perception(part, world.object_shape, width)
+    except ConfigError as error:
+        raise ConfigError(f"{role}.{error}") from None

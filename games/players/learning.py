@@ -1,32 +1,73 @@
-"""Agents that learn messages which others said: senders to say them, receivers to understand them; imitation."""
+"""Agents that learn messages which others said: imitation, generations with a bottleneck; languages in contact."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import cast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.agents.shared_states import IdBuilder
-from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.message_builders import SymbolOptions, without_eos
-from ecsuite.games.channels.noise import Noise
-from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.agent import Speaker
-from ecsuite.games.players.agents import Agents
-from ecsuite.games.players.meetings import Meeting
+from ecsuite.games.channels.noise import Noise, noise_generator
+from ecsuite.games.config.sections import ROLES, Role
+from ecsuite.games.players.agent import Listener, Speaker
+from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, StepResult
-from ecsuite.games.worlds.world import Batch
+from ecsuite.games.players.schedule import Meeting, Schedule
+from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
 LEARNING = "learning"
 """Measure of training: the share of steps in which agents learnt what others said, and none played."""
 LEARNING_LOSS = "learning_loss"
 """Measure of training: the mean loss of agents that learn messages, in nats."""
+
+
+class Learners(Protocol):
+    """A `Population`, as far as learning, teaching and generations use it."""
+
+    options: SocietyOptions
+    world: World
+    schedule: Schedule
+    seed: int
+    frozen: Collection[Role]
+    senders: list[Speaker]
+    num_plays: Mapping[Role, Mapping[int, int]]
+    first_steps: Tensor
+    recent: Tensor
+    taught: Tensor
+    written: Tensor
+    before_contact: Tensor
+
+    @property
+    def device(self) -> torch.device: ...  # noqa: D102
+
+    @property
+    def channel(self) -> Channel: ...  # noqa: D102
+
+    def sides(self, role: Role) -> Sequence[Speaker | Listener]: ...  # noqa: D102
+
+    def pair(self, sender: int, receiver: int) -> Pair: ...  # noqa: D102
+
+    def noises(self, number: int, places: Sequence[int]) -> list[torch.Generator]: ...  # noqa: D102
+
+    def replace_agent(  # noqa: D102
+        self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer
+    ) -> None: ...
+
+    def register_buffer(self, name: str, tensor: Tensor | None) -> None: ...  # noqa: D102
+
+    def train(self, mode: bool = True) -> Any: ...  # noqa: D102
+
+    def eval(self) -> Any: ...  # noqa: D102
 
 
 class GivenMessages(IdBuilder):
@@ -72,16 +113,17 @@ def filled(ids: Tensor, num_steps: int) -> Tensor:
     return torch.cat([ids, ids.new_full((missing, ids.shape[1]), PAD)]) if missing > 0 else ids
 
 
-def require_symbols(channel: Channel, setting: str, kind: str) -> None:
-    """Raise `ConfigError` if the words of a channel are values, of which agents can't learn the probabilities.
+def require_symbols(speaker: Speaker, setting: str) -> None:
+    """Raise `ConfigError` if the words of a speaker's channel are values, of which agents can't learn probabilities.
 
     Args:
-        channel: The channel.
-        setting: Lets agents learn messages.
-        kind: The name of the channel.
+        speaker: The speaker.
+        setting: The setting by which agents learn messages.
     """
-    if channel.is_of_values:
-        raise ConfigError(f"{setting}: the words of channel {kind} are values, expected a channel of symbols")
+    if speaker.channel.is_of_values:
+        raise ConfigError(
+            f"{setting}: the words of channel {speaker.channel_kind} are values, expected a channel of symbols"
+        )
 
 
 def learn_messages(
@@ -145,19 +187,18 @@ class Imitation:
     """Senders learn the messages of the one that was understood best of late (Chaabouni et al. 2022, section 2.3).
 
     Args:
-        players: Whose senders; the accuracies of late are one of their buffers, `recent`.
-        experiment: Has the section `society`.
+        population: Has the senders, and a buffer of their recent accuracies, `recent`.
 
     Raises:
         ConfigError: If the channel has no symbols, or the senders are frozen.
     """
 
-    def __init__(self, players: Agents, experiment: Experiment) -> None:
-        self.players, self.seed = players, experiment.training.seed
-        self.every, self.students = experiment.society.imitate_every, experiment.society.students
+    def __init__(self, population: Learners) -> None:
+        self.population, self.seed = population, population.seed
+        self.every, self.students = population.options.imitate_every, population.options.students
         if self.every is not None:
-            require_symbols(players.channel, "society.imitate_every", experiment.channel.kind)
-            if any(sender.is_frozen for sender in players.senders):
+            require_symbols(population.senders[0], "society.imitate_every")
+            if any(sender.is_frozen for sender in population.senders):
                 raise ConfigError("society.imitate_every: the senders are frozen, expected null")
 
     def is_due(self, step: int) -> bool:
@@ -166,21 +207,21 @@ class Imitation:
 
     def learn(self, number: int, step: int) -> StepResult:
         """The loss of all senders but the best of late, or of some of them, that learn its messages."""
-        players = self.players
-        drawn = np.arange(len(players.senders))
+        population = self.population
+        drawn = np.arange(len(population.senders))
         if self.students is not None:
             rng = np.random.default_rng([self.seed, step, *b"students"])
             drawn = np.sort(rng.choice(drawn, 1 + self.students, replace=False))
-        best = int(drawn[int(players.recent[torch.from_numpy(drawn)].argmax())])
+        best = int(drawn[int(population.recent[torch.from_numpy(drawn)].argmax())])
         learners = [index for index in drawn.tolist() if index != best]
-        players.num_plays = {"sender": (learners, np.ones(len(learners)))}
-        batch = players.batch(number, 0)
+        population.num_plays = {"sender": dict.fromkeys(learners, 1)}
+        batch = population.world.batch("train", number)
         with torch.no_grad():
-            players.eval()
-            message = players.senders[best].generate_message(batch, "greedy", None)
-            players.train()
-        speakers = [players.senders[index] for index in learners]
-        noises = players.noises(number, range(len(learners)))
+            population.eval()
+            message = population.senders[best].generate_message(batch, "greedy", None)
+            population.train()
+        speakers = [population.senders[index] for index in learners]
+        noises = population.noises(number, range(len(learners)))
         return learn_messages(speakers, batch, [message] * len(learners), noises)
 
     @torch.no_grad()
@@ -188,7 +229,266 @@ class Imitation:
         """Take the accuracies of a step into account."""
         if self.every is None:
             return
-        recent = self.players.recent
+        recent = self.population.recent
         for meeting, result in zip(meetings, played, strict=True):
             now = result.measures["accuracy"]
             recent[meeting.sender] = RECENT * recent[meeting.sender] + (1 - RECENT) * now
+
+
+@dataclass(frozen=True, slots=True)
+class LearningStep:
+    """A step in which agents learn what was written down."""
+
+    role: Role
+    index: NDArray[np.int64]
+    """The agents that learn."""
+    generation: int
+    number: int
+    """Index of the step, from 0, among those in which its role learns in this generation; of a step of several batches,
+    index of the batch."""
+
+
+class Generations:
+    """The generations of population.
+
+    Args:
+        population: Has the agents, and a buffer of the messages that were written down, `written`.
+        options: The section `generations`.
+
+    Raises:
+        ConfigError: If more are to be replaced than there are, or more is to be written down than there are examples,
+            or the channel has no symbols.
+    """
+
+    def __init__(self, population: Learners, options: GenerationOptions) -> None:
+        self.population, self.options, self.seed = population, options, population.seed
+        # The last bottleneck that was drawn: every step of learning is about some of its rounds.
+        self._drawn: tuple[int, Batch] | None = None
+        _check(options, population)
+        if self.options.transmit:
+            require_symbols(population.senders[0], "generations.transmit")
+            num_symbols = population.channel.max_len + population.channel.has_eos
+            shape = (len(population.senders), self.options.size, num_symbols)
+            population.register_buffer("written", torch.full(shape, PAD))
+
+    def _begins(self, step: int) -> int | None:
+        """The generation that begins with a step, counted from 1; None: none does."""
+        every = self.options.every
+        return None if every is None or step == 0 or step % every else step // every
+
+    def has_begun(self, step: int) -> bool:
+        """Whether a step was begun before: the run goes on from the state in which its first update diverged.
+
+        Nothing is left to do then: the messages were written down by agents that are there no more.
+        """
+        if (generation := self._begins(step)) is None or self.options.which == "none":
+            return False
+        population = self.population
+        begun = [
+            population.first_steps[self.replaced(role, generation) + first]
+            for role, first in zip(ROLES, (0, len(population.senders)), strict=True)
+        ]
+        return bool((torch.cat(begun) == step).any())
+
+    def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
+        """Write messages down and replace agents if a generation ends with this step."""
+        if (generation := self._begins(step)) is None:
+            return
+        if self.options.transmit:
+            self._write_down(generation)
+        for role in ROLES:
+            for index in self.replaced(role, generation).tolist() if self.options.which != "none" else ():
+                self.population.replace_agent(role, index, step, optimizer)
+
+    def replaced(self, role: Role, generation: int) -> NDArray[np.int64]:
+        """The agents of a role that are new in a generation, counted from 1; where none is replaced, those that learn.
+
+        The oldest are those that began first; of the same age, those of the lowest numbers. Frozen ones stay.
+        """
+        chosen = self._chosen(role, generation)
+        return chosen[[not self.population.sides(role)[number].is_frozen for number in chosen.tolist()]]
+
+    def _chosen(self, role: Role, generation: int) -> NDArray[np.int64]:
+        """Agents to be replaced, frozen ones included."""
+        number = self.population.options.number(role)
+        if self.options.roles not in ("both", f"{role}s"):
+            return np.zeros(0, dtype=np.int64)
+        if self.options.which in ("all", "none"):
+            return np.arange(number)
+        if self.options.which == "oldest":  # in turn: who was replaced is the youngest
+            return np.sort((np.arange(self.options.number) + (generation - 1) * self.options.number) % number)
+        together = self.population.options.agents is not None
+        name = "agents" if together else role
+        rng = np.random.default_rng([self.seed, generation, *f"{name} replaced".encode()])
+        return np.sort(rng.choice(number, self.options.number, replace=False))
+
+    def learning_step(self, step: int) -> LearningStep | None:
+        """The learning of a step; None: agents play."""
+        options = self.options
+        if options.every is None or step < options.every or not options.transmit:
+            return None
+        generation, within = divmod(step, options.every)
+        for role in ROLES:
+            num_steps = options.sender_steps if role == "sender" else options.receiver_steps
+            if within < num_steps:
+                return LearningStep(role, self.replaced(role, generation), generation, within)
+            within -= num_steps
+        return None
+
+    def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
+        """The loss of a learning, with the noise of each agent that learns.
+
+        A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
+        receivers of which there are more than senders take the senders in turn.
+        """
+        population = self.population
+        batch, rows = self._examples(learning)
+        num_senders = len(population.senders)
+        index = learning.index.tolist()
+        messages = [as_message(population.written[number % num_senders, rows].t()) for number in index]
+        if learning.role == "sender":
+            return learn_messages([population.senders[number] for number in index], batch, messages, noises)
+        return learn_meanings([population.pair(0, number) for number in index], batch, messages, noises)
+
+    def _examples(self, learning: LearningStep) -> tuple[Batch, Tensor]:
+        """The rounds of a step of learning, and their places among those that were written down."""
+        size = self.options.batch_size or min(self.population.world.sizes.batch_size, self.options.size)
+        per_pass = self.options.size // size
+        rows = _order(self.seed, learning.generation, learning.number // per_pass, self.options.size)
+        rows = rows[learning.number % per_pass * size :][:size]
+        return self._rounds(learning.generation).take(rows), torch.from_numpy(rows).to(self.population.device)
+
+    def _rounds(self, generation: int) -> Batch:
+        """The rounds about which messages are written down before a generation: some of training."""
+        if self._drawn is not None and self._drawn[0] == generation:
+            return self._drawn[1]
+        world, size = self.population.world, self.options.size
+        epoch, place = divmod(generation, world.num_train // size)  # the last rounds of an epoch may be fewer
+        number = epoch * -(-world.num_train // size) + place
+        batch = world.as_asked(world.draw("train", number, size), "train", number)
+        self._drawn = generation, batch
+        return batch
+
+    @torch.no_grad()
+    def _write_down(self, generation: int) -> None:
+        """Keep what each sender says of these rounds."""
+        population, batch = self.population, self._rounds(generation)
+        mode: Mode = "sample" if self.options.sampled and population.channel.has_samples else "greedy"
+        population.eval()
+        for index, speaker in enumerate(population.senders):
+            noise = noise_generator(self.seed, f"written by {index}", generation, population.device)
+            message = speaker.generate_message(batch, mode, noise)
+            population.written[index] = filled(message.symbols, population.written.shape[2]).t()
+        population.train()
+
+
+def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
+    """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
+    if not options.transmit or world.num_values is None:
+        return None
+    num_meanings = prod(world.num_values)
+    if options.size <= num_meanings:
+        return None
+    return (
+        f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most meanings "
+        "several times: that is no bottleneck; fewer than the meanings are one"
+    )
+
+
+def _check(options: GenerationOptions, population: Learners) -> None:
+    """Raise `ConfigError` where a section asks for more than there is."""
+    society, num_examples = population.options, population.world.sizes.num_train
+    if options.every is None:
+        return
+    for role in ROLES:
+        if role in population.frozen:
+            if options.roles == f"{role}s" or getattr(options, f"{role}_steps"):
+                key = "roles" if options.roles == f"{role}s" else f"{role}_steps"
+                raise ConfigError(f"generations.{key}: the {role}s are frozen, so they are not replaced")
+            continue
+        number = society.number(role)
+        if options.which in ("oldest", "random") and options.roles in ("both", f"{role}s"):
+            if options.number > number:
+                raise ConfigError(
+                    f"generations.number: {options.number} {role}s are to be replaced, and there "
+                    f"{'is' if number == 1 else 'are'} {number}"
+                )
+    if society.agents is not None and options.roles != "both":
+        raise ConfigError("generations.roles: agents that send and receive are replaced whole, expected both")
+    if options.transmit and options.size > num_examples:
+        raise ConfigError(
+            f"generations.size: expected at most the {num_examples:,} examples of training "
+            f"(training.num_examples), got {options.size:,}"
+        )
+
+
+def _order(seed: int, generation: int, number: int, size: int) -> NDArray[np.int64]:
+    """The order of what was written down in a pass over it."""
+    return np.random.default_rng([seed, generation, number, *b"learning"]).permutation(size)
+
+
+MOST_MEANINGS = 500
+"""Meanings at most whose messages are kept."""
+COMMUNITY, BEFORE = "community", "before"
+"""Columns of a corpus: the community of the speaker, and its message about the meaning before contact."""
+
+
+class Contact:
+    """The messages that each speaker gave about meanings of the corpus when the epoch of the first contact began.
+
+    Args:
+        population: Has the speakers, and a buffer of these messages, `before_contact`.
+        corpus_size: Messages of each speaker in the corpus of the run.
+    """
+
+    def __init__(self, population: Learners, corpus_size: int) -> None:
+        self.population, self.epoch = population, population.schedule.contact
+        self.keeps = self.epoch is not None and not population.channel.is_of_values
+        self.batches: list[Batch] = []
+        if not self.keeps:
+            return
+        self.batches = list(population.world.corpus_batches(min(corpus_size, MOST_MEANINGS)))
+        shape = (len(population.senders), sum(map(len, self.batches)), population.channel.max_len + 1)
+        population.register_buffer("before_contact", torch.full(shape, PAD))
+
+    @torch.no_grad()
+    def begin_epoch(self, epoch: int) -> None:
+        """Keep what each speaker says, where this is the epoch of the first contact."""
+        if not self.keeps or epoch != self.epoch:
+            return
+        population = self.population
+        population.eval()
+        for number, speaker in enumerate(population.senders):
+            said = [
+                filled(
+                    speaker.generate_message(batch, "greedy", None).symbols, population.channel.max_len + 1
+                ).t()
+                for batch in self.batches
+            ]
+            population.before_contact[number] = torch.cat(said)
+        population.train()
+
+    def columns(self, speaker: int, described: Any) -> Mapping[str, Any]:
+        """The columns `community` and `before` of some messages of a speaker; none where there is no contact.
+
+        Args:
+            speaker: Its number.
+            described: What the messages are about, a `Description`.
+        """
+        if not self.keeps:
+            return {}
+        kept = self.population.before_contact[speaker].cpu().numpy()
+        world = self.population.world
+        texts: dict[bytes, str] = {}
+        keys = [key for batch in self.batches for key in _keys(world.describe(batch).meanings)]
+        for key, row in zip(keys, kept, strict=True):
+            texts.setdefault(key, " ".join(str(symbol) for symbol in row if symbol != PAD))
+        # With EOS, so that an empty message is not taken for none.
+        found = [texts.get(key, "") for key in _keys(described.meanings)]
+        community = self.population.schedule.communities[0][speaker]
+        return {COMMUNITY: np.full(len(found), community), BEFORE: np.array(found, dtype=np.str_)}
+
+
+def _keys(meanings: Any) -> list[bytes]:
+    """Dictionary keys of meanings."""
+    return [np.ascontiguousarray(meaning).tobytes() for meaning in meanings]

@@ -1,16 +1,85 @@
-"""The sections `society` and `generations` of an experiment."""
+"""The sections society and generations of an experiment: how many agents there are, and of which runs."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from ecsuite.games.config.registry import MEETINGS
-from ecsuite.games.players.meetings import All
-from ecsuite.games.players.members import Member, members_in
 from ecsuite.parts.config import Accuracy, Count, Natural, require_defaults
+from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
-EVERYONE = Part("all", All.Options())
+FRESH = "fresh"
+"""The name of a member that begins with weights of its own."""
+WORDS = ("sender", "receiver", "frozen")
+"""Words that may follow a name after a colon."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """The source of an agent, and its role."""
+
+    source: str
+    """A run folder, or `FRESH`."""
+    role: str | None
+    """All that is taken of the run, `sender` or `receiver`; None: both."""
+    is_frozen: bool
+
+    @property
+    def run(self) -> str | None:
+        """The run folder; None: it is fresh."""
+        return None if self.source == FRESH else self.source
+
+    def is_of(self, role: str) -> bool:
+        """Whether it has what an agent of a role needs."""
+        return self.role in (None, role)
+
+
+def members_in(names: Sequence[str]) -> list[Member]:
+    """The members of a list such as `[runs/a*4, runs/b:sender, fresh, runs/c:frozen]`.
+
+    Raises:
+        ConfigError: If one has no name, or no number after `*`, or contradicts itself.
+    """
+    members: list[Member] = []
+    for name in names:
+        source, star, number = name.partition("*")
+        if star and not re.fullmatch("[1-9][0-9]{0,4}", number):
+            raise ConfigError(f"members: expected a number of agents after *, such as runs/a*4, got {name!r}")
+        words = []
+        while (found := source.rpartition(":"))[2] in WORDS:
+            source = found[0]
+            words.append(found[2])
+        if not source or len(set(words) - {"frozen"}) > 1 or len(set(words)) < len(words):
+            raise ConfigError(
+                f"members: expected runs/a, runs/a:sender, runs/a:receiver:frozen, runs/a*4 or fresh, got {name!r}"
+            )
+        role = next((word for word in words if word != "frozen"), None)
+        members += [Member(source=source, role=role, is_frozen="frozen" in words)] * int(number or 1)
+    return members
+
+
+def communities_of(members: Sequence[Member]) -> list[int]:
+    """The community of each member, from 0: those of one source are one, in the order in which they are named."""
+    sources = list(dict.fromkeys(member.source for member in members))
+    return [sources.index(member.source) for member in members]
+
+
+def without_places(names: Sequence[str]) -> list[str]:
+    """Members with the numbers of their sources in the place of names: a run is the same wherever it lies."""
+    members = members_in(names)
+    numbers = communities_of(members)
+    return [
+        ":".join([
+            FRESH if member.run is None else str(number), member.role or "both", *["frozen"] * member.is_frozen
+        ])
+        for member, number in zip(members, numbers, strict=True)
+    ]  # fmt: skip
+
+
+EVERYONE = Part("all", NoOptions())
 """The meetings of a society that names none."""
 
 
@@ -26,15 +95,15 @@ class SocietyOptions:
     """Number of agents that each send and receive, and do not play with themselves; null: senders and receivers are
     different agents."""
     shares: Literal["nothing", "perception", "symbols", "both"] = "nothing"
-    """What an agent that sends and receives uses for both: nothing, its perception, its embedding of symbols, or these
-    two."""
+    """Modules that an agent uses for both sending and receiving: nothing, its perception, its embedding of symbols, or
+    these two."""
     self_play_every: Count | None = None
     """Every so many steps each agent that sends and receives hears itself, in place of others (Lian et al. 2024,
     NeLLCom-X); null: never."""
     meets: Annotated[Part, MEETINGS] = EVERYONE
     """Which sender plays with which receiver; a list of these is of phases."""
     members: tuple[str, ...] = ()
-    """Where agents come from, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
+    """Sources of agents, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
     receiver with its weights, or the named one of them; its agents are taken in turn. []: all are fresh."""
     pairs_per_step: Count | None = None
     """Pairs that play in a step, each a batch of its own; null: as many as there are senders or receivers, whichever
@@ -43,7 +112,7 @@ class SocietyOptions:
     """Probability that a sender's weights change after it played (Rita et al. 2022): one for each sender, or one for
     all; []: 1."""
     receiver_speeds: tuple[Accuracy, ...] = ()
-    """The same of receivers."""
+    """Probability that a receiver's weights change after it played, as for senders."""
     imitate_every: Count | None = None
     """Every so many steps, senders learn the messages of the one that was understood best, instead of playing
     (Chaabouni et al. 2022)."""
@@ -131,7 +200,7 @@ class GenerationOptions:
     every: Count | None = None
     """Steps of a generation; null: nobody is replaced."""
     roles: Literal["both", "senders", "receivers"] = "both"
-    """Who is replaced."""
+    """Roles of the agents that are replaced."""
     which: Literal["all", "oldest", "random", "none"] = "all"
     """Which of them; none: they stay, and learn the corpus of their own language again."""
     number: Count = 1
@@ -150,8 +219,8 @@ class GenerationOptions:
     batch_size: Count | None = None
     """Messages that an agent learns in a step; null: as many as training.batch_size, or all that are written down."""
     receivers_learn: Literal["messages", "sender"] = "messages"
-    """What new receivers learn: the messages that were written down, or those that a sender says now, whose weights do
-    not change meanwhile (Ren et al. 2020)."""
+    """Messages that new receivers learn: those that were written down, or those that a sender sends now, whose weights
+    do not change meanwhile (Ren et al. 2020)."""
 
     def __post_init__(self) -> None:
         """Check that the phases fit into a generation; `ConfigError` if not."""

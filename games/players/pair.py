@@ -1,4 +1,4 @@
-"""A pair: a speaker and a listener that meet in the rounds of a batch."""
+"""Pairs: a speaker and a listener that play the rounds of a batch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,6 +21,9 @@ from ecsuite.games.tasks.views import SeenRounds, View, round_parts, shown_objec
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
+SIDES: Mapping[Role, str] = {"sender": "speaker", "receiver": "listener"}
+"""The name in a pair of the module of each role."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepResult:
@@ -31,7 +34,7 @@ class StepResult:
     measures: Mapping[str, Tensor]
     """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
     gradients: Sequence[Tensor | None] | None = None
-    """Those of the weights, where the objective has no graph of autograd any more."""
+    """Gradients of the weights, if the objective has no autograd graph any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +46,7 @@ class PlayResult(StepResult):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundOutputs:
-    """What came of each round."""
+    """Loss, measures, message and answer of each round."""
 
     loss: Tensor
     """Loss of each round in expectation over the end of the message, (batch,)."""
@@ -52,9 +55,9 @@ class RoundOutputs:
     measures: Mapping[str, Tensor]
     """Measures of the task, (batch,) each."""
     message: Message
-    """What was said; noise of the channel comes after it."""
+    """Messages as sent, before the noise of the channel."""
     answer: Tensor
-    """What the task got of it, see `Listener.response`; in evaluation at the end of each message."""
+    """Input of the task, see `Listener.response`; in evaluation at the end of each message."""
 
 
 class Pair(nn.Module):
@@ -80,28 +83,35 @@ class Pair(nn.Module):
 
     @property
     def task(self) -> Task:
-        """What the listener is to do."""
+        """The task of the listener."""
         return self.listener.task
 
     @property
     def loss(self) -> Loss:
-        """What training minimises."""
+        """The loss that training minimises."""
         assert self.speaker.loss is not None
         return self.speaker.loss
 
     @property
     def world(self) -> World:
-        """Where objects and rounds come from."""
+        """The source of objects and rounds."""
         return self.speaker.world
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return self.listener.device
 
     def modules_of(self, role: Role) -> list[nn.Module]:
-        """The modules whose weights the agent of a role learns."""
-        return (self.speaker if role == "sender" else self.listener).learnt()
+        """The trainable modules of a role."""
+        return (self.speaker if role == "sender" else self.listener).trainable_modules()
+
+    def forward(
+        self, rounds: SeenRounds, generator: Noise, epoch: int
+    ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
+        """Objective, measures and buffers after playing rounds in training; for `torch.func.functional_call`."""
+        played = self.play_rounds(rounds, "train", generator, epoch)
+        return played.objective, dict(played.measures), dict(self.named_buffers())
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
         """Play one batch.
@@ -123,18 +133,18 @@ class Pair(nn.Module):
         return self.result(played, self.likely(rounds, mode))
 
     def likely(self, rounds: SeenRounds, mode: Mode) -> RoundOutputs | None:
-        """What comes of the most likely messages, where the channel compares with them in training."""
+        """Outputs with the most likely messages, if the channel compares with them in training."""
         if mode != "train" or not self.channel.needs_greedy_loss:
             return None
         with torch.no_grad(), self._evaluating():
             return self.play_views(rounds, mode="greedy", generator=None)
 
     def result(self, played: RoundOutputs, likely: RoundOutputs | None = None) -> PlayResult:
-        """Objective and means of what came of the rounds of a batch.
+        """Objective and mean measures of a batch.
 
         Args:
-            played: What came of them.
-            likely: The same with the most likely messages, where the channel compares with them.
+            played: Outputs of its rounds.
+            likely: Outputs with the most likely messages, if the channel compares with them.
         """
         loss, message = played.loss, played.message
         compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
@@ -148,7 +158,7 @@ class Pair(nn.Module):
     def play_views(
         self, rounds: SeenRounds, *, mode: Mode, generator: Noise | None, epoch: int = 0
     ) -> RoundOutputs:
-        """What comes of each round; see `play` for the arguments."""
+        """Outputs of each round; see `play` for the arguments."""
         message = self.speaker.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
         return self.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
 
@@ -183,7 +193,7 @@ class Pair(nn.Module):
     def answer(
         self, message: Message, candidates: View | None, generator: Noise | None
     ) -> tuple[Tensor, Tensor]:
-        """What the task gets of messages as the listener takes them; see `Listener.response`."""
+        """The listener's answers, with its reasoning; see `Listener.response`."""
         if not self.listener.reasoning.asks_others:
             return self.listener.response(message, candidates, generator)
         assert candidates is not None
@@ -206,7 +216,7 @@ class Pair(nn.Module):
         )
 
     def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
-        """What the listener sees in the rounds of a batch (None: nothing) and what is right in them."""
+        """The listener's view of the rounds of a batch (None: no candidates), and the right answers."""
         return round_parts(batch, self.world, self.task, self.listener.dtype, self.device)
 
     @contextmanager
@@ -220,10 +230,10 @@ class Pair(nn.Module):
 
 
 def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Pair:
-    """A new speaker and a new listener, with weights of torch's own generator.
+    """Make a new speaker and a new listener, with weights of torch's own generator.
 
     Args:
-        experiment: Everything that they are made of.
+        experiment: Settings of the pair.
         world: Their world.
         dtype: Precision of products and activations.
 
@@ -231,22 +241,31 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         ConfigError: If a perception does not fit the world's objects, or the task does not fit the world, or a setting
             has no effect on messages of this channel.
     """
+    training, evaluation, kind = experiment.training, experiment.evaluation, experiment.channel.kind
     # Made in this order, so that a seed gives the same weights in every version.
-    speaker = Speaker(experiment, world, dtype)
+    speaker = Speaker(
+        experiment.sender,
+        experiment.channel,
+        world,
+        dtype,
+        is_frozen=training.freeze_sender,
+        has_noise=(training.noise, evaluation.noise),
+        has_own_code=bool(experiment.code),
+    )
     # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
     channel = speaker.channel
-    listener = Listener(experiment, world, dtype, vocab_size=channel.symbol_size - 1, max_len=channel.max_len)
+    listener = Listener(
+        experiment.receiver,
+        experiment.task,
+        experiment.reasoning,
+        world,
+        dtype,
+        vocab_size=channel.symbol_size - 1,
+        max_len=channel.max_len,
+        is_frozen=training.freeze_receiver,
+    )
     loss: Loss = LOSSES.make(experiment.loss)
     speaker.loss = loss
-    _check_effects(experiment, channel, loss, listener.task)
-    if listener.reasoning.asks_others:
-        require_candidates(experiment, channel, listener.reasoning, world)
-    return Pair(speaker, listener).train()
-
-
-def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: Task) -> None:
-    """Refuse settings of other sections that have no effect on the messages of this channel."""
-    kind = experiment.channel.kind
     if loss.length_cost and not channel.has_eos:
         raise ConfigError(
             f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {loss.length_cost}"
@@ -255,10 +274,13 @@ def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: T
         raise ConfigError(
             f"loss.kind: rewards have no gradient for channel {kind}: expected channel reinforce"
         )
-    channel.require_noise(kind, training=experiment.training.noise, evaluation=experiment.evaluation.noise)
-    if experiment.evaluation.mode == "sample" and not channel.has_samples:
+    channel.require_noise(kind, training=training.noise, evaluation=evaluation.noise)
+    if evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
-    if loss.samples_answers and not task.has_choices:
+    if loss.samples_answers and not listener.task.has_choices:
         raise ConfigError(
             f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"
         )
+    if listener.reasoning.asks_others:
+        require_candidates(experiment.task.kind, kind, channel, listener.reasoning, world)
+    return Pair(speaker, listener).train()

@@ -18,16 +18,16 @@ from ecsuite.parts.config import Count, Positive, Weight, require_defaults
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
 
-LEAST = -1e4
+LOG_ZERO = -1e4
 """The log-probability of what is impossible: its exponential is 0, and it can be multiplied."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
-    """What a listener makes of messages in rounds: of the one that was said, and of others that might have been."""
+class MessageScores:
+    """Literal scores for the message of each round, and for its alternatives."""
 
     literal: Tensor
-    """Scores of the candidates, (num_messages, batch, num_candidates): first those of the message that was said."""
+    """Scores of the candidates, (num_messages, batch, num_candidates): first for the message that was sent."""
     lengths: Tensor
     """Content symbols of each message, (num_messages, batch)."""
     is_other: Tensor
@@ -43,15 +43,15 @@ class Reasoning(ABC):
 
     Options: type[Any] = NoOptions
     asks_others = True
-    """Whether it looks at what else might have been said."""
+    """Whether it reasons about alternative messages."""
     alternatives: Literal["candidates", "all"] = "candidates"
-    """What that is: what the speaker says of each candidate, or all messages of the channel."""
+    """The alternatives: the speaker's message about each candidate, or all messages of the channel."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
 
     @abstractmethod
-    def scores(self, heard: Heard) -> Tensor:
+    def scores(self, heard: MessageScores) -> Tensor:
         """Scores of the candidates for the message that was said, (batch, num_candidates): logits."""
 
 
@@ -60,7 +60,7 @@ class LiteralListener(Reasoning):
 
     asks_others = False
 
-    def scores(self, heard: Heard) -> Tensor:
+    def scores(self, heard: MessageScores) -> Tensor:
         """See the base class."""
         return heard.literal[0]
 
@@ -82,12 +82,12 @@ class RationalSpeechActs(Reasoning):
         alpha: Positive = 1.0
         """How rational speakers are: as it grows, they say what is best."""
         cost: Literal["none", "length"] = "none"
-        """What a message costs the speaker: nothing, or its symbols without EOS."""
+        """Cost of a message for the speaker: nothing, or its symbols without EOS."""
         cost_weight: Weight = 0.1
         """Cost of a symbol, in nats."""
         alternatives: Literal["candidates", "all"] = "candidates"
-        """What else might have been said: what the speaker says of each candidate, or every message of the channel,
-        where these are at most 1,024."""
+        """Alternative messages: the speaker's message about each candidate, or every message of the channel, if these
+        are at most 1,024."""
 
         def __post_init__(self) -> None:
             """Check that the weight is read; `ConfigError` if not."""
@@ -99,19 +99,19 @@ class RationalSpeechActs(Reasoning):
         self.alternatives = options.alternatives
         self.cost_weight = options.cost_weight if options.cost == "length" else 0.0
 
-    def scores(self, heard: Heard) -> Tensor:
+    def scores(self, heard: MessageScores) -> Tensor:
         """See the base class."""
-        listener = heard.literal.log_softmax(-1).clamp(min=LEAST)
+        listener = heard.literal.log_softmax(-1).clamp(min=LOG_ZERO)
         cost = self.cost_weight * heard.lengths[..., None]
         for _ in range(self.options.depth):
             utility = self.options.alpha * (listener - cost)
             utility = utility.masked_fill(~heard.is_other[..., None], -torch.inf)
-            listener = utility.log_softmax(0).clamp(min=LEAST).log_softmax(-1)
+            listener = utility.log_softmax(0).clamp(min=LOG_ZERO).log_softmax(-1)
         return listener[0]
 
 
-def heard_at(end: int, literal: Tensor, message: Message, others: Message) -> Heard:
-    """What a listener makes of a message that ends at one of its possible ends, and of other messages.
+def scores_at_end(end: int, literal: Tensor, message: Message, others: Message) -> MessageScores:
+    """Scores for a message that ends at one of its possible ends, and for its alternatives.
 
     Args:
         end: The end.
@@ -131,7 +131,7 @@ def heard_at(end: int, literal: Tensor, message: Message, others: Message) -> He
     before = torch.ones(same.shape[:2], dtype=torch.bool, device=ids.device).tril(-1)
     is_other = ~(same & before[..., None]).any(1)
     of_others = literal[-num_others:]
-    return Heard(
+    return MessageScores(
         literal=torch.cat([literal[end][None], of_others]),
         lengths=(ids > EOS).sum(1).to(literal.dtype),
         is_other=is_other,
@@ -165,17 +165,16 @@ def every_message(channel: Channel, lengths: Tensor) -> Message:
     return Message(symbols=symbols, ends=None, length=(symbols != PAD).sum(0).to(lengths.dtype))
 
 
-def require_candidates(experiment: Any, channel: Channel, reasoning: Reasoning, world: World) -> None:
-    """Raise `ConfigError` where there are no candidates, one of which is meant, or messages can't be told apart."""
-    kind, rounds = experiment.task.kind, world.rounds
-    if kind != "discrimination" or rounds.fewest_distractors is not None:
+def require_candidates(
+    task_kind: str, channel_kind: str, channel: Channel, reasoning: Reasoning, world: World
+) -> None:
+    """Raise `ConfigError` if a task has no candidates with one target, or messages can't be compared."""
+    if task_kind != "discrimination" or world.rounds.fewest_distractors is not None:
         raise ConfigError(
-            f"reasoning: expected task discrimination with one number of distractors, got {kind}"
+            f"reasoning: expected task discrimination with one number of distractors, got {task_kind}"
         )
     if channel.is_of_values:
-        raise ConfigError(
-            f"reasoning: the words of channel {experiment.channel.kind} are values, expected symbols"
-        )
+        raise ConfigError(f"reasoning: the words of channel {channel_kind} are values, expected symbols")
     if reasoning.alternatives == "all" and num_messages(channel) > MOST_MESSAGES:
         raise ConfigError(
             f"reasoning.alternatives: {num_messages(channel):,} messages are possible, expected at most "

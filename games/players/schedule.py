@@ -1,13 +1,385 @@
-"""The pairs of each step, a pure function of seed, step and epoch; and who belongs to whom."""
+"""Meetings of agents: kinds of society.meets, phases of epochs, and the pairs of each step.
 
+A kind is a class with `Options` and a method `pairs(num_senders, num_receivers, are_agents, seed)`.
+"""
+
+import csv
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from ecsuite.games.players.meetings import Meeting, Meetings
-from ecsuite.games.players.members import communities_of, members_in
+from ecsuite.games.config.registry import MEETINGS
+from ecsuite.games.players.options import communities_of, members_in
+from ecsuite.parts.config import Count, Weight
+from ecsuite.parts.own_code import NoOptions
+from ecsuite.parts.registry import Part, parts_in_list
 from ecsuite.runtime.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A sender and a receiver that play together, by their numbers."""
+
+    sender: int
+    receiver: int
+    weight: float = 1.0
+    """How often they play, in proportion to other pairs."""
+    since: int = 0
+    """The first epoch in which they do."""
+    until: int | None = None
+    """The first epoch in which they do not any more; None: they always do."""
+
+
+class Meetings(Protocol):
+    """Interface of a kind of `society.meets`."""
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """The pairs that may play; one may be there several times, for epochs that do not overlap.
+
+        Args:
+            num_senders: Number of senders.
+            num_receivers: Number of receivers.
+            are_agents: Whether a sender and the receiver of the same number are one agent, which plays with others.
+            seed: Of the run.
+        """
+
+
+class All:
+    """Every sender with every receiver."""
+
+    Options = NoOptions
+
+    def __init__(self, options: NoOptions) -> None:
+        pass
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        every = [Meeting(i, j) for i in range(num_senders) for j in range(num_receivers)]
+        return [pair for pair in every if not are_agents or pair.sender != pair.receiver]
+
+
+class Ring:
+    """Agents in a ring, each with its neighbours."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the ring."""
+
+        distance: Count = 1
+        """How far apart, in places of the ring, two may be that meet; at most half of the ring."""
+
+    def __init__(self, options: Options) -> None:
+        self.distance = options.distance
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        if num_senders != num_receivers:
+            raise ConfigError(
+                f"society.meets: a ring has a receiver at the place of each sender, got {num_senders} senders and "
+                f"{num_receivers} receivers"
+            )
+        most = max(1, num_senders // 2)
+        if self.distance > most:
+            raise ConfigError(
+                f"society.meets.distance: in a ring of {num_senders} nobody is further away than {most}, got "
+                f"{self.distance}: expected at most {most}, or meets=all"
+            )
+        found = [
+            Meeting(i, j)
+            for i in range(num_senders)
+            for j in range(num_senders)
+            if min((i - j) % num_senders, (j - i) % num_senders) <= self.distance
+        ]
+        return [pair for pair in found if not are_agents or pair.sender != pair.receiver]
+
+
+class Random:
+    """Each sender with some receivers, drawn once for the run; as many for every sender, and evenly over receivers.
+
+    All such meetings are equally likely, also those in which some never meet others, not even by a third: with two
+    partners this is often so.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of random meetings."""
+
+        partners: Count = 2
+        """Receivers that each sender meets."""
+
+    def __init__(self, options: Options) -> None:
+        self.partners = options.partners
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        most = num_receivers - are_agents
+        if self.partners > most:
+            raise ConfigError(f"society.meets.partners: expected at most {most}, got {self.partners}")
+        rng = np.random.default_rng([seed, *b"meetings"])
+        order = rng.permutation(num_receivers).tolist()
+        if are_agents:  # each agent is followed by its partners in one order of all
+            first = [
+                (order[i], order[(i + 1 + step) % num_senders])
+                for i in range(num_senders)
+                for step in range(self.partners)
+            ]
+        else:
+            first = [
+                (i, order[(i * self.partners + step) % num_receivers])
+                for i in range(num_senders)
+                for step in range(self.partners)
+            ]
+        return [Meeting(*pair) for pair in sorted(exchanged(first, are_agents=are_agents, rng=rng))]
+
+
+EXCHANGES = 100
+"""Exchanges that are tried for each pair (Milo et al. 2003, arXiv cond-mat/0312028, section II.B)."""
+
+
+def exchanged(
+    pairs: Sequence[tuple[int, int]], *, are_agents: bool, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Random pairs in which everyone meets as many as in given ones, all such sets of pairs equally likely.
+
+    Two pairs exchange their receivers, again and again, unless a pair would be there twice (the Markov chain of Besag &
+    Clifford 1989, section 3; Milo et al. 2003).
+
+    Args:
+        pairs: Sender and receiver of each.
+        are_agents: Whether no one may meet itself.
+        rng: Source of the exchanges.
+    """
+    found, known = list(pairs), set(pairs)
+    for first, second in rng.integers(len(found), size=(EXCHANGES * len(found), 2)).tolist():
+        (i, j), (k, m) = found[first], found[second]
+        if are_agents and (i == m or k == j):
+            continue
+        if (i, m) not in known and (k, j) not in known:
+            known -= {(i, j), (k, m)}
+            found[first], found[second] = (i, m), (k, j)
+            known |= {(i, m), (k, j)}
+    return found
+
+
+class Groups:
+    """Groups of agents that meet among themselves, and seldom or never across."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of groups."""
+
+        number: Count = 2
+        """Number of groups, of about the same size."""
+        across: Weight = 0.0
+        """How often two of different groups play, where two of one group play once; 0: never."""
+        sizes: tuple[Count, ...] = ()
+        """Members of each group, of senders and receivers alike, such as [6, 2]; []: as many in each of `number`."""
+        bridges: Count | None = None
+        """Members of each group, the first of them, that play across; null: all."""
+
+        def __post_init__(self) -> None:
+            """Check that the settings fit one another; `ConfigError` if not."""
+            if self.sizes and self.number not in (2, len(self.sizes)):
+                raise ConfigError(f"number: {len(self.sizes)} sizes are given, expected as many groups")
+            if self.bridges is not None and not self.across:
+                raise ConfigError("bridges: nobody plays across, expected across above 0, such as across=1")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        found = []
+        senders, receivers = (self._places(number) for number in (num_senders, num_receivers))
+        if (
+            self.options.number > min(num_senders, num_receivers) // (1 + are_agents)
+            and not self.options.sizes
+        ):
+            raise ConfigError(
+                f"society.meets.number: {self.options.number} groups of {num_senders} senders and {num_receivers} "
+                "receivers leave a group that no one meets, expected fewer groups"
+            )
+        most = self.options.bridges
+        for pair in All(NoOptions()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed):
+            (group, place), (other, other_place) = senders[pair.sender], receivers[pair.receiver]
+            if group == other:
+                found.append(pair)
+            elif self.options.across and (most is None or max(place, other_place) < most):
+                found.append(Meeting(pair.sender, pair.receiver, self.options.across))
+        return found
+
+    def _places(self, number: int) -> list[tuple[int, int]]:
+        """The group of each agent, and its place in it."""
+        sizes = self.options.sizes
+        if not sizes:
+            groups = [index * self.options.number // number for index in range(number)]
+        elif sum(sizes) == number:
+            groups = [group for group, size in enumerate(sizes) for _ in range(size)]
+        else:
+            raise ConfigError(
+                f"society.meets.sizes: groups of {list(sizes)} have {sum(sizes)} members, not {number}"
+            )
+        return [(group, index - groups.index(group)) for index, group in enumerate(groups)]
+
+
+class Listed:
+    """The pairs of a list."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a list."""
+
+        pairs: tuple[tuple[float, ...], ...] = ()
+        """Number of the sender, of the receiver, and if wanted how often they play: [[0, 0], [0, 1, 0.5]]."""
+
+    def __init__(self, options: Options) -> None:
+        self.rows = options.pairs
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        return [
+            _pair(row, "society.meets.pairs", num_senders, num_receivers, are_agents) for row in self.rows
+        ]
+
+
+class FromFile:
+    """The pairs of a CSV file with the columns `sender`, `receiver` and, if wanted, `weight`."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a file."""
+
+        path: str = field(default="")
+        """The file. Agents are numbered from 0."""
+
+    def __init__(self, options: Options) -> None:
+        self.path = options.path
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        return Listed(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+
+    def listed(self) -> Listed.Options:
+        """The content of the file as a list, which is what a run keeps.
+
+        Raises:
+            ConfigError: If it can't be read, or a row is no pair.
+        """
+        if not self.path:
+            raise ConfigError(
+                "society.meets.path: expected a CSV file with the columns sender, receiver, weight"
+            )
+        try:
+            with Path(self.path).open(encoding="utf-8", newline="") as opened:
+                rows = list(csv.DictReader(opened))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ConfigError(f"society.meets.path: {self.path} can't be read: {error}") from None
+        pairs = []
+        for line, row in enumerate(rows, 2):
+            try:
+                weight = row.get("weight")
+                pairs.append((int(row["sender"]), int(row["receiver"]), float(weight) if weight else 1.0))
+            except (KeyError, TypeError, ValueError):
+                raise ConfigError(
+                    f"{self.path}:{line}: expected columns sender and receiver with numbers from 0, and weight"
+                ) from None
+        return Listed.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
+
+
+def _pair(
+    row: Sequence[float], place: str, num_senders: int, num_receivers: int, are_agents: bool
+) -> Meeting:
+    """A row of a list as a pair; `ConfigError` if it is none."""
+    weight = row[2] if len(row) == 3 else 1.0
+    if len(row) not in (2, 3) or row[0] != int(row[0]) or row[1] != int(row[1]) or not 0 < weight < np.inf:
+        raise ConfigError(f"{place}: expected rows of sender, receiver and a weight above 0, got {list(row)}")
+    pair = Meeting(int(row[0]), int(row[1]), float(weight))
+    if not (0 <= pair.sender < num_senders and 0 <= pair.receiver < num_receivers):
+        raise ConfigError(
+            f"{place}: pair {pair.sender}, {pair.receiver}: there are {num_senders} senders and {num_receivers} "
+            "receivers, numbered from 0"
+        )
+    if are_agents and pair.sender == pair.receiver:
+        raise ConfigError(f"{place}: agent {pair.sender} does not play with itself")
+    return pair
+
+
+UNTIL = " until "
+"""Text before the epoch at which a phase ends."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase:
+    """Meetings, and when they take place."""
+
+    meets: Part
+    since: int
+    """The first epoch, from 0."""
+    until: int | None
+    """The first epoch after it; None: it has no end."""
+
+
+class Phases:
+    """Meetings that change with the epochs."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of phases."""
+
+        of: tuple[str, ...] = ("groups until 1", "all")
+        """One after the other: other meetings with their options, and of all but the last the epoch at which they end:
+        [groups until 5, "groups,across=1,bridges=1 until 8", all]; a list in the place of a name is short for this."""
+
+        def __post_init__(self) -> None:
+            """Check them; `ConfigError` if one is unknown, or ends before it begins."""
+            phases_in(self.of)
+
+    def __init__(self, options: Options) -> None:
+        self.phases = phases_in(options.of)
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
+        """See `Meetings`."""
+        found = []
+        for phase in self.phases:
+            meetings: Meetings = MEETINGS.make(phase.meets)
+            pairs = meetings.pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+            found += [replace(pair, since=phase.since, until=phase.until) for pair in pairs]
+        return found
+
+
+def phases_in(texts: Sequence[str]) -> list[Phase]:
+    """The phases of a list; see `Phases.Options`."""
+    names, ends = [], []
+    for place, each in enumerate(texts, 1):
+        name, until, end = each.rpartition(UNTIL)
+        is_last = place == len(texts)
+        if bool(until) == is_last or (until and not end.strip().isdecimal()):
+            expected = (
+                "no end of the last phase"
+                if is_last
+                else "a phase and the epoch of its end, `groups until 5`"
+            )
+            raise ConfigError(f"of: expected {expected}, got {each!r}")
+        names.append(name if until else each)
+        ends.append(int(end) if until else None)
+    parts = parts_in_list(MEETINGS, [name.strip() for name in names], "of")
+    begins = [0, *(last for last in ends if last is not None)]
+    for before, after in pairwise(begins):
+        if after <= before:
+            raise ConfigError(
+                f"of: a phase begins with epoch {before} and ends at {after}, expected a later end"
+            )
+    for part in parts:
+        if part.kind in ("phases", "file"):
+            raise ConfigError(f"of: expected other meetings than {part.kind}")
+    return [
+        Phase(meets=part, since=since, until=until)
+        for part, since, until in zip(parts, begins, ends, strict=True)
+    ]
 
 
 class Schedule:
@@ -68,9 +440,10 @@ class Schedule:
         self.communities = _communities(options, self.phases[0].meetings, num_senders, num_receivers)
         """The community of each sender, and of each receiver, from 0: members of one run, or without named members
         those that are connected by meetings of the first phase."""
-        self._partners: list[list[int]] = [[] for _ in range(num_senders)]
+        self.partners: list[list[int]] = [[] for _ in range(num_senders)]
+        """The receivers that each sender meets."""
         for pair in self.meetings:
-            self._partners[pair.sender].append(pair.receiver)
+            self.partners[pair.sender].append(pair.receiver)
 
     def is_within(self, pair: Meeting) -> bool:
         """Whether a pair is of one community."""
@@ -117,10 +490,6 @@ class Schedule:
             most += len(left) == len(order)
             order = left
         return [phase.meetings[place] for place in sorted(chosen)]
-
-    def partners(self, sender: int) -> list[int]:
-        """The receivers that a sender meets."""
-        return self._partners[sender]
 
     def with_receivers(self, receivers: Sequence[int], step: int, epoch: int = 0) -> list[Meeting]:
         """A pair for each of some receivers: the senders that one meets in a phase, or else ever, in turn."""

@@ -18,9 +18,9 @@ from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES, Environment, Floats
 from ecsuite.games.environments.episodes import (
-    Agents,
     Deliver,
     Episodes,
+    Policies,
     TensorEpisodes,
     Watch,
     as_arrays,
@@ -201,7 +201,7 @@ class Acting(TrainedPlay):
         *,
         purpose: str = "train",
         epoch: int = 0,
-        agents: Agents | None = None,
+        agents: Policies | None = None,
         deliver: Deliver | None = None,
         watch: Watch | None = None,
     ) -> Episodes:
@@ -236,7 +236,7 @@ class Acting(TrainedPlay):
         generator: torch.Generator,
         *,
         epoch: int,
-        agents: Agents | None = None,
+        agents: Policies | None = None,
         deliver: Deliver | None = None,
         watch: Watch | None = None,
         has_all: bool = True,
@@ -264,7 +264,7 @@ class Acting(TrainedPlay):
 
     @torch.no_grad()
     def batches(
-        self, purpose: str, number: int | None = None, agents: Agents | None = None
+        self, purpose: str, number: int | None = None, agents: Policies | None = None
     ) -> Iterator[Episodes]:
         """Batches of episodes of a purpose, as evaluations play them: so many, or without end."""
         evaluation, first = self.experiment.evaluation, 0
@@ -290,7 +290,7 @@ class Acting(TrainedPlay):
         """What is right without messages, whatever the episodes are about."""
         return dict.fromkeys(self.environment.other_purposes, self.chance())
 
-    def _figures(self, agents: Agents | None = None, purpose: str = "valid") -> dict[str, float]:
+    def _figures(self, agents: Policies | None = None, purpose: str = "valid") -> dict[str, float]:
         played = list(self.batches(purpose, self.experiment.evaluation.num_valid, agents))
         right = self.environment.right_reward
         figures: dict[str, list[np.ndarray[Any, Any]]] = {

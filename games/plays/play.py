@@ -30,7 +30,7 @@ from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs.checkpoints import Agents
+    from ecsuite.games.runs.checkpoints import AgentWeights
     from ecsuite.games.training.optimizers import Optimise
 
 Note = Callable[[str], None]
@@ -137,7 +137,7 @@ class Play(ABC):
         """Chance level of each figure of the other evaluations that has one, by name of the evaluation."""
         return {}
 
-    def take_agents(self, role: Role, agents: "Agents", source: str) -> None:
+    def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 

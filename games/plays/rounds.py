@@ -22,7 +22,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS, PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
-from ecsuite.games.players.meetings import Meeting
+from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.plays.play import Measures, Play
 from ecsuite.games.runs.log import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
-from ecsuite.games.players.generations import bottleneck_note
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.learning import bottleneck_note
+from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.runs.checkpoints import Agents, set_agent_weights
+from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
     PROBABILITIES,
@@ -27,8 +27,7 @@ from ecsuite.games.training.notes import choose_game_precision, description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
 from ecsuite.games.training.trainer import sums
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 
@@ -53,10 +52,10 @@ class Signalling(TrainedPlay):
         require_weights(experiment, self.world)
         asked = experiment.training.precision
         self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
-        self.players = make_players(experiment, self.world, PRECISIONS[self.precision]).to(device)
+        self.players = make_population(experiment, self.world, PRECISIONS[self.precision]).to(device)
         self.module: nn.Module = self.players
 
-    def take_agents(self, role: Role, agents: Agents, source: str) -> None:
+    def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run."""
         set_agent_weights(self.players, role, agents, source)
 
@@ -180,9 +179,11 @@ class Signalling(TrainedPlay):
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
-        reason = self.players.side_by_side.reason
+        reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":
-            why = "own code may look at values" if self.experiment.code else self.players.recorded.reason
+            why = (
+                "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+            )
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines

@@ -20,7 +20,7 @@ from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
 from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.tasks.tasks import Reconstruction
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part

@@ -24,8 +24,8 @@ from ecsuite.files.tensor_files import (
 )
 from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
 from ecsuite.games.players.options import SocietyOptions
-from ecsuite.games.players.players import Players
-from ecsuite.games.players.side_by_side import SIDES
+from ecsuite.games.players.pair import SIDES
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.log import checkpoints
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
@@ -259,7 +259,7 @@ def _file(folder: Path, step: int) -> Path:
     return folder / f"best-{step:09d}.safetensors"
 
 
-Agents = Sequence[Mapping[str, Tensor] | None]
+AgentWeights = Sequence[Mapping[str, Tensor] | None]
 """The weights of each agent of a role, by name; None: its own."""
 SIZES = ("num_attributes", "num_values")
 """What a world says of the sizes of its objects."""
@@ -267,7 +267,7 @@ SIZES = ("num_attributes", "num_values")
 
 def read_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[dict[str, str], dict[Role, Agents]]:
+) -> tuple[dict[str, str], dict[Role, AgentWeights]]:
     """The checksums of the weights that agents begin with, and these weights, both by agent.
 
     Args:
@@ -280,7 +280,7 @@ def read_initial_weights(
         ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
     """
     sums: dict[str, str] = {}
-    weights: dict[Role, Agents] = {}
+    weights: dict[Role, AgentWeights] = {}
     for role in ROLES:
         source, key = experiment.training.init_of(role), f"training.init_{role}"
         if experiment.society.members:
@@ -317,7 +317,7 @@ def read_initial_weights(
     return sums, weights
 
 
-def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:
+def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
     runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
     found: list[Mapping[str, Tensor] | None] = []
@@ -331,7 +331,7 @@ def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], No
     return found
 
 
-def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
+def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> AgentWeights:
     """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
 
     Raises:
@@ -367,7 +367,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
-def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:
+def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
     """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
 
     Args:
@@ -403,7 +403,7 @@ def _is_kept(name: str, learnt: Collection[str]) -> bool:
     return module != "loss" and (module != "channel" or name in learnt)
 
 
-def _digest(agents: Agents) -> str:
+def _digest(agents: AgentWeights) -> str:
     """SHA-256 of the weights of agents."""
     named = {
         f"{number}.{name}": tensor

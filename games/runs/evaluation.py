@@ -17,7 +17,7 @@ from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged
@@ -41,7 +41,7 @@ class SpokenRounds:
     """What each sender says; None where it is sampled, so that it is not known before."""
 
 
-def spoken_rounds(players: Players, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
+def spoken_rounds(players: Population, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
     """The rounds of a split, batch by batch, with what each sender most likely says: of each meaning once.
 
     Args:
@@ -81,7 +81,7 @@ def in_groups(items: Iterable[Item], num_values: Callable[[Item], int]) -> Itera
 
 @torch.no_grad()
 def evaluate(
-    players: Players,
+    players: Population,
     world: World,
     experiment: Experiment,
     split: str = "valid",
@@ -116,7 +116,7 @@ def evaluate(
 
 
 @torch.no_grad()
-def record_corpus(players: Players, experiment: Experiment) -> Corpus:
+def record_corpus(players: Population, experiment: Experiment) -> Corpus:
     """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
 
     Of a society: as many of each sender, one after the other, with the column `speaker`.

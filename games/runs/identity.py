@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
-from ecsuite.games.players.meetings import FromFile
-from ecsuite.games.players.members import without_places
-from ecsuite.games.worlds.own_data import content_digest
+from ecsuite.games.players.options import without_places
+from ecsuite.games.players.schedule import FromFile
+from ecsuite.games.worlds.sources import content_digest
 from ecsuite.parts.own_code import CODE, renamed
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
@@ -205,7 +205,7 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
                 yield f"{role}.perception.weights", str(place), partial(content_digest, str(place))
         languages = getattr(getattr(experiment, role).options.taught.options, "languages", ())
         if languages:
-            from ecsuite.games.players.taught_languages import content_of, is_grammar  # imports torch
+            from ecsuite.games.players.teaching import content_of, is_grammar  # imports torch
 
             if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else refused later
                 yield f"{role}.taught.language", " and ".join(languages), partial(content_of, languages)

@@ -21,11 +21,10 @@ from ecsuite.formats.strict_json import read_json
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.players.pair import Pair, RoundOutputs
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.tasks.tasks import Truth
-from ecsuite.games.worlds.object_numbers import ObjectNumbers
-from ecsuite.games.worlds.world import Batch, World
+from ecsuite.games.worlds.world import Batch, ObjectNumbers, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 from ecsuite.runtime.ragged import Ragged
 
@@ -47,7 +46,7 @@ def require_pyarrow() -> None:
         raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
 
 
-def require_choices(players: Players, experiment: Experiment, place: str) -> None:
+def require_choices(players: Population, experiment: Experiment, place: str) -> None:
     """Raise `ConfigError` if the answers of the task are no choices, so that there are no probabilities of them.
 
     Args:
@@ -114,7 +113,7 @@ def as_parquet(table: Any) -> bytes:
 
 @torch.no_grad()
 def record_interactions(
-    players: Players, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
+    players: Population, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
 ) -> Any:
     """Play the rounds of evaluations once more, in their order and with their noise.
 

@@ -19,7 +19,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.config.sections import SIGNALLING, Experiment
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
@@ -37,9 +37,7 @@ from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
 from ecsuite.games.training.loggers import flat_figures
-from ecsuite.games.worlds.noise_objects import evaluations_of
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
 from ecsuite.runtime.given_values import as_array, rows_of
@@ -146,7 +144,7 @@ class Run:
             ) from None
 
     @cached_property
-    def players(self) -> Players:
+    def players(self) -> Population:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
             raise ConfigError(
@@ -154,7 +152,7 @@ class Run:
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
         check_data(self.experiment)
-        players = make_players(self.experiment, make_world(self.experiment))
+        players = make_population(self.experiment, make_world(self.experiment))
         self._restore(players.load_state_dict)
         return players.eval()
 
@@ -284,7 +282,7 @@ class Run:
         device: str,
         *,
         notes: bool = True,
-    ) -> tuple[Experiment, World, Players]:
+    ) -> tuple[Experiment, World, Population]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
 
         `notes` asks for lines about what its rounds can't show.
@@ -293,7 +291,7 @@ class Run:
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
-        players = make_players(experiment, world)
+        players = make_population(experiment, world)
         try:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:

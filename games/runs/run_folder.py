@@ -45,7 +45,7 @@ from ecsuite.games.runs.identity import (
 )
 from ecsuite.games.runs.log import LOG, UNREADABLE, Log, accept_log, checkpoints, require_unchanged_log
 from ecsuite.games.tasks.directions import held_out_of, measure_title
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.parts.config import RUN_CONFIG, read_yaml
 from ecsuite.parts.own_code import UntrustedError, keep_copies

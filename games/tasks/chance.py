@@ -24,8 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.worlds.object_numbers import ObjectNumbers
-from ecsuite.games.worlds.world import Batch, Integers, World
+from ecsuite.games.worlds.world import Batch, Integers, ObjectNumbers, World
 
 NUM_ROUNDS = 2048
 """Most rounds of training that answers are found on."""
@@ -38,7 +37,7 @@ MOST_PIXELS = 16
 
 Floats = NDArray[np.float64]
 Seen = TypeVar("Seen")
-"""What an answer sees of a batch of rounds beside the message, and what is right in them."""
+"""View of a batch of rounds in addition to the message, and the right answers."""
 Measures = Mapping[str, Floats]
 """Measures of each round of a batch, (batch,) each."""
 Answer = Callable[[Seen], Measures]
@@ -110,7 +109,7 @@ class Candidates:
     """The candidates of a batch of rounds."""
 
     kinds: Integers
-    """What each is: of one kind have equal attribute values, or are the same object, (batch, num_candidates)."""
+    """Kind of each candidate, (batch, num_candidates): candidates of one kind have equal values, or are one object."""
     labels: NDArray[np.bool_]
     """Which are targets, (batch, num_candidates)."""
     present: NDArray[np.bool_]
@@ -193,7 +192,7 @@ def best_one(scores: Floats, seen: Candidates) -> Measures:
 
 
 def best_ones(scores: Floats, seen: Candidates) -> Measures:
-    """As many candidates as there are targets, those with the highest scores; of equal ones, each is equally likely."""
+    """Choose the candidates with the highest scores, one for each target; equal scores are equally likely."""
     number, size = seen.labels.sum(1), seen.labels.shape[1]
     least = np.take_along_axis(-np.sort(-scores, axis=1), number[:, None] - 1, axis=1)
     is_above, is_least = scores > least, scores == least
@@ -209,7 +208,7 @@ def best_ones(scores: Floats, seen: Candidates) -> Measures:
 
 
 Ranked = Callable[[Floats, Candidates], Measures]
-"""What the answer is worth that ranks candidates by scores: `best_one` or `best_ones`."""
+"""Measures of the answer that ranks candidates by scores: `best_one` or `best_ones`."""
 Scores = Callable[[Candidates], Floats]
 """Scores of the candidates of a batch, (batch, num_candidates)."""
 
@@ -341,10 +340,10 @@ def _target_shares(numbers: Sequence[Integers], rounds: Sequence[Candidates]) ->
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about the targets of a batch of rounds."""
+    """Questions about the targets of a batch of rounds."""
 
     answers: Integers
-    """What is right, (batch, num_answers)."""
+    """Right answers, (batch, num_answers)."""
     num_known: int = 0
     """The last so many answers are seen beside the message."""
 

@@ -149,7 +149,7 @@ class RewardLoss(Loss):
         """Options of the loss."""
 
         reward: Annotated[Part, REWARDS] = CORRECT
-        """What an answer is worth."""
+        """Reward of an answer."""
         entropy_coefficient: Weight = 0.0
         """Weight of a bonus for the entropy of the receiver's answer."""
 

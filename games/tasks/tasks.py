@@ -27,7 +27,7 @@ SenderInput = Literal["targets", "targets_and_distractors"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Truth:
-    """What is right in the rounds of a batch."""
+    """Right answers in the rounds of a batch."""
 
     labels: Tensor
     """Which candidates are targets, (batch, num_candidates)."""
@@ -38,7 +38,7 @@ class Truth:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answers:
+class SampledAnswers:
     """The receiver's answers, one for each example."""
 
     chosen: Tensor
@@ -57,10 +57,10 @@ class TaskOutput:
     """In nats, (num_ends, batch)."""
     measures: Mapping[str, Tensor]
     """Measures to report, (num_ends, batch) each, always including `accuracy`."""
-    answers: Answers | None = None
+    answers: SampledAnswers | None = None
     """The receiver's answers; None unless the loss asks for them."""
     truth: Truth | None = None
-    """What is right; None unless the loss asks for answers."""
+    """Right answers; None unless the loss asks for answers."""
 
 
 class Task(nn.Module, ABC):
@@ -87,7 +87,7 @@ class Task(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def rounds(options: Any) -> RoundSpec:
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
 
     @abstractmethod
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
@@ -111,11 +111,11 @@ class Task(nn.Module, ABC):
         raise NotImplementedError(f"answers of {type(self).__name__} are no choices")
 
     def asked_values(self, values: Tensor) -> Tensor:
-        """What is right for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        """Right answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
         return values
 
     def seen_values(self, values: Tensor) -> Tensor | None:
-        """What the receiver sees beside the message, (batch, width), of attribute values; None: nothing."""
+        """The receiver's view of attribute values next to the message, (batch, width); None: nothing."""
         return None
 
 
@@ -148,7 +148,7 @@ class Discrimination(Task):
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
         return RoundSpec(
             num_distractors=options.num_distractors,
             sender_sees_all=options.sender_input == "targets_and_distractors",
@@ -187,7 +187,7 @@ class InBatch(Discrimination):
         """Options of the task."""
 
         loss_temperature: Positive = 0.1
-        """What scores are divided by."""
+        """Divisor of scores."""
         similarity: Literal["cosine", "dot"] = "cosine"
         """The score of a candidate: the cosine of its vector and the receiver's state, or their dot product."""
 
@@ -198,7 +198,7 @@ class InBatch(Discrimination):
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:  # type: ignore[override]
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
         return RoundSpec(num_distractors=0, in_batch=True)
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
@@ -267,7 +267,7 @@ class Reconstruction(Task):
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
         return RoundSpec(needs_values=True)
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
@@ -284,13 +284,13 @@ class Reconstruction(Task):
         )
 
     def asked_values(self, values: Tensor) -> Tensor:
-        """What is right for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        """Right answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
         if self.asked == "equality":
             return (values == values[:, :1]).all(1, keepdim=True).long()
         return values if self.asked == "values" else sums_and_differences(values, self.most)
 
     def seen_values(self, values: Tensor) -> Tensor | None:
-        """What the receiver sees beside the message, (batch, width), of attribute values (batch, num_attributes)."""
+        """The receiver's view of attribute values, (batch, num_attributes), next to the message, (batch, width)."""
         if not self.num_known:
             return None
         return one_hot(values[:, -self.num_known :], self.most, torch.float32)
@@ -316,7 +316,7 @@ class Reconstruction(Task):
         return answers.chance_levels(world, self._asked, family, split)
 
     def _asked(self, batch: Batch) -> answers.Asked:
-        """What is asked about the targets of a batch."""
+        """Questions about the targets of a batch."""
         assert batch.values is not None
         values = torch.from_numpy(batch.values[batch.shown[:, 0]])
         return answers.Asked(self.asked_values(values).numpy(), self.num_known)
@@ -345,7 +345,7 @@ class Concept(Task):
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
         return RoundSpec(
             num_targets=options.num_targets,
             num_distractors=options.num_distractors,
@@ -391,7 +391,7 @@ def right_parts(chosen: Tensor, truth: Truth) -> Tensor:
     return chosen == truth.labels
 
 
-def choose(logits: Tensor, generator: Noise | None) -> Answers:
+def choose(logits: Tensor, generator: Noise | None) -> SampledAnswers:
     """Choose by logits, (batch, num_options) or (batch, num_choices, num_options).
 
     Args:
@@ -409,7 +409,7 @@ def choose(logits: Tensor, generator: Noise | None) -> Answers:
     entropy = -(log_probabilities.exp() * log_probabilities.clamp(min=-1e9)).sum(-1)
     if logits.dim() == 3:
         own, entropy = own.sum(-1), entropy.mean(-1)
-    return Answers(chosen=chosen, log_probability=own, entropy=entropy)
+    return SampledAnswers(chosen=chosen, log_probability=own, entropy=entropy)
 
 
 class Autoencoding(Task):
@@ -445,7 +445,7 @@ class Autoencoding(Task):
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
-        """What the task asks of the world."""
+        """Requirements of the task for a world's rounds."""
         return RoundSpec()
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:

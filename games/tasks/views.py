@@ -49,17 +49,17 @@ class SeenRounds:
     """The rounds of a batch as the agents see them."""
 
     shown: View
-    """What the sender sees, targets first."""
+    """The sender's view, targets first."""
     candidates: View | None
-    """What the receiver sees; None if the task has no candidates."""
+    """The receiver's view; None if the task has no candidates."""
     truth: Truth
-    """What is right."""
+    """The right answers."""
     num_positive: int
     """Number of targets in `shown`."""
 
     @property
     def form(self) -> Hashable:
-        """What makes rounds alike: the sizes of their tensors, and what else there is but their values."""
+        """Key of rounds that compute alike: the shapes of their tensors, and all else but their values."""
         views = tuple(view and (view.num_seen, view.is_shared) for view in (self.shown, self.candidates))
         return self.num_positive, views, tuple((name, each.shape) for name, each in self.tensors().items())
 
@@ -80,7 +80,7 @@ class SeenRounds:
         ]
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> "SeenRounds":
-        """The same with other tensors."""
+        """Rounds with other tensors."""
 
         def of(part: str, value: Any) -> Any:
             changed = {name: tensors[f"{part}.{name}"] for name in TENSORS if f"{part}.{name}" in tensors}
@@ -124,14 +124,14 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
 
 
 def shown_objects(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """What a sender sees of a batch."""
+    """The sender's view of a batch."""
     if batch.candidates is None:
         return _view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None, world, dtype, device)
     return _distinct(batch.objects, batch.shown, world, dtype, device)
 
 
 def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """What a receiver sees of a batch."""
+    """The receiver's view of a batch."""
     if batch.candidates is None:
         view = _view(batch.objects, batch.labels.shape[1], None, world, dtype, device)
     elif batch.shares_candidates:
@@ -148,7 +148,7 @@ def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torc
 def round_parts(
     batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device
 ) -> tuple[View | None, Truth]:
-    """What a receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
+    """The receiver's view of the rounds of a batch (None: no candidates), and the right answers."""
     candidates = values = features = None
     if task.scores_candidates:
         candidates = seen_candidates(batch, world, dtype, device)
@@ -192,15 +192,18 @@ def _view(
 
 
 class Perturbation:
-    """The perturbations of one agent, which are options of its perception.
+    """Perturbations of objects and dropout of vectors, options of an agent's perception.
 
     Raises:
         ConfigError: If objects are to be shifted that are no images.
     """
 
     def __init__(self, role: str, options: PerceptionOptions, object_shape: tuple[int, ...]) -> None:
+        self.is_active = True
+        """Whether its agent is in training mode, and not frozen; nothing is perturbed otherwise."""
+        self.dropout = options.dropout
         self.noise, self.shift, self.brightness = options.noise, options.shift, options.brightness
-        self.is_on = bool(self.noise or self.shift or self.brightness)
+        self.changes_objects = bool(self.noise or self.shift or self.brightness)
         if self.shift and len(object_shape) != 3:
             raise ConfigError(
                 f"{role}.perception.shift: only images can be shifted, expected 0 for vectors of {object_shape[0]} "
@@ -213,12 +216,14 @@ class Perturbation:
             )
 
     def __call__(self, objects: Tensor, generator: Noise | None) -> Tensor:
-        """Objects (num_objects, *object_shape) as they are seen in training, of the same shape.
+        """Perturb objects, (num_objects, *object_shape), in training.
 
         Args:
             objects: Features, or images from 0 to 1.
             generator: Source of the perturbations.
         """
+        if not (self.changes_objects and self.is_active):
+            return objects
         one_each = (len(objects), *(1 for _ in objects.shape[1:]))
         if self.shift:
             objects = shifted(objects, uniform((2, len(objects)), generator, objects.device), self.shift)
@@ -230,6 +235,14 @@ class Perturbation:
                 objects.dtype
             )
         return objects
+
+    def dropped_out(self, vectors: Tensor, generator: Noise | None) -> Tensor:
+        """Inverted dropout in training, drawn from the step's generator: a resumed run drops the same values."""
+        if self.dropout == 0 or not self.is_active:
+            return vectors
+        is_kept = uniform(vectors.shape, generator, vectors.device) >= self.dropout
+        scaled: Tensor = vectors * (is_kept / (1 - self.dropout)).to(vectors.dtype)
+        return scaled
 
 
 def shifted(images: Tensor, draws: Tensor, most: int) -> Tensor:

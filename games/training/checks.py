@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.agents.autocast import check_message, check_states, require_shape, type_name, wrong
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
 from ecsuite.corpus import Corpus
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import noise_generator

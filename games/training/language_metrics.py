@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Play
 from ecsuite.runtime.errors import ConfigError, PartError
 
@@ -80,7 +80,7 @@ class LanguageMetrics:
         self.asks = bool(self.asking) or any(
             traits.asks_agents for metric in self.metrics.values() for traits in metric.traits
         )
-        self.copy: Players | None = None
+        self.copy: Population | None = None
 
     def __call__(self, play: Play) -> LanguageScores:
         """Score the messages of the agents of a play, or these agents.
@@ -117,14 +117,14 @@ class LanguageMetrics:
         None if the play has no senders and receivers, which only metrics that can do without them are content with.
         """
         players = getattr(play, "players", None)
-        if not isinstance(players, Players):
+        if not isinstance(players, Population):
             if self.asking:
                 raise ConfigError(
                     f"evaluation.metrics: {self.asking[0]} asks senders and receivers, and play "
                     f"{self.experiment.play.kind} has none: expected metrics of a corpus, such as topsim"
                 )
             return None
-        self.copy = self.copy or make_players(self.experiment, players.world).eval()
+        self.copy = self.copy or make_population(self.experiment, players.world).eval()
         self.copy.load_state_dict(players.state_dict())
         experiment = replace(self.experiment, evaluation=self.evaluation)
         run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)

@@ -14,7 +14,7 @@ from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.devices import choose_precision
@@ -30,7 +30,7 @@ FORWARD_SHARE = 1 / 3
 """Time of a batch of evaluation, as a share of that of a step of training."""
 
 
-def description(experiment: Experiment, players: Players, world: World, precision: str) -> list[str]:
+def description(experiment: Experiment, players: Population, world: World, precision: str) -> list[str]:
     """What is trained, in two lines.
 
     Args:

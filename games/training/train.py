@@ -17,7 +17,7 @@ from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.config.experiment import from_tree, ignore
 from ecsuite.games.config.sections import ROLES, Experiment, with_training
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import NUM_KEPT, read_initial_weights
@@ -256,7 +256,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
                 sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
                 weights = sum(society.number(role) * num_weights(side) for role, side in sides)
             else:
-                weights = num_weights(make_players(experiment, world))
+                weights = num_weights(make_population(experiment, world))
     except (TypeError, RuntimeError, OverflowError):
         if max(map(_largest, parts)) < HUGE:
             raise
@@ -274,7 +274,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
 
 def require_resources(
     experiment: Experiment,
-    players: Players,
+    players: Population,
     folder: Path,
     device: torch.device,
     note: Callable[[str], None],

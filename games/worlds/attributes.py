@@ -1,30 +1,39 @@
-"""The world of single objects with attribute values, drawn at random.
+"""Worlds of attribute values: equal attributes, unequal ones, and strings of two letters."""
 
-A drawn round is a pure function of (seed, split, index): nothing is stored, and any round can be drawn again.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import partial
+from math import prod
+from typing import Annotated, Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from ecsuite.games.worlds.candidates import Distractors, Words
-from ecsuite.games.worlds.frequencies import FREQUENCIES, Uniform
-from ecsuite.games.worlds.hard_distractors import SharingDistractors
+from ecsuite.games.worlds.candidates import (
+    FREQUENCIES,
+    Distractors,
+    Floats,
+    SharingDistractors,
+    Uniform,
+    Words,
+    others_by_frequency,
+    power_law,
+)
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import Members, Product
-from ecsuite.games.worlds.splits import (
+from ecsuite.games.worlds.objects import (
     MAX_SPLIT_OBJECTS,
     RARE,
     CandidatePool,
     HeldOutValue,
+    Members,
+    Product,
     Subsets,
     random_share,
     require_held_out,
 )
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
-from ecsuite.parts.config import Count, Levels, Natural, Share
+from ecsuite.parts.config import Count, Levels, Natural, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
@@ -63,7 +72,7 @@ class AttributeWorld(ValuesWorld):
         shared_values: Natural | None = None
         """Values that each distractor has in common with the target, and no more; null: any distractors."""
         candidates: CandidatePool = "all"
-        """What candidates of held-out rounds are drawn from. all: all objects. split: held-out objects alone, so that
+        """Source of the candidates of held-out rounds. all: all objects. split: held-out objects alone, so that
         what these have in common need not be said."""
 
         def __post_init__(self) -> None:
@@ -98,7 +107,7 @@ class AttributeWorld(ValuesWorld):
             self.corpus_split = "all"
 
     def distractors_in(self, pool: Members) -> Distractors | None:
-        """Those that share values with the target. See `ObjectWorld`."""
+        """Distractors that share values with the target. See `ObjectWorld`."""
         return super().distractors_in(pool) if self.sharing is None or self.similar else self._sharing
 
     @property
@@ -164,3 +173,145 @@ def _by_rarity(objects: Product, num_known: int | None) -> tuple[Integers, Integ
     is_known = with_one & others_alike & (largest <= num_known) | is_rare.all(1) & (num_known > 0)
     has_rare = is_rare.any(1)
     return numbers[~has_rare], numbers[is_known], numbers[has_rare & ~is_known]
+
+
+MAX_OBJECTS = 2**16
+"""Most objects: their probabilities are a table."""
+
+
+class UnequalAttributesWorld(ValuesWorld):
+    """All combinations of attribute values; targets and distractors are drawn by the frequencies of their values.
+
+    The candidates of a round are distinct: each is drawn from those that are left. The corpus has each object once,
+    however frequent, so that what messages say of attributes can be compared.
+
+    Raises:
+        ConfigError: If there are fewer objects than candidates or more than `MAX_OBJECTS`, or not an exponent for each
+            attribute.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        num_values: tuple[Levels, ...] = (4, 4, 4, 4, 4)
+        """Number of values of each attribute: [8, 4, 2]."""
+        exponents: tuple[Weight, ...] = ()
+        """For each attribute the exponent of the power law by which its values occur, the first one most often, such as
+        [2, 0, 0]; 0: all equally often. Empty: 0 for all."""
+        held_out_value: HeldOutValue = None
+        """Hold out the objects with these values, attribute0=1,attribute2=3, or a list of such combinations, from
+        training; evaluations are then about these."""
+        candidates: CandidatePool = "all"
+        """Source of the candidates of held-out rounds: all objects, or split, held-out ones alone."""
+        shared_values: Natural | None = None
+        """Values that each distractor has in common with the target, and no more, all such being equally likely
+        whatever their frequencies; null: any distractors, by their frequencies."""
+
+    probabilities: Floats
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        if not options.num_values:
+            raise ConfigError("world.num_values: expected a number for each attribute, such as [4, 4, 2]")
+        exponents = options.exponents or (0.0,) * len(options.num_values)
+        if len(exponents) != len(options.num_values):
+            raise ConfigError(
+                f"world.exponents: expected a list of {len(options.num_values)} numbers, one for each attribute, "
+                f"got {len(exponents)}"
+            )
+        objects = few_combinations(options.num_values)
+        values, probabilities = objects.all_values(), np.ones(objects.number)
+        for place, exponent in enumerate(exponents):
+            probabilities *= power_law(options.num_values[place], exponent)[values[:, place]]
+        super().__init__(rounds, sizes)
+        self.take_by_frequency(objects, probabilities, options)
+
+    def take_by_frequency(self, objects: Product, probabilities: Floats, options: Any) -> None:
+        """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
+        require_held_out(options.candidates, options.held_out_value)
+        self.options, subsets, source = options, Subsets(), "the combinations of values"
+        if options.held_out_value is not None:
+            subsets = Subsets.without_values(options.held_out_value, objects, options.candidates)
+        self.probabilities = probabilities
+        self.take(objects, subsets, source)
+        if options.shared_values is not None:
+            self.take_similar(options.shared_values, source)
+
+    def distractors_in(self, pool: Members) -> Distractors | None:
+        """Distractors by their frequencies, without replacement. See `ObjectWorld`."""
+        if self.similar is not None:
+            return super().distractors_in(pool)
+        if pool is None:
+            return partial(others_by_frequency, self.probabilities)
+        listed = np.asarray(pool)
+
+        def distractors(targets: Integers, words: Words) -> Integers:
+            places = np.searchsorted(listed, targets)
+            return listed[others_by_frequency(self.probabilities[listed], places, words)]
+
+        return distractors
+
+
+def few_combinations(num_values: Sequence[int], names: Sequence[Sequence[str]] = ()) -> Product:
+    """All combinations of attribute values, as few as a table of probabilities may have; see `Product`."""
+    if (number := prod(num_values)) > MAX_OBJECTS:
+        raise ConfigError(f"world.num_values: expected at most {MAX_OBJECTS:,} objects, got {number:,}")
+    return Product(num_values, names)
+
+
+NUM_LETTERS = 2
+
+
+class LetterStringsWorld(UnequalAttributesWorld):
+    """All strings a^m b^n with m and n from 1 to a maximum; the attributes of a string are m and n.
+
+    An agent sees a string letter by letter: each letter is one-hot, and after the last one there are zeros. The
+    perception `recurrent` reads it in this order. The corpus has each string once.
+
+    Raises:
+        ConfigError: If no string, or every one, would have equally many letters of both kinds.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        max_count: Levels = 10
+        """Most letters of a kind: a string has up to twice as many."""
+        share_equal: Share = 0.5
+        """Share of the targets with equally many letters of both kinds; within both groups all are equally likely."""
+        held_out_value: HeldOutValue = None
+        """Hold out these strings, a=3,b=3, or a list of such combinations, from training; evaluations are then about
+        them."""
+        candidates: CandidatePool = "all"
+        """Source of the candidates of held-out rounds: all strings, or split, held-out ones alone."""
+        shared_values: Natural | None = None
+        """Counts that each distractor has in common with the target, and no more; null: any distractors."""
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        if not 0 < options.share_equal < 1:
+            raise ConfigError(
+                f"world.share_equal: expected a number between 0 and 1, got {options.share_equal}"
+            )
+        super(UnequalAttributesWorld, self).__init__(rounds, sizes)
+        counts = range(1, options.max_count + 1)
+        names = [[f"{letter}={count}" for count in counts] for letter in "ab"]
+        objects = few_combinations((options.max_count,) * NUM_LETTERS, names)
+        first, second = objects.all_values().T
+        is_equal = first == second
+        probabilities = np.where(
+            is_equal,
+            options.share_equal / is_equal.sum(),
+            (1 - options.share_equal) / (~is_equal).sum(),
+        )
+        self.take_by_frequency(objects, probabilities, options)
+        self.longest = NUM_LETTERS * options.max_count
+        self.object_shape = (self.longest * NUM_LETTERS,)
+
+    def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
+        """Counts less 1, (num_objects, 2), to the letters, one-hot and one after the other. See `World`."""
+        first, second = (objects + 1).unbind(-1)
+        places = torch.arange(self.longest, device=objects.device)
+        is_first = places < first[:, None]
+        is_second = (places < (first + second)[:, None]) & ~is_first
+        return torch.stack([is_first, is_second], dim=-1).flatten(1).to(dtype)

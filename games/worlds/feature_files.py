@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.games.worlds.splits import divided
+from ecsuite.games.worlds.objects import divided
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import require_memory
 

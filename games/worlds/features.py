@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ecsuite.games.worlds.candidates import distinct_others, each_once, others_of
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.worlds.objects import NOT_TESTED, CandidatePool, Subsets
 from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
-from ecsuite.games.worlds.splits import NOT_TESTED, CandidatePool, Subsets
 from ecsuite.games.worlds.world import (
     SEEN_OBJECTS,
     Batch,
@@ -60,7 +60,7 @@ class FeatureWorld(RuleWorld):
         features: str | None = None
         """The npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
         candidates: CandidatePool = "all"
-        """What distractors of rounds about rows that are not trained on are drawn from. all: all rows. split: those of
+        """Source of the distractors of rounds about rows that are not trained on. all: all rows. split: those of
         their split (Mu & Goodman 2021; Yao et al. 2022)."""
 
         def __post_init__(self) -> None:

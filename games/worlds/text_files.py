@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ecsuite.formats.text_tables import read_text_table
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import ObjectList
-from ecsuite.games.worlds.splits import Subsets, split_names
+from ecsuite.games.worlds.objects import ObjectList, Subsets, split_names
 from ecsuite.games.worlds.world import (
     FREE,
     Batch,

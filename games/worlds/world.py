@@ -1,7 +1,9 @@
 """The interface of worlds: batches of rounds about sets of objects, where a single object is a set of one."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, ClassVar, Literal
@@ -11,9 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ecsuite.games.config.registry import TASKS, WORLDS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.given_values import require_different
 from ecsuite.runtime.ragged import Ragged
-from ecsuite.runtime.randomness import epoch_order, random_words
+from ecsuite.runtime.randomness import epoch_order, initial_weights, random_words
 
 Integers = NDArray[np.int64]
 
@@ -28,7 +33,7 @@ object, repeated as all targets of both. (The setref, concept and ref games of M
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundSpec:
-    """What a task asks of a world's rounds."""
+    """Requirements of a task for a world's rounds."""
 
     num_targets: int = 1
     num_distractors: int | None = 0
@@ -48,7 +53,7 @@ class RoundSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSizes:
-    """What a run asks of its world."""
+    """Requirements of a run for its world."""
 
     seed: int
     num_train: int
@@ -160,7 +165,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """What the rounds of a batch are about, or the rules that rounds of a world may be about, one per row."""
+    """Meanings of the rounds of a batch, or the rules of a world's rounds, one per row."""
 
     meanings: NDArray[Any]
     """Each as a vector, (num_rows, width)."""
@@ -181,7 +186,7 @@ class Description:
 
 
 class World(ABC):
-    """Where objects come from, and the rounds about them.
+    """A source of objects and of rounds about them.
 
     A class in the registry of worlds is built from its `Options`, what the task asks (`rounds`) and what the run asks
     (`sizes`).
@@ -194,7 +199,7 @@ class World(ABC):
     value_names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts, such as `color=red`."""
     rules: Description | None = None
-    """What rounds may be about; None if not about rules."""
+    """Rules of rounds; None if rounds are not about rules."""
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
     rules_are_objects: ClassVar[bool] = False
@@ -210,7 +215,7 @@ class World(ABC):
     default_perceptions: ClassVar[tuple[str, str]] = ("linear", "linear")
     """Perceptions of sender and receiver where a config names none."""
     notes: Sequence[str] = ()
-    """What was done with the world's files, in lines for people."""
+    """Notes about the treatment of the world's files, for people."""
     data_files: ClassVar[tuple[str, ...]] = ()
     """Options that name a file whose content belongs to the experiment."""
 
@@ -388,3 +393,103 @@ def one_hot(values: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
     """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one-hot per attribute."""
     features = torch.zeros(*values.shape, num_values, dtype=dtype, device=values.device)
     return features.scatter_(-1, values[..., None], 1.0).flatten(-2)
+
+
+NOISE = "noise objects"
+"""The name of the evaluation."""
+
+
+def evaluations_of(world: World, experiment: Experiment) -> Mapping[str, tuple[World, str]]:
+    """The evaluations of trained agents beside the one on validation rounds, by name: a world, and the split of it.
+
+    Raises:
+        ConfigError: If the experiment asks for objects of noise in a world of attribute values.
+    """
+    found = world.extra_evaluations()
+    if experiment.evaluation.noise_objects:
+        found[NOISE] = (with_noise_objects(world), "valid")
+    return found
+
+
+def with_noise_objects(world: World) -> World:
+    """The world with objects of noise in the place of its own: bytes or numbers from 0 to 1, all equally likely."""
+    require_seen(world)
+    noisy = copy(world)
+
+    def batch(split: str, number: int) -> Batch:
+        drawn = world.batch(split, number)
+        rng = np.random.default_rng([world.seed, *b"noise objects", *split.encode(), number])
+        if drawn.objects.dtype == np.uint8:
+            return replace(drawn, objects=rng.integers(256, size=drawn.objects.shape, dtype=np.uint8))
+        return replace(drawn, objects=rng.random(drawn.objects.shape, dtype=np.float32))
+
+    noisy.batch = batch  # type: ignore[method-assign]
+    return noisy
+
+
+def require_seen(world: World) -> None:
+    """Raise `ConfigError` if the objects of a world are neither images nor vectors of numbers."""
+    if world.shows_values:
+        raise ConfigError(
+            "evaluation.noise_objects: the objects of this world are attribute values: expected images or features"
+        )
+
+
+class ObjectNumbers:
+    """Numbers of objects: those of the world, or where it has none, in the order in which they appear, from 0."""
+
+    def __init__(self) -> None:
+        self.by_digest: dict[bytes, int] = {}
+
+    def of(self, batch: Batch) -> Integers:
+        """The numbers of the objects of a batch, (num_objects,)."""
+        return self.of_rows(batch.objects) if batch.ids is None else batch.ids
+
+    def of_rows(self, rows: NDArray[Any]) -> Integers:
+        """The numbers of rows, equal ones having one number, (num_rows,); a digest of each is kept."""
+        digests = (hashlib.blake2b(each.tobytes(), digest_size=16).digest() for each in rows)
+        found = [self.by_digest.setdefault(each, len(self.by_digest)) for each in digests]
+        return np.array(found, dtype=np.int64)
+
+
+def make_world(experiment: Experiment, trained: World | None = None) -> World:
+    """The world of an experiment, for its task.
+
+    Args:
+        experiment: What the world is of.
+        trained: The world in which agents were trained that are evaluated in this one.
+
+    Raises:
+        ConfigError: If the world does not have what the task asks for, or a file can't be used.
+    """
+    task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
+    kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
+    world_class = WORLDS.load(kind)
+    if spec.variant not in world_class.variants:
+        expected = " or ".join(world_class.variants)
+        raise ConfigError(f"task.variant: expected {expected} in world {kind}, got {spec.variant}")
+    if spec.needs_rule and not world_class.has_rules:
+        choices = [name for name in WORLDS.parts if WORLDS.load(name).has_rules]
+        raise ConfigError(
+            f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
+        )
+    sizes = RunSizes(
+        seed=training.seed,
+        num_train=training.num_examples,
+        num_valid=evaluation.num_valid,
+        batch_size=training.batch_size,
+        evaluation_batch_size=evaluation.batch_size or training.batch_size,
+    )
+    world: World
+    if trained is not None:
+        world = trained.remade(world_class, experiment.world.options, spec, sizes)
+    else:
+        with initial_weights(training.seed):  # a world of the user's may have random features, or a network
+            world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+    require_different(f"world {kind}: names of values", [name for of in world.value_names for name in of])
+    if world.rules is not None:
+        require_different(f"world {kind}: names of concepts", world.rules.concept_names)
+    assert world.num_distractors >= 0  # which says so where the files of a world would have to give them
+    if evaluation.noise_objects:
+        require_seen(world)
+    return world

@@ -3,7 +3,7 @@
 from ecsuite.eval.icy.agents import parameter_count
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 
 def test_sizes_are_those_of_the_reference_model():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents.gates import tanh
+from ecsuite.agents.recurrence import tanh
 from ecsuite.agents.registry import CELLS
 from ecsuite.runtime.errors import ConfigError
 

@@ -9,9 +9,9 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels.channels import SymbolChannel
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 MODES = ("train", "sample", "greedy")
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
@@ -21,7 +21,7 @@ CHANNELS_AND_LENGTHS = list(itertools.product(OF_SYMBOLS, ("variable", "fixed"))
 
 
 def make(kind="gumbel", **settings):
-    """Players and their world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
+    """Population and their world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
     symbols = {"vocab_size": 5, "length": "variable"} if kind in OF_SYMBOLS else {}
     settings = {"kind": kind, "max_len": 3, **symbols, **settings}
     sampled = ["evaluation.mode=sample"] if kind in OF_SYMBOLS else []
@@ -31,7 +31,7 @@ def make(kind="gumbel", **settings):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    return experiment, Players(experiment, world), world
+    return experiment, Population.from_experiment(experiment, world), world
 
 
 def generate_message(mode, batch=16, **settings):

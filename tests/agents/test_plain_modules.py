@@ -11,9 +11,9 @@ from ecsuite.agents.senders import build_message
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")
@@ -78,7 +78,7 @@ def test_plain_agents_learn_and_speak(kind, length, dtype):
             played = game.play(world.batch("valid", 0), mode, noise())
             assert played.objective.isfinite()
             assert played.message.length.max() <= MAX_LEN + (length == "variable") + 1e-5
-    players = make_players(experiment, world, dtype)
+    players = make_population(experiment, world, dtype)
     players.agents[0].speaker = game.speaker
     assert len(record_corpus(players, experiment).messages) == 16
 

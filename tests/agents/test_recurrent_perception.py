@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents.recurrent_perception import RecurrentPerception
+from ecsuite.agents.perception import RecurrentPerception
 
 LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 

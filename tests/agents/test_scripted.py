@@ -5,7 +5,7 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("world.num_values=5", "channel.vocab_size=5", "receiver.hidden_size=8", "training.batch_size=4")

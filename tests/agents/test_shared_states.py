@@ -6,8 +6,8 @@ import torch
 from ecsuite.agents import shared_states
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.factory import make_receiver, make_sender
-from ecsuite.agents.gates import GRUGates
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.recurrence import GRUGates
 from ecsuite.agents.shared_states import beginnings, distinct_rows
 from ecsuite.agents.spec import parse_agent
 from ecsuite.games.channels.channels import ReinforceChannel

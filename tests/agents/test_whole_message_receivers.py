@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ecsuite.agents.autocast import call_receiver
-from ecsuite.agents.bidirectional import BidirectionalReceiver
 from ecsuite.agents.message import PAD, Message
-from ecsuite.agents.transformer_receiver import TransformerReceiver
+from ecsuite.agents.receivers import BidirectionalReceiver
+from ecsuite.agents.transformer import TransformerReceiver
 from ecsuite.runtime.errors import ConfigError
 
 MAKE = {

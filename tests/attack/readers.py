@@ -24,8 +24,8 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.runs.checkpoints import newest_weights
 from ecsuite.games.runs.interactions import read_interactions
 from ecsuite.games.worlds.feature_files import read_features
-from ecsuite.games.worlds.image_files import read_images
-from ecsuite.games.worlds.object_tables import read_objects
+from ecsuite.games.worlds.images import read_images
+from ecsuite.games.worlds.tables import read_objects
 from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.grammars.frequencies import unigrams
 from ecsuite.jobs.job import Job, Outcome, corpus_digest, job_function

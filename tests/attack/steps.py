@@ -17,7 +17,7 @@ from pathlib import Path
 from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
 from stops import without_spare
 
-import ecsuite.games.players.players as players
+import ecsuite.games.players.population as players
 
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM}
 CODES = {"kill": -signal.SIGKILL, "int": 130, "term": 75}
@@ -27,8 +27,8 @@ PLACES = ("begin_step", "train_on", "scale_gradients")
 
 
 def with_signal(sent, step, place):
-    """Players that send a signal to its process at a place of a step."""
-    plain = getattr(players.Players, place)
+    """A population that sends a signal to its process at a place of a step."""
+    plain = getattr(players.Population, place)
 
     def disturbed(self, *arguments):
         if arguments[PLACES.index(place) == 1] == step:
@@ -55,12 +55,12 @@ def attack(name, signals, steps, print_fault=print):
             for place in PLACES:
                 figures = {"command": name, "signal": sent, "place": place, "sent": 0, "survived": 0}
                 for step in steps or range(num_steps):
-                    plain = getattr(players.Players, place)
-                    setattr(players.Players, place, with_signal(sent, step, place))
+                    plain = getattr(players.Population, place)
+                    setattr(players.Population, place, with_signal(sent, step, place))
                     try:
                         code, said, *_ = ecsuite(fresh(prepared, work), line)
                     finally:
-                        setattr(players.Players, place, plain)
+                        setattr(players.Population, place, plain)
                     faults = [] if code == CODES[sent] else [f"exit code {code}: {said[-600:]}"]
                     again, told, *_ = ecsuite(work, line)
                     faults += [f"run again: exit code {again}: {told[-600:]}"] if again else []

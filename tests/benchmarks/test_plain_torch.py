@@ -13,7 +13,7 @@ import ecsuite
 from ecsuite.games.channels.noise import gumbel, noise_generator
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 PEER = Path(ecsuite.__file__).parent / "benchmarks" / "peers" / "plain_torch.py"
 PARTS = {

@@ -37,7 +37,8 @@ def test_the_baseline_and_a_corpus(ecsuite, as_json, tmp_path):
     ],
 )
 def test_what_is_refused_leaves_no_folder(ecsuite, tmp_path, options, message):
-    code, out, err = ecsuite("translate", "--pairs", "pairs.tsv", *options, "--out", "new/a.json")
+    pairs = () if "--pairs" in options else ("--pairs", "pairs.tsv")
+    code, out, err = ecsuite("translate", *pairs, *options, "--out", "new/a.json")
     assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
     assert not (tmp_path / "new").exists() and not (tmp_path / "runs").exists()
 

@@ -109,8 +109,8 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
 def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    quick = [] if "--baselines" in arguments else QUICK
-    code, out, err = xtreme(*arguments, quick=quick)
+    quick = [] if {"--baselines", "--preset"} & set(arguments) else QUICK
+    code, out, err = xtreme(*arguments, quick=quick, data=None if "--data" in arguments else "data")
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
 

@@ -6,7 +6,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.tasks import Truth
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8", "task.hidden_size=0")

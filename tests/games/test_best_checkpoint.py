@@ -9,11 +9,11 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.sections import TrainingOptions
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.plays import signalling
 from ecsuite.games.runs.checkpoints import Best
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 BEST = ("training.keep_best=accuracy",)
@@ -160,7 +160,7 @@ def test_the_weights_are_those_of_the_best_step(tmp_path, small, run, scripted):
         tmp_path / "eight" / "corpus.jsonl"
     ).read_bytes()
     experiment = small()
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     players.load_state_dict(load_run(tmp_path / "best").players.state_dict())
     others = load_run(tmp_path / "eight").players
     for mine, other in zip(players.parameters(), others.parameters(), strict=True):

@@ -9,7 +9,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.worlds.candidates import distinct_others, each_once, with_target_at
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")

@@ -24,7 +24,7 @@ from ecsuite.games.tasks.chance import (
     place_of_one,
     some_of,
 )
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.randomness import initial_weights
 
 MANY = ("training.batch_size=512", "training.num_examples=4096", "evaluation.num_valid=4096")

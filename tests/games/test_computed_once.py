@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ecsuite.agents import shared_states
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 SETTINGS = {
     "pair": (),
@@ -29,7 +29,7 @@ def test_a_step_has_the_same_objective_and_gradients(share, small, settings):
     experiment, found = small("channel=reinforce", *settings), []
     for is_on in (False, True):
         share(is_on)
-        players = make_players(experiment, make_world(experiment))
+        players = make_population(experiment, make_world(experiment))
         played = players.train_on(1, 1, 0)
         played.objective.backward()
         found.append([played.objective.detach(), *played.measures.values()])

@@ -6,17 +6,17 @@ import torch
 
 from ecsuite.games.channels.channels import words_to_symbols
 from ecsuite.games.config.experiment import load_experiment, override
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.worlds import object_worlds
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 
 def record(*overrides):
     experiment = load_experiment("disc_tiny", overrides)
     world = make_world(experiment)
     torch.manual_seed(0)
-    return record_corpus(Players(experiment, world), experiment)
+    return record_corpus(Population.from_experiment(experiment, world), experiment)
 
 
 def rows_of(messages):
@@ -52,7 +52,7 @@ def test_speakers_who_are_alike_sample_other_messages():
     experiment = load_experiment(
         "disc_tiny", ["society.senders=2", "society.receivers=2", "evaluation.mode=sample"]
     )
-    players = Players(experiment, make_world(experiment))
+    players = Population.from_experiment(experiment, make_world(experiment))
     first, second = players.senders
     second.load_state_dict(first.state_dict())
     corpus = record_corpus(players, experiment)
@@ -119,7 +119,7 @@ def record_sets(*overrides):
     experiment = override(load_experiment("disc_tiny", SETS), overrides)
     torch.manual_seed(0)
     world = make_world(experiment)
-    return record_corpus(Players(experiment, world), experiment), world
+    return record_corpus(Population.from_experiment(experiment, world), experiment), world
 
 
 @pytest.mark.parametrize("size", [1, 16, 40])

@@ -13,7 +13,7 @@ from ecsuite.games.config.registry import WORLDS
 from ecsuite.games.pictures.corpora import DRAWN, GAP, LISTED, SIDE, corpus_pictures
 from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.runs.identity import RunContext, check_data
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.plays import signalling
 from ecsuite.games.runs import run_folder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
@@ -30,7 +30,7 @@ def poison():
     with pytest.MonkeyPatch.context() as patch:
 
         def poison(step):
-            train_on, count = Players.train_on, itertools.count(1)
+            train_on, count = Population.train_on, itertools.count(1)
 
             def poisoned(players, *arguments):
                 played = train_on(players, *arguments)
@@ -40,7 +40,7 @@ def poison():
                     else played
                 )
 
-            patch.setattr(Players, "train_on", poisoned)
+            patch.setattr(Population, "train_on", poisoned)
             return patch
 
         yield poison

@@ -23,7 +23,7 @@ from ecsuite.games.runs.egg_bridge import (
     corpus_from_interaction,
     corpus_of_egg_game,
 )
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 needs_egg = pytest.mark.skipif(
     find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"

@@ -6,9 +6,9 @@ import torch
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
 from ecsuite.games.config.experiment import override
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -47,7 +47,7 @@ def play(small, sender, receiver, channel):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    players = Players(experiment, world)
+    players = Population.from_experiment(experiment, world)
     game = players.first_pair
     is_variable = "variable" in channel
     before = {name: parameter.detach().clone() for name, parameter in game.named_parameters()}

@@ -17,11 +17,11 @@ from quick_checks import signalling_games
 
 from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.config.sections import PARTS, PLAIN
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import KIND, nested_registry, option_types
 from ecsuite.runtime.errors import ConfigError
 
@@ -245,7 +245,7 @@ class Stages:
         self.experiment, self.found = experiment, {}
         self.world = make_world(experiment)
         torch.manual_seed(experiment.training.seed)
-        self.players = Players(experiment, self.world)
+        self.players = Population.from_experiment(experiment, self.world)
 
     def __getitem__(self, stage):
         if stage not in self.found:

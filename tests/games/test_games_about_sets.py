@@ -11,8 +11,7 @@ from torch.nn.functional import logsigmoid
 from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.views import MAX_OBJECTS_PER_CANDIDATE, View, score_candidates
-from ecsuite.games.worlds.world import Batch
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import Batch, make_world
 
 TINY = (
     "world.kind=thing", "world.num_attributes=2", "world.num_values=3", "task.kind=concept", "task.num_targets=2",
@@ -170,13 +169,13 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
 def test_dropout_leaves_values_out_in_training_alone_and_keeps_their_mean():
     game, _ = make("sender.perception.dropout=0.1")
     vectors = torch.ones(400, 50)
-    dropped = game.speaker.dropped_out(vectors, noise())
-    assert torch.equal(dropped, game.speaker.dropped_out(vectors, noise()))
+    dropped = game.speaker.perturbation.dropped_out(vectors, noise())
+    assert torch.equal(dropped, game.speaker.perturbation.dropped_out(vectors, noise()))
     assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9)]
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
-    assert game.listener.dropped_out(vectors, None) is vectors
+    assert game.listener.perturbation.dropped_out(vectors, None) is vectors
     game.eval()
-    assert game.speaker.dropped_out(vectors, noise()) is vectors
+    assert game.speaker.perturbation.dropped_out(vectors, noise()) is vectors
 
 
 @pytest.mark.parametrize("agent", ["sender", "receiver"])

@@ -15,9 +15,9 @@ import torch
 from quick_checks import signalling_games
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 RECORDED = Path(__file__).with_name("initial_states.json")
 
@@ -30,7 +30,7 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
-        players = Players(experiment, make_world(experiment))
+        players = Population.from_experiment(experiment, make_world(experiment))
         generator = hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()
     tensors = {
         key: [list(tensor.shape), round(tensor.double().sum().item(), 6)]

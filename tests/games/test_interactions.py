@@ -9,11 +9,11 @@ import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.interactions import FILE, record_interactions
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("pyarrow")
@@ -54,7 +54,7 @@ def test_rows_of_a_society_have_what_was_drawn_in_the_evaluation(small, settings
     """Each pair met noise of its own, and each sender drew messages of its own for all that it meets."""
     experiment = small("society.senders=2", "society.receivers=2", "evaluation.batch_size=20", *settings)
     world = make_world(experiment)
-    players = make_players(experiment, world)
+    players = make_population(experiment, world)
     rows = rows_of(record_interactions(players, {"valid": (world, "valid")}, experiment))
     figures = evaluate(players, world, experiment)
     by_pair = {(sender, receiver): [] for sender in range(2) for receiver in range(2)}
@@ -106,7 +106,7 @@ def test_other_tasks_and_channels(small, changes, right, probabilities):
     experiment = small(*changes)
     world = make_world(experiment)
     table = record_interactions(
-        make_players(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+        make_population(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
     )
     rows = rows_of(table)
     assert np.array(rows["right"]).shape[1:] == right == np.array(rows["answer"]).shape[1:]
@@ -119,7 +119,7 @@ def test_only_candidates_that_are_there_are_kept(small):
     experiment = small("task.fewest_distractors=1")
     world = make_world(experiment)
     table = record_interactions(
-        make_players(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+        make_population(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
     )
     rows = rows_of(table)
     names = ("candidates", "candidate_values", "probabilities", "right", "answer", "meaning")
@@ -133,7 +133,7 @@ def test_objects_of_a_table_have_the_numbers_of_their_rows(small, object_table):
     experiment = small("world.kind=objects", f"world.objects={object_table}")
     world = make_world(experiment)
     rows = rows_of(
-        record_interactions(make_players(experiment, world), {"valid": (world, "valid")}, experiment)
+        record_interactions(make_population(experiment, world), {"valid": (world, "valid")}, experiment)
     )
     for candidates, values in zip(rows["candidates"], rows["candidate_values"], strict=True):
         assert [[(row - 2) // 4, (row - 2) % 4] for row in candidates] == values
@@ -153,7 +153,7 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
     with pytest.raises(
         ConfigError, match=r"^probabilities: task autoencoding has no probabilities of answers"
     ):
-        players = make_players(experiment, world)
+        players = make_population(experiment, world)
         record_interactions(players, {"valid": (world, "valid")}, experiment, probabilities=True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"pip install -e '\.\[data\]'"):
@@ -167,7 +167,7 @@ def test_columns_of_objects_stand_beside_those_of_rounds(small, tmp_path):
     experiment = small("world=objects", f"world.objects={tmp_path / 'a.csv'}")
     world = make_world(experiment)
     played = rows_of(
-        record_interactions(make_players(experiment, world), {"valid": (world, "valid")}, experiment)
+        record_interactions(make_population(experiment, world), {"valid": (world, "valid")}, experiment)
     )
     assert played["round"] == list(range(50)) and set(played["round (kept)"]) == set(range(16))
     assert set(played["accuracy (kept)"]) == {0, 1}

@@ -7,8 +7,8 @@ from ecsuite.agents.message import Message
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
-from ecsuite.games.tasks.tasks import Answers, TaskOutput, Truth, choose
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.tasks.tasks import SampledAnswers, TaskOutput, Truth, choose
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}
@@ -155,7 +155,7 @@ def test_the_baseline_of_the_receiver_is_the_mean_reward_so_far():
     advantages = []
     for chosen in ([0, 0], [1, 1], [0, 1]):
         own = torch.zeros(2, requires_grad=True)
-        answers = Answers(chosen=torch.tensor(chosen), log_probability=own, entropy=torch.zeros(2))
+        answers = SampledAnswers(chosen=torch.tensor(chosen), log_probability=own, entropy=torch.zeros(2))
         output = TaskOutput(loss=torch.zeros(1, 2), measures={}, answers=answers, truth=truth)
         spoken = message(torch.ones(2), log_probability=torch.zeros(2), entropy=torch.zeros(2))
         loss(output, torch.ones(1, 2), spoken)[0].sum().backward()

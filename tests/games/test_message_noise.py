@@ -10,7 +10,7 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.config.registry import CHANNELS, NOISES
 from ecsuite.games.players.learning import filled
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.interactions import record_interactions
 from ecsuite.games.training.checks import fault_of_ids, fault_of_message
@@ -201,7 +201,7 @@ def test_noise_in_evaluation_by_option(kind):
         for flag in ("false", "true")
     )
     world = plain.world()
-    without_noise, with_noise = (make_players(trial.experiment, world) for trial in (plain, noisy))
+    without_noise, with_noise = (make_population(trial.experiment, world) for trial in (plain, noisy))
     first = evaluate(without_noise, world, plain.experiment)
     second, again = (evaluate(with_noise, world, noisy.experiment) for _ in range(2))
     assert second == again and first["loss"] != second["loss"]
@@ -270,7 +270,8 @@ def test_noise_in_evaluation_only():
     losses = [play(trial.game(world), batch, "train").objective for trial in (noisy, plain)]
     assert torch.equal(*losses)
     found = [
-        evaluate(make_players(trial.experiment, world), world, trial.experiment) for trial in (noisy, plain)
+        evaluate(make_population(trial.experiment, world), world, trial.experiment)
+        for trial in (noisy, plain)
     ]
     assert found[0]["loss"] != found[1]["loss"]
 
@@ -310,7 +311,7 @@ def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
     trial = Trial.of("channel", "gumbel", settings)
     world = trial.world()
-    lines = description(trial.experiment, make_players(trial.experiment, world), world, "fp32")
+    lines = description(trial.experiment, make_population(trial.experiment, world), world, "fp32")
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
 
 
@@ -326,7 +327,7 @@ def test_votes_and_answers_are_of_the_messages_that_arrive():
     society = ("society.receivers=3", "society.voting=true")
     trial = Trial.of("channel", "gumbel", (*settings, *society))
     world = trial.world()
-    players = make_players(trial.experiment, world)
+    players = make_population(trial.experiment, world)
     sender = players.senders[0]
     lost = sender.channel.received(
         sender.generate_message(world.batch("valid", 0), "greedy", None), generator()

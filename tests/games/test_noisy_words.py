@@ -8,9 +8,9 @@ import torch
 from ecsuite.games.channels.value_channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 LIKE = torch.zeros(2000, 1)
@@ -73,7 +73,7 @@ def test_both_agents_learn_through_drawn_words_and_the_corpus_has_levels(sender)
     experiment = load_experiment("disc_tiny", [*settings, "training.precision=fp32"])
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Players(experiment, world)
+    players = Population.from_experiment(experiment, world)
     game = players.first_pair
     game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0)).objective.backward()
     for network in (game.speaker.network, game.listener.network):

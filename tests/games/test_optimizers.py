@@ -9,10 +9,10 @@ from torch import nn
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = [
@@ -143,7 +143,7 @@ def test_a_step_in_which_nobody_learns_has_nothing_to_clip(clip, kind):
 
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
     assert {rates[id(each)] for each in players.senders[0].parameters()} == {0.1}
@@ -214,7 +214,7 @@ def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
         "optimizer.sender_lr=0.5",
     )
     experiment = load_experiment("disc_tiny", [*settings, *society])
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
     named = dict(players.named_parameters())
@@ -228,7 +228,7 @@ def test_a_perception_of_both_agents_is_updated_once():
         "receiver.perception=tanh,size=9", "optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1",
     )  # fmt: skip
     experiment = load_experiment("disc_tiny", settings)
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     assert sum(len(group["params"]) for group in groups) == len(list(players.parameters()))
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}

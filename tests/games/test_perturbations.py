@@ -6,8 +6,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.views import shifted
-from ecsuite.games.worlds.noise_objects import NOISE, evaluations_of
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import NOISE, evaluations_of, make_world
 from ecsuite.runtime.errors import ConfigError
 
 DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")
@@ -32,7 +31,7 @@ def test_objects_are_perturbed_in_training_only_and_for_each_agent_anew(option):
     game, world, _ = game_of("digits", *DIGITS, *both)
     view = game.rounds(world.batch("train", 0)).shown
     seen = [
-        side.perturbed(view.features, torch.Generator().manual_seed(seed))
+        side.perturbation(view.features, torch.Generator().manual_seed(seed))
         for side, seed in ((game.speaker, 0), (game.speaker, 0), (game.listener, 1))
     ]
     assert torch.equal(seen[0], seen[1]) and not torch.equal(seen[0], seen[2])
@@ -42,13 +41,13 @@ def test_objects_are_perturbed_in_training_only_and_for_each_agent_anew(option):
         factors = (seen[0] / view.features)[is_lit]
         assert 0.5 <= factors.min() < 0.9 < factors.max() <= 1.5
     game.eval()
-    assert game.speaker.perturbed(view.features, None) is view.features
+    assert game.speaker.perturbation(view.features, None) is view.features
 
 
 def test_a_frozen_agent_sees_objects_as_they_are():
     game, world, _ = game_of("digits", *DIGITS, "sender.perception.noise=1", "training.freeze_sender=true")
     features = game.rounds(world.batch("train", 0)).shown.features
-    assert game.speaker.perturbed(features, None) is features
+    assert game.speaker.perturbation(features, None) is features
 
 
 def test_the_control_has_the_same_rounds_about_noise():

@@ -4,7 +4,7 @@ import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.pictures.rounds import make_preview, rule_text
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 FEW = ("task.num_targets=2", "task.num_distractors=2", "training.batch_size=4")

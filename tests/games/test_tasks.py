@@ -9,7 +9,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.tasks import Concept, Discrimination, InBatch, Reconstruction, Truth
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -10,13 +10,13 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.run_folder import Result
 from ecsuite.games.training import notes as training_notes
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.provenance import own_commit
 
@@ -122,7 +122,7 @@ def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Players(experiment, world)
+    players = Population.from_experiment(experiment, world)
     first = evaluate(players, world, experiment)
     assert evaluate(players, world, experiment) == first
     sampled = small("evaluation.num_valid=100", "evaluation.mode=sample")

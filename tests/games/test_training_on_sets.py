@@ -9,10 +9,10 @@ from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import override
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.training.optimizers import Adam
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",
@@ -103,7 +103,7 @@ def test_evaluation_leaves_the_statistics_of_training_alone(small):
     experiment = small(*PICTURES)
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Players(experiment, world)
+    players = Population.from_experiment(experiment, world)
     players.first_pair.play(world.batch("train", 0), "train", torch.Generator())
     before = {name: tensor.clone() for name, tensor in players.state_dict().items()}
     first = evaluate(players, world, experiment)
@@ -131,7 +131,7 @@ def test_a_further_evaluation_is_that_of_its_split(small):
     experiment = small(*THINGS)
     world = make_world(experiment)
     torch.manual_seed(0)
-    players = Players(experiment, world)
+    players = Population.from_experiment(experiment, world)
     ((other, split),) = world.extra_evaluations().values()
     losses = []
     with torch.no_grad():

@@ -8,9 +8,8 @@ from ecsuite.games.config.registry import TASKS, WORLDS
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
-from ecsuite.games.worlds.things import ThingWorld
-from ecsuite.games.worlds.world import World
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.rules import ThingWorld
+from ecsuite.games.worlds.world import World, make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("sender.hidden_size=8", "receiver.hidden_size=8", "training.batch_size=4")

@@ -110,7 +110,7 @@ def test_a_parquet_file_of_equal_values(tmp_path, one_mebibyte):
 def test_an_image_of_many_pixels(tmp_path, one_mebibyte):
     from PIL import Image
 
-    from ecsuite.games.worlds.image_files import read_images
+    from ecsuite.games.worlds.images import read_images
 
     Image.new("1", (3000, 3000)).save(tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size < 5000

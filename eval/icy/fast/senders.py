@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
-from ecsuite.agents.gates import tanh
 from ecsuite.agents.hierarchical import HUSendA, HUSendZ
 from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.message import EOS
+from ecsuite.agents.recurrence import tanh
 from ecsuite.agents.senders import Decoder, RecurrentSender
 from ecsuite.eval.icy.fast.cells import (
     FoldedInput,

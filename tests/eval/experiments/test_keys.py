@@ -20,6 +20,7 @@ def test_a_raised_version_is_another_key(name, monkeypatch):
     [first, *further] = find_metric(name).traits
     raised = replace(first, version=first.version + 1)
     monkeypatch.setitem(vars(find_metric(name)), "traits", (raised, *further))
+    monkeypatch.setitem(vars(find_metric(name)), "shared", raised)
     assert len({repr(each) for each in (before, draws, MetricInput(name=name).job_key())}) == 3
 
 

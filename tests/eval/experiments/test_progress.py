@@ -67,4 +67,7 @@ def test_a_log_has_lines_with_the_counts(ecsuite, small, monkeypatch):
         file.write(yaml.safe_dump({**small, "score": []}))
     code, _, err = ecsuite("sweep", "study.yaml", "--on", "here")
     lines = [line for line in err.splitlines() if " runs done, " in line]
-    assert code == 0 and lines and all("% " in line and " left  " in line for line in lines)
+    assert code == 0 and lines and all("% " in line for line in lines)
+    # The time left is known once a twentieth was done since the first report, however late that came.
+    known = [" left  " in line for line in lines]
+    assert any(known) and all(known[known.index(True) :])

@@ -7,11 +7,11 @@ import torch
 from ecsuite.eval.experiments.grids import SWEEP
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.games.config.sections import with_training
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.feature_files import write_features
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SIZES = {
@@ -50,7 +50,7 @@ def test_every_run_is_built_and_makes_steps(name):
         check_data(variant.experiment)
         experiment = with_training(variant.experiment, batch_size=4, precision="fp32")
         torch.manual_seed(1)
-        players = make_players(experiment, make_world(experiment))
+        players = make_population(experiment, make_world(experiment))
         updates = Optimise(experiment.optimizer, players)
         for step in steps_of(experiment):
             before = [each.detach().clone() for each in players.parameters()]

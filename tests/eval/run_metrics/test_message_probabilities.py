@@ -7,8 +7,8 @@ import torch
 from ecsuite.eval.metrics import agent_answers as message_probabilities
 from ecsuite.eval.metrics.agent_answers import said_by
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.players.population import make_population
+from ecsuite.games.worlds.world import make_world
 
 SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "evaluation.corpus_size=4")
 
@@ -16,7 +16,7 @@ SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "eva
 def said(*assignments):
     torch.manual_seed(0)
     experiment = load_experiment("disc_tiny", [*SMALL, *assignments])
-    players = make_players(experiment, make_world(experiment)).eval()
+    players = make_population(experiment, make_world(experiment)).eval()
     with torch.no_grad():
         for sender in players.senders:  # untrained agents say all alike
             for weights in sender.network.parameters():

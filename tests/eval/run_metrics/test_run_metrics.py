@@ -23,10 +23,10 @@ from ecsuite.eval.run_metrics.representations import _read, read_attributes
 from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.run import Run, load_run
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -201,7 +201,7 @@ def test_agents_are_compared_by_what_they_learn(runs):
 def untrained_pair(*settings):
     """The agents of a game at their beginning."""
     experiment = load_experiment("disc_tiny", [*WORLD, *settings])
-    return make_players(experiment, make_world(experiment)).eval().first_pair
+    return make_population(experiment, make_world(experiment)).eval().first_pair
 
 
 SENDERS_THAT_LEARN = ("gru", "lstm-2l", "sru-z", "husenda:gru", "husendz:gru", "fc1l", "fc2l", "transformer")

@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-import ecsuite.games.players.side_by_side as side_by_side
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players
+from ecsuite.games.engine import engine
+from ecsuite.games.players.pair import StepResult
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
 
@@ -18,7 +19,7 @@ TWO = ("society.senders=2", "society.receivers=2")
 def society(experiment):
     """The society of an experiment."""
     torch.manual_seed(1)
-    return make_players(experiment, make_world(experiment))
+    return make_population(experiment, make_world(experiment))
 
 
 def step_of(players, step=0):
@@ -132,7 +133,7 @@ def test_batch_statistics_are_those_of_each_pair(settings):
     for place, meeting in enumerate(found.schedule.of_step(0)):
         pair = alone.pair(meeting.sender, meeting.receiver)
         before = {name: each.clone() for name, each in alone.named_buffers()}
-        pair.play(alone.batch(0, place), "train", alone.noises(0, [place])[0])
+        pair.play(alone.world.batch("train", place), "train", alone.noises(0, [place])[0])
         for name, each in alone.named_buffers():
             if "running" in name and not torch.equal(each, before[name]):
                 changed.setdefault(name, []).append(each.clone())
@@ -171,20 +172,21 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
     speeds = [f"society.{slow}_speeds=[0.000001]"] if slow else []
     found = society(small(*SHARED, *speeds))
     if not is_together:
-        found.side_by_side.are_able = False
+        found.engine.are_able = False
     plain = society(small(*SHARED))
     both = []
     for role in ("sender", "receiver"):  # the gradient of each use alone
         plain.zero_grad(set_to_none=True)
         meetings = plain.schedule.of_step(0)
-        played = plain.side_by_side.play(
+        played = plain.engine.run_pairs(
             pairs := [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
-            [pair.rounds(plain.batch(0, place)) for place, pair in enumerate(pairs)],
+            [pair.rounds(plain.world.batch("train", place)) for place, pair in enumerate(pairs)],
             plain.noises(0, range(12)),
             0,
-            [{"receiver" if role == "sender" else "sender"}] * 12,
+            unchanged=[{"receiver" if role == "sender" else "sender"}] * 12,
+            combine=lambda each: StepResult(objective=sum(one.objective for one in each), measures={}),
         )
-        torch.stack([each.objective for each in played]).sum().backward()
+        played.objective.backward()
         both.append(plain.senders[0].perception[0].weight.grad.clone())
     expected = {"sender": both[1] / 3, "receiver": both[0] / 3, None: (both[0] + both[1]) / 6}[slow]
     gradients = step_of(found)
@@ -209,7 +211,7 @@ def test_a_step_in_which_all_are_slow_changes_nothing(small, run, tmp_path):
 
 
 def test_memory_that_ran_out_says_nothing_of_the_parts(small, monkeypatch):
-    found, real = society(small(*TWO)), side_by_side._together
+    found, real = society(small(*TWO)), engine._play_stacked
     outcomes = iter([torch.OutOfMemoryError("pretended"), None])
 
     def once(*arguments):
@@ -217,19 +219,19 @@ def test_memory_that_ran_out_says_nothing_of_the_parts(small, monkeypatch):
             raise error
         return real(*arguments)
 
-    monkeypatch.setattr(side_by_side, "_together", once)
+    monkeypatch.setattr(engine, "_play_stacked", once)
     with pytest.raises(torch.OutOfMemoryError):
         found.train_on(0, 0, 0)
-    assert found.side_by_side.are_able is None
+    assert found.engine.are_able is None
     found.train_on(0, 0, 0)
-    assert found.side_by_side.are_able
+    assert found.engine.are_able
 
 
 def test_pairs_with_batches_of_other_sizes_play_apart_and_say_so(small):
     found = society(small(*TWO, "task=in_batch"))
     found.train_on(0, 0, 0)
-    assert "different numbers" in found.side_by_side.reason
-    assert found.side_by_side.are_able is None
+    assert "different numbers" in found.engine.reason
+    assert found.engine.are_able is None
 
 
 def test_codes_of_positions_stay_as_they_are(small):
@@ -248,7 +250,7 @@ def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
     worlds = [make_world(experiment) for experiment in experiments]
 
     def made(place):
-        players = make_players(experiments[place], worlds[place])
+        players = make_population(experiments[place], worlds[place])
         return [each.detach().clone() for each in players.parameters()]
 
     alone = [made(place) for place in (0, 1)]

@@ -10,11 +10,11 @@ from ecsuite.eval.metrics.language_similarity import contact
 from ecsuite.eval.metrics.score import Options
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import MEETINGS
-from ecsuite.games.players.members import members_in
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.options import members_in
+from ecsuite.games.players.population import make_population
 from ecsuite.games.players.schedule import Schedule
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing.trial import Trial
@@ -131,7 +131,7 @@ def test_what_can_not_be_is_refused_in_a_line(runs, tmp_path, settings, message)
 
 def test_understanding_within_and_between_communities_is_measured():
     trial = Trial.of("channel", "gumbel", ("society.agents=5", PHASES, "training.num_epochs=5"))
-    players = make_players(trial.experiment, make_world(trial.experiment))
+    players = make_population(trial.experiment, make_world(trial.experiment))
     accuracy = np.array([float((i < 3) == (j < 3)) for i in range(5) for j in range(5) if i != j])
     figures = players.summary({"accuracy": accuracy})
     assert figures["accuracy_within"] == 1 and figures["accuracy_between"] == 0

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.players.reasoning import Heard, RationalSpeechActs, said_at
+from ecsuite.games.players.reasoning import MessageScores, RationalSpeechActs, said_at
 from ecsuite.parts.registry import read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.trial import Trial, gradients, play
@@ -17,7 +17,9 @@ def listener(lexicon, said, lengths=None, **options):
     order = [said, *(row for row in range(len(lexicon)) if row != said)]
     literal = torch.tensor(lexicon, dtype=torch.float)[order].log()[:, None]
     lengths = torch.tensor([lengths[row] if lengths else 1 for row in order])[:, None]
-    heard = Heard(literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool))
+    heard = MessageScores(
+        literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool)
+    )
     rsa = RationalSpeechActs(read_options(RationalSpeechActs.Options, options, "reasoning"))
     return rsa.scores(heard).softmax(-1)[0].tolist()
 
@@ -119,7 +121,7 @@ def test_listeners_reason_in_training_in_societies_and_resume(channel, tmp_path)
 
 def test_where_nothing_else_might_have_been_said_a_message_tells_nothing():
     is_other = torch.tensor([[True, True], [False, False]])
-    heard = Heard(literal=torch.randn(2, 2, 4), lengths=torch.ones(2, 2), is_other=is_other)
+    heard = MessageScores(literal=torch.randn(2, 2, 4), lengths=torch.ones(2, 2), is_other=is_other)
     scores = RationalSpeechActs(RationalSpeechActs.Options()).scores(heard)
     torch.testing.assert_close(scores.softmax(-1), torch.full((2, 4), 0.25))
 

@@ -7,9 +7,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import make_players, of_each
+from ecsuite.games.players.population import make_population
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 OWN_WORLD = """
 from ecsuite.games.worlds.attributes import AttributeWorld
@@ -38,12 +38,13 @@ def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(tmp_path, monkeypa
     (tmp_path / "own.py").write_text(OWN_WORLD)
     monkeypatch.chdir(tmp_path)
     experiment = load_experiment("disc_tiny", ["society.senders=3", "society.receivers=3", *changes])
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     pairs = [players.pair(number, number) for number in range(3)]
     for number in (0, 63, 81):
-        drawn = of_each(players._rounds(pairs, number), pairs)
+        drawn = players.engine.views(pairs, players.engine.rounds(pairs, number))
+        epoch, within = divmod(number, size := players.engine.batches_per_epoch)
         for place, (pair, rounds) in enumerate(zip(pairs, drawn, strict=True)):
-            alone = pair.rounds(players.batch(number, place))
+            alone = pair.rounds(players.world.batch("train", epoch * size + (within + place) % size))
             assert rounds.form == alone.form
             assert all(map(torch.equal, rounds.tensors().values(), alone.tensors().values()))
 
@@ -52,7 +53,7 @@ def test_weights_without_a_say_have_no_gradient():
     """A hierarchical receiver of one symbol makes no second step, so that the map between steps has none."""
     changes = ["society.senders=2", "receiver=hier", "channel.max_len=1", "channel.length=fixed"]
     experiment = load_experiment("disc_tiny", changes)
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     optimise = Optimise(experiment.optimizer, players)
     found = players.train_on(0, 0, 0, optimise.gradients)
     assert {each is None for each in found.gradients} == {True, False}
@@ -80,7 +81,7 @@ def operations_of(number):
             f"society.meets={{kind: list, pairs: [{pairs}]}}",
         ],
     )  # fmt: skip
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     optimise = Optimise(experiment.optimizer, players)
     with Operations() as operations:
         players.train_on(0, 0, 0, optimise.gradients)

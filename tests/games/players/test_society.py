@@ -1,5 +1,7 @@
 """Societies: pairs side by side, agents that are replaced, that learn and imitate, and what is kept of it all."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -8,14 +10,14 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
-from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.players.pair import StepResult, make_pair
-from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.players.population import Population, make_population
+from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.runs.evaluation import record_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 TWO = ("society.senders=2", "society.receivers=2")
@@ -24,7 +26,7 @@ TWO = ("society.senders=2", "society.receivers=2")
 def society(experiment):
     """The society of an experiment."""
     torch.manual_seed(1)
-    return Players(experiment, make_world(experiment))
+    return Population.from_experiment(experiment, make_world(experiment))
 
 
 def gradients(players, step=0):
@@ -53,9 +55,9 @@ def gradients(players, step=0):
 )
 def test_pairs_side_by_side_learn_as_one_after_the_other(small, settings):
     together, alone = society(small(*settings)), society(small(*settings))
-    alone.side_by_side.are_able = False
+    alone.engine.are_able = False
     found, expected = gradients(together), gradients(alone)
-    assert together.side_by_side.reason is None
+    assert together.engine.reason is None
     assert found[0] == pytest.approx(expected[0], rel=1e-5)
     for here, there in zip(found[1:], expected[1:], strict=True):
         assert here.keys() == there.keys()
@@ -76,7 +78,7 @@ def test_sender_and_receiver_0_begin_as_a_pair_does(small):
 def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found = society(small("society.receivers=2"))  # the sender plays with both in a step
     pairs = [found.pair(0, 0), found.pair(0, 1)]
-    batches = [found.batch(0, place) for place in (0, 1)]
+    batches = [found.world.batch("train", place) for place in (0, 1)]
     noises = found.noises(0, [0, 1])
     alone = []
     for pair, batch, noise in zip(pairs, batches, noises, strict=True):
@@ -95,10 +97,7 @@ def test_slow_agents_change_as_often_as_their_speed_says(small):
     changed = np.zeros(2)
     for step in range(200):
         found.num_plays = {
-            role: np.unique(
-                [getattr(each, role) for each in found.schedule.of_step(step)], return_counts=True
-            )
-            for role in ROLES
+            role: Counter(getattr(each, role) for each in found.schedule.of_step(step)) for role in ROLES
         }
         for parameter in found.parameters():
             parameter.grad = torch.ones_like(parameter)
@@ -234,7 +233,7 @@ def test_batches_of_a_step_of_learning_have_other_messages_each(small, monkeypat
         return batch, rows
 
     monkeypatch.setattr(found.generations, "_examples", noted)
-    per_epoch = found.batches_per_epoch
+    per_epoch = found.engine.batches_per_epoch
     assert per_epoch % 3 == 0
     for step in (8, 9):  # of senders
         for place in range(3):
@@ -275,7 +274,7 @@ def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
     for step in range(1, 40):
         found.zero_grad()
         found.train_on(step, step, 0).objective.backward()
-        (student,), _ = found.num_plays["sender"]
+        (student,) = found.num_plays["sender"]
         assert [index for index in range(4) if next(found.senders[index].parameters()).grad is not None] == [
             student
         ]
@@ -374,10 +373,10 @@ def test_four_by_four_agents_understand_each_other(tmp_path, run):
 
 
 def test_one_by_one_is_a_pair(small):
-    players = make_players(small("society.senders=1"), make_world(small()))
-    assert players.state_dict().keys() == make_players(small(), make_world(small())).state_dict().keys()
+    players = make_population(small("society.senders=1"), make_world(small()))
+    assert players.state_dict().keys() == make_population(small(), make_world(small())).state_dict().keys()
     assert "society" not in small().to_tree()
-    assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)
+    assert isinstance(record_corpus(make_population(small(), make_world(small())), small()), Corpus)
 
 
 def test_speeds_and_what_is_shared_exclude_each_other_only_in_agents_that_hear_themselves() -> None:
@@ -396,7 +395,7 @@ def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
     experiment = load_experiment(
         "disc_tiny", ["society.agents=2", "society.shares=both", "society.self_play_every=2", *perceptions]
     )
-    players = make_players(experiment, make_world(experiment))
+    players = make_population(experiment, make_world(experiment))
     assert [meeting.sender == meeting.receiver for meeting in players.schedule.of_step(1)] == [True, True]
     assert not any(meeting.sender == meeting.receiver for meeting in players.schedule.of_step(2))
     assert all(each.listener.network.embed is each.speaker.network.embed for each in players.agents)
@@ -404,7 +403,7 @@ def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
     together = players.train_on(0, 1, 0, lambda objective: torch.autograd.grad(objective, weights))
     alone = [
         players.pair(agent, agent)
-        .play(players.batch(0, agent), "train", players.noises(0, [agent])[0])
+        .play(players.world.batch("train", agent), "train", players.noises(0, [agent])[0])
         .objective
         for agent in range(2)
     ]

@@ -12,11 +12,11 @@ from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players import taught_languages
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players import teaching
+from ecsuite.games.players.population import make_population
 from ecsuite.games.runs.run_folder import Result
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
 from ecsuite.grammars.making import make_corpus
 from ecsuite.runtime.errors import ConfigError
@@ -131,7 +131,7 @@ def test_a_corpus_is_taught_as_the_grammar_that_made_it(tmp_path: Path) -> None:
 def test_variants_are_drawn_by_their_shares(tmp_path: Path) -> None:
     mixed = game("sender.taught={language: ['clauses', 'clauses,osv=1'], shares: [1, 3], redraw: true}")
     world = make_world(mixed)
-    language = make_players(mixed, world).teaching.languages["sender"]
+    language = make_population(mixed, world).teaching.languages["sender"]
     every = np.arange(12)
     events = [np.frombuffer(key) for key in language.numbers]
     first = np.stack([language.ids(every, epoch)[0].numpy() for epoch in range(200)])
@@ -177,7 +177,7 @@ def test_languages_that_do_not_fit_are_refused(
 @pytest.mark.parametrize("weights", [["a", "b"], [1, None], [-1, 1]])
 def test_weights_that_are_no_numbers_are_refused(weights):
     with pytest.raises(ConfigError, match="expected weights of at least 0"):
-        taught_languages._weights(Corpus([[1], [2]], columns={"weight": weights}))
+        teaching._weights(Corpus([[1], [2]], columns={"weight": weights}))
 
 
 @pytest.mark.parametrize(("length", "most"), [("variable", "at most 1"), ("fixed", "exactly 1")])
@@ -185,4 +185,4 @@ def test_messages_that_the_channel_cannot_carry_are_refused(length, most):
     channel = load_experiment("disc_tiny", ["channel.max_len=1", f"channel.length={length}"]).channel
     made = CHANNELS.make(channel)
     with pytest.raises(ConfigError, match=rf"a message has 2 symbols, and those of the channel have {most} "):
-        taught_languages._padded("here", [Corpus([[1, 2]])], made)
+        teaching._padded("here", [Corpus([[1, 2]])], made)

@@ -7,18 +7,17 @@ import torch
 
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import Players
-from ecsuite.games.players.voting import votes
+from ecsuite.games.players.population import Population, votes
 from ecsuite.games.runs.interactions import record_interactions
 from ecsuite.games.tasks.tasks import InBatch, Truth
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 
 def players(experiment):
     """The agents of an experiment."""
     torch.manual_seed(1)
-    return Players(experiment, make_world(experiment))
+    return Population.from_experiment(experiment, make_world(experiment))
 
 
 def test_a_vote_is_by_the_mean_probability():

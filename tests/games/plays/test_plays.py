@@ -12,7 +12,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import PLAYS as REGISTERED
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 

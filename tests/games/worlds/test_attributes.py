@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.attributes import AttributeWorld
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import epoch_order
 

@@ -8,8 +8,8 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import WORLDS
-from ecsuite.games.worlds.object_lists import ObjectListWorld
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.object_worlds import ObjectListWorld
+from ecsuite.games.worlds.world import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3")
 CASES = {

@@ -5,7 +5,7 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 
 def test_digits_are_pixels_and_their_classes_are_meanings():

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.features import FeatureWorld
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 VARIANTS = ("reference", "set_reference", "concept")

@@ -6,7 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.formulas import (
+from ecsuite.games.worlds.rendering import COLORS, SHAPES
+from ecsuite.games.worlds.shapeworld import (
     KINDS,
     NUM_WORLDS,
     all_formulas,
@@ -14,8 +15,6 @@ from ecsuite.games.worlds.formulas import (
     formula_rules,
     split_formulas,
 )
-from ecsuite.games.worlds.rendering import SHAPES
-from ecsuite.games.worlds.scenes import COLORS
 
 COUNTS = {
     "color": 12, "shape": 10, "color and color": 15, "color and shape": 120, "shape and shape": 10,

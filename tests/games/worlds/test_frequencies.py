@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.frequencies import Given, PowerLaw
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.candidates import Given, PowerLaw
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.candidates import with_target_at
-from ecsuite.games.worlds.hard_distractors import SharingDistractors, SimilarDistractors
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.candidates import SharingDistractors, SimilarDistractors, with_target_at
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("training.batch_size=16", "training.num_examples=1024", "evaluation.num_valid=64")

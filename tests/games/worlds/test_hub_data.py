@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.hub_data import digest
-from ecsuite.games.worlds.image_files import read_images
-from ecsuite.games.worlds.object_tables import read_objects
-from ecsuite.games.worlds.own_data import content_digest, kind_of, name_of
+from ecsuite.games.worlds.images import read_images
+from ecsuite.games.worlds.sources import content_digest, digest, kind_of, name_of
+from ecsuite.games.worlds.tables import read_objects
 from ecsuite.runtime.errors import ConfigError
 
 datasets = pytest.importorskip("datasets")

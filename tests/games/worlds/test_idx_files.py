@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.idx_files import read_idx
-from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.games.worlds.images import read_idx, read_images
+from ecsuite.games.worlds.sources import content_digest
 from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)
@@ -37,12 +37,12 @@ def test_all_parts_with_their_labels(tmp_path):
 
 def test_an_unpacked_file_is_taken_and_the_digest_is_of_all_files(tmp_path):
     write(tmp_path, "train", IMAGES, LABELS)
-    before = digest_of_folder(tmp_path)
+    before = content_digest(str(tmp_path))
     write(tmp_path, "train", 255 - IMAGES, LABELS, gzip.compress, ".gz")
     assert (read_images(str(tmp_path), 28).images == IMAGES[..., None]).all()
-    assert digest_of_folder(tmp_path) == before
+    assert content_digest(str(tmp_path)) == before
     write(tmp_path, "train", IMAGES, LABELS[::-1].copy())
-    assert digest_of_folder(tmp_path) != before
+    assert content_digest(str(tmp_path)) != before
 
 
 def test_a_game_about_them(tmp_path, ecsuite):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.image_encoding import encode_folder, find_images
+from ecsuite.games.worlds.images import encode_folder
+from ecsuite.games.worlds.sources import find_images
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")
@@ -52,7 +53,7 @@ def test_a_class_is_a_folder_and_rows_are_in_the_order_of_names(birds, encoder):
 
 def test_the_size_of_a_batch_changes_nothing(birds, encoder, monkeypatch):
     whole, done = encode(birds, encoder), []
-    monkeypatch.setattr("ecsuite.games.worlds.image_encoding.BATCH", 2)
+    monkeypatch.setattr("ecsuite.games.worlds.images.BATCH", 2)
     parts = encode_folder(birds, encoder, device="cpu", progress=lambda *step: done.append(step[1:]))
     np.testing.assert_allclose(parts["features"], whole["features"], rtol=1e-5, atol=1e-6)
     assert done == [(2, 5), (4, 5), (5, 5)]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.games.worlds.images import read_images
+from ecsuite.games.worlds.sources import content_digest
 from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image")
@@ -129,8 +130,8 @@ def test_folders_that_cannot_be_used(tmp_path, files, message):
 
 def test_the_checksum_is_of_images_alone(tmp_path):
     Image.new("L", (9, 9)).save(tmp_path / "a.png")
-    before = digest_of_folder(tmp_path)
+    before = content_digest(str(tmp_path))
     (tmp_path / "notes.txt").write_text("x")
-    assert digest_of_folder(tmp_path) == before
+    assert content_digest(str(tmp_path)) == before
     Image.new("L", (9, 9), 1).save(tmp_path / "a.png")
-    assert digest_of_folder(tmp_path) != before
+    assert content_digest(str(tmp_path)) != before

@@ -8,8 +8,8 @@ import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.image_encoding import encode_folder
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.images import encode_folder
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = (

@@ -10,8 +10,8 @@ import torch
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.worlds.object_tables import read_objects
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.tables import read_objects
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 ROWS = [("shape", "color", "size"), *product(("star", "ring", "box"), ("red", "blue"), (1, 2))]

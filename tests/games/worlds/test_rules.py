@@ -7,8 +7,7 @@ import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.rules import conjunctions, pairs_broken, split_rules
-from ecsuite.games.worlds.world import FREE, describe
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import FREE, describe, make_world
 from ecsuite.runtime.errors import ConfigError
 
 SHAPE = (5, 6, 3, 3)

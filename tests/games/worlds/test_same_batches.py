@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 FILE = Path(__file__).with_suffix(".json")
 FIELDS = ("objects", "shown", "candidates", "labels", "values", "rules", "present", "ids")

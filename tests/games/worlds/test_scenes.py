@@ -9,18 +9,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ecsuite.games.worlds.objects import Product
-from ecsuite.games.worlds.rendering import ELLIPSE, RECTANGLE, SHAPES, Scenes, render, render_table
-from ecsuite.games.worlds.scenes import (
+from ecsuite.games.worlds.rendering import (
     COLORS,
     COLUMNS,
+    ELLIPSE,
+    RECTANGLE,
     ROWS,
     SHAPE_CONCEPTS,
+    SHAPES,
+    Scenes,
+    render,
+    render_table,
     shades,
     shape_scenes,
     shapeworld_scenes,
     shapeworld_sizes,
 )
-from ecsuite.games.worlds.shapes import NUM_VALUES
+from ecsuite.games.worlds.rules import NUM_VALUES
 
 NUM_PICTURES = 1350
 LABELS = Product(NUM_VALUES).all_values()

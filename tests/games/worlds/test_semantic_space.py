@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.semantic_space import SpaceWorld
+from ecsuite.games.worlds.listed import SpaceWorld
 from ecsuite.games.worlds.world import RoundSpec, RunSizes
 from ecsuite.runtime.errors import ConfigError
 

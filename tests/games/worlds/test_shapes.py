@@ -6,10 +6,9 @@ import torch
 from scipy.stats import chisquare
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds import shapes
-from ecsuite.games.worlds.shapes import ShapesWorld
-from ecsuite.games.worlds.world import FREE
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds import rules
+from ecsuite.games.worlds.rules import ShapesWorld
+from ecsuite.games.worlds.world import FREE, make_world
 from ecsuite.runtime.errors import ConfigError
 
 SPLITS = ("train", "valid", "test", "seen", "all")
@@ -19,7 +18,7 @@ SPLITS = ("train", "valid", "test", "seen", "all")
 def drawn(monkeypatch):
     """Instead of images, what they would show: rows (index, shape, colour, column, row)."""
     monkeypatch.setattr(
-        shapes,
+        rules,
         "shape_scenes",
         lambda seed, split, indices, labels: np.concatenate([indices[:, None], labels], axis=1),
     )

@@ -7,9 +7,8 @@ from scipy.stats import chisquare
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds import shapeworld
-from ecsuite.games.worlds.formulas import KINDS, all_formulas
-from ecsuite.games.worlds.shapeworld import ShapeWorld
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.shapeworld import KINDS, ShapeWorld, all_formulas
+from ecsuite.games.worlds.world import make_world
 
 VARIANTS = ("reference", "set_reference", "concept")
 NAMES = {"reference": "ref", "set_reference": "setref", "concept": "concept"}

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import record_corpus
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 CASES = {
@@ -41,7 +41,7 @@ def test_the_split_of_every_message(case, feature_file, object_table, image_fold
     experiment = load_experiment("disc_tiny", settings)
     world = make_world(experiment)
     torch.manual_seed(0)
-    corpus = record_corpus(Players(experiment, world), experiment)
+    corpus = record_corpus(Population.from_experiment(experiment, world), experiment)
     split, meanings = corpus.columns["split"], corpus.meanings.tolist()
     trained, held_out = (
         {
@@ -62,7 +62,7 @@ def test_the_split_of_every_message(case, feature_file, object_table, image_fold
 def test_nothing_is_held_out():
     experiment = load_experiment("disc_tiny", ["world.held_out=0"])
     world = make_world(experiment)
-    assert not record_corpus(Players(experiment, world), experiment).columns
+    assert not record_corpus(Population.from_experiment(experiment, world), experiment).columns
     assert np.array_equal(world.describe(world.draw("valid", 0, 2)).meanings.shape, (2, 2))
 
 
@@ -71,6 +71,6 @@ def test_a_target_that_the_training_file_does_not_have(tmp_path):
     (tmp_path / "valid.txt").write_text("2 3\n3 3\n")
     files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
     experiment = load_experiment("disc_tiny", ["task=reconstruction"], files)
-    corpus = record_corpus(Players(experiment, make_world(experiment)), experiment)
+    corpus = record_corpus(Population.from_experiment(experiment, make_world(experiment)), experiment)
     assert corpus.meanings.tolist() == [[2, 3], [3, 3], [0, 1]]
     assert corpus.columns["split"].tolist() == ["train", "held_out", "train"]

@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds.text_files import TextWorld, read_examples
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.things import ThingWorld
-from ecsuite.games.worlds.world import FREE
-from ecsuite.games.worlds.world_making import make_world
+from ecsuite.games.worlds.rules import ThingWorld
+from ecsuite.games.worlds.world import FREE, make_world
 from ecsuite.runtime.errors import ConfigError
 
 SPLITS = ("train", "valid", "test", "seen", "all")

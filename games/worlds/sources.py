@@ -1,6 +1,8 @@
-"""Data sets of Hugging Face: `hf:NAME`, `hf:NAME:SPLIT`, or a folder that `save_to_disk` or a download left."""
+"""Sources of users' objects: which world reads a file, folder or data set of Hugging Face, and the digest of each."""
 
 import hashlib
+import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 PREFIX = "hf:"
-"""What the name of a data set begins with."""
+"""Prefix of the name of a data set."""
 SAVED = ("dataset_dict.json", "state.json")
 """Files in a folder that `save_to_disk` wrote."""
 DEFAULT_SPLIT = "train"
@@ -201,7 +203,7 @@ def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
 
 
 def stay_offline_without_network() -> None:
-    """Where the hub has no address, only copies on this machine are used: else libraries try for half a minute."""
+    """Use only local copies if the hub has no address; otherwise, libraries try for half a minute."""
     from huggingface_hub import constants
 
     host = urlparse(constants.ENDPOINT).hostname
@@ -216,3 +218,133 @@ def stay_offline_without_network() -> None:
 def _line(error: Exception) -> str:
     """An error in one line."""
     return f"{' '.join(str(error).split()) or type(error).__name__:.200}".rstrip(". ")
+
+
+TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+"""Endings of tables of objects, which may be packed."""
+PACKED = (".gz", ".xz")
+"""Endings of packed files."""
+ENDINGS = (*TABLES, *(ending + packed for ending in TABLES for packed in PACKED), ".npz")
+"""Endings of files of objects."""
+OBJECTS, IMAGES = "objects", "images"
+"""The shipped experiments of own data, whose worlds have the same names."""
+READERS = {OBJECTS: (OBJECTS,), IMAGES: (IMAGES, "image_features")}
+"""The worlds that read each kind of source."""
+
+
+def is_own_data(source: str) -> bool:
+    """Whether an argument names data rather than an experiment."""
+    return (
+        source.startswith(PREFIX)
+        or source.lower().endswith(ENDINGS)
+        or os.path.isdir(source)
+        or source.endswith("/")
+    )
+
+
+def kind_of(source: str) -> str:
+    """The kind of a source: `objects` for a table, `images` for images.
+
+    Raises:
+        ConfigError: If it is a run folder, or a data set that can't be loaded.
+    """
+    folder = Path(source)
+    if (folder / "config.yaml").is_file():
+        raise ConfigError(
+            f"{source}: a run folder, expected a game; its game is {folder / 'config.yaml'}, and ecsuite evaluate "
+            f"{source} evaluates its agents"
+        )
+    if is_data_set(source):
+        return IMAGES if has_images(source) else OBJECTS
+    if source.endswith("/") and not folder.is_dir():
+        raise ConfigError(f"{source}: no such folder; expected a folder of images")
+    return IMAGES if folder.is_dir() else OBJECTS
+
+
+def name_of(source: str) -> str:
+    """The name of an experiment about a source: `photos` of `photos/`, `cifar10` of `hf:cifar10:test`."""
+    path = Path(source.removeprefix(PREFIX).split(":")[0])
+    return path.name.partition(".")[0] if path.name.lower().endswith(ENDINGS) else path.resolve().name
+
+
+def content_digest(source: str) -> str:
+    """The SHA-256 of the content of a file, a folder of images, or a data set.
+
+    Raises:
+        ConfigError: If it can't be read.
+    """
+    try:
+        if is_data_set(source):
+            return digest(source)
+        if (folder := Path(source)).is_dir():
+            names_and_contents = hashlib.sha256()
+            idx = [file for part in find_idx_files(folder) for file in part[1:]]
+            for file in idx or find_images(folder)[0]:
+                of_file = hashlib.sha256(file.read_bytes()).digest()
+                names_and_contents.update(file.relative_to(folder).as_posix().encode() + b"\0" + of_file)
+            return names_and_contents.hexdigest()
+        with open(source, "rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{source}: can't be read: {error.strerror or error}") from None
+
+
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
+"""File name suffixes of images."""
+
+
+def find_images(folder: Path) -> tuple[list[Path], list[str]]:
+    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder of images")
+    loose = list(_images_in(folder))
+    deeper = next((file for path in sorted(folder.glob("*/*/")) for file in _images_in(path)), None)
+    inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
+    if loose and in_classes:
+        raise ConfigError(
+            f"{folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
+            "expected a subfolder per class, or no subfolders"
+        )
+    if deeper is not None:
+        raise ConfigError(
+            f"{folder}: {deeper.relative_to(folder)} lies two folders deep: give the folder of the classes, such as "
+            f"{deeper.parent.parent}"
+        )
+    if not loose and not in_classes:
+        raise ConfigError(
+            f"{folder}: no images found in it or its subfolders; expected file names that end in "
+            f"{', '.join(SUFFIXES)}"
+        )
+    return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
+
+
+def _images_in(folder: Path) -> Iterator[Path]:
+    """The images directly in a folder, sorted by name."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+            yield path
+
+
+_NAME = re.compile(r"(?P<part>.*)-images[-.]idx3-ubyte(\.gz)?")
+
+
+def find_idx_files(folder: Path) -> list[tuple[str, Path, Path]]:
+    """The parts of a data set in a folder, or in its folder `raw`: name, images and labels, sorted by name.
+
+    Of a part that is there packed and unpacked, the latter. Raises `ConfigError` if a part has no labels.
+    """
+    parts: dict[str, Path] = {}
+    for place in (folder, folder / "raw"):
+        if place.is_dir() and not parts:
+            for file in sorted(place.iterdir(), key=lambda file: file.suffix == ".gz"):
+                if match := _NAME.fullmatch(file.name):
+                    parts.setdefault(match["part"], file)
+    found = []
+    for part, images in sorted(parts.items()):
+        stem = images.name.replace("-images", "-labels").replace("idx3", "idx1").removesuffix(".gz")
+        labels = [file for file in (images.with_name(stem), images.with_name(f"{stem}.gz")) if file.is_file()]
+        if not labels:
+            raise ConfigError(f"{images}: expected the labels beside it, in {stem}")
+        found.append((part, images, labels[0]))
+    return found

@@ -1,0 +1,296 @@
+"""Engine of pairs: rounds are drawn for them and played, recorded where steps repeat, side by side where possible.
+
+Side by side, one pass of `torch.func.vmap` over the weights and the rounds plays all pairs. If a part does not allow
+it, such as a user's module that branches on values, the pairs play sequentially, with the same results up to rounding.
+They do so, too, if messages of ids share so many prefixes that computing each state once saves more (see
+`ecsuite.agents.shared_states`).
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.func import functional_call, vmap
+
+from ecsuite.agents.replicas import replicas
+from ecsuite.agents.shared_states import may_share
+from ecsuite.games.channels.noise import Noise, ReplicaNoise
+from ecsuite.games.config.sections import Role
+from ecsuite.games.players.pair import SIDES, Pair, StepResult
+from ecsuite.games.tasks.views import SeenRounds, rendered
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.ahead import Ahead
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
+
+Weights = dict[str, Tensor]
+Differentiate = Callable[[Tensor], Sequence[Tensor | None]]
+"""Maps an objective, a scalar, to the gradients of the weights."""
+OBJECTIVE = "objective"
+"""Name of the objective among measures."""
+
+
+class Engine:
+    """Draws rounds of training for pairs, and plays them.
+
+    Pairs whose rounds have tensors of the same shapes play side by side. So the groups are the same in every process,
+    and a resumed run computes in the same order.
+
+    Args:
+        world: Source of rounds.
+        has_own_code: Whether parts of the game are the user's own, which may branch on values: nothing is recorded.
+    """
+
+    def __init__(self, world: World, *, has_own_code: bool) -> None:
+        self.world, self.records = world, not has_own_code
+        self.recorded = Recorded()
+        # Parts of the user's own may also reject `ReplicaNoise`.
+        self.faults: tuple[type[Exception], ...] = (RuntimeError,)
+        if has_own_code:
+            self.faults += (TypeError, ValueError)
+        self.are_able: bool | None = None
+        """Whether parts can play side by side; None: not tried yet."""
+        self.reason: str | None = None
+        """Why all pairs of a step played sequentially; None: they did not."""
+        self.batches_per_epoch = -(-world.num_train // world.sizes.batch_size)
+        self._source = world
+        self._batches: Callable[[int, int], Sequence[Batch]] | None = None
+
+    def rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
+        """Draw batch `number` of training for each pair; joined into one where that is possible.
+
+        On CUDA, other threads draw ahead, and images that the world renders are rendered on the device, in the step.
+        """
+        if self._batches is None:
+            on_device = pairs[0].device.type == "cuda" and self.records
+            self._source = (self.world.unrendered() if on_device else None) or self.world
+            self._batches = Ahead(self._draw) if on_device else self._draw
+        batches = self._batches(number, len(pairs))
+        return [pair.rounds(batch, self._source) for pair, batch in zip(pairs, batches, strict=False)]
+
+    def _draw(self, number: int, num_pairs: int) -> Sequence[Batch]:
+        """Batches of the pairs of a step: in an epoch, each index of a pair has every batch once."""
+        size = self.batches_per_epoch
+        epoch, within = divmod(number, size)
+        numbers = [epoch * size + (within + index) % size for index in range(num_pairs)]
+        if num_pairs > 1 and (joined := self._source.batches("train", numbers)) is not None:
+            return [joined]
+        return [self._source.batch("train", each) for each in numbers]
+
+    def views(self, pairs: Sequence[Pair], rounds: Sequence[SeenRounds]) -> Sequence[SeenRounds]:
+        """The rounds of each pair with rendered images, from the result of `rounds`."""
+        if self._source is not self.world:
+            rounds = rendered(rounds, self.world, pairs[0].task, pairs[0].listener.dtype)
+        return rounds if len(rounds) == len(pairs) else rounds[0].parts(len(pairs))
+
+    def run_pairs(
+        self,
+        pairs: Sequence[Pair],
+        rounds: Sequence[SeenRounds],
+        noises: Sequence[torch.Generator],
+        epoch: int,
+        differentiate: Differentiate | None = None,
+        *,
+        unchanged: Sequence[Collection[Role]] = (),
+        combine: Callable[[Sequence[StepResult]], StepResult] | None = None,
+    ) -> StepResult:
+        """Play the rounds of a step in training: message, answer and loss of each pair, then gradients.
+
+        From the ninth call with the same pairs and shapes on, the operations are recorded and replayed.
+
+        Args:
+            pairs: The pairs of the step.
+            rounds: Their rounds, see `rounds`.
+            noises: Generator of each.
+            epoch: Passes over the training examples so far.
+            differentiate: Computes the gradients of the objective, which the result then has; it must be the same
+                function in all calls. None: the objective has its graph.
+            unchanged: Roles of each pair whose weights get no gradient.
+            combine: Combines the results of pairs; None: there is one pair alone.
+        """
+
+        def play(seen: Sequence[SeenRounds]) -> StepResult:
+            views = self.views(pairs, seen)
+            if combine is None:
+                return pairs[0].play_rounds(views[0], "train", noises[0], epoch)
+            return combine(self._play_each(pairs, views, noises, epoch, unchanged))
+
+        if differentiate is None:
+            return play(rounds)
+        if not self.records:
+            return differentiated(play(rounds), differentiate)
+        tensors = [each.tensors() for each in rounds]
+
+        def play_tensors(*values: Tensor) -> Outputs:
+            left = iter(values)
+            result = differentiated(
+                play(
+                    [
+                        each.with_tensors({name: next(left) for name in names})
+                        for each, names in zip(rounds, tensors, strict=True)
+                    ]
+                ),
+                differentiate,
+            )
+            assert result.gradients is not None
+            return {OBJECTIVE: result.objective, **result.measures}, result.gradients
+
+        members = tuple((id(pair), *sorted(roles)) for pair, roles in zip(pairs, unchanged, strict=False))
+        inputs = [value for each in tensors for value in each.values()]
+        found, gradients = self.recorded((members, *(each.form for each in rounds)), play_tensors, inputs)
+        measures = dict(found)
+        return StepResult(objective=measures.pop(OBJECTIVE), measures=measures, gradients=gradients)
+
+    def _play_each(
+        self,
+        pairs: Sequence[Pair],
+        rounds: Sequence[SeenRounds],
+        noises: Sequence[torch.Generator],
+        epoch: int,
+        unchanged: Sequence[Collection[Role]],
+    ) -> list[StepResult]:
+        """Results of pairs that play side by side, or else sequentially."""
+        groups: dict[Hashable, list[int]] = {}
+        for number, (pair, of_pair) in enumerate(zip(pairs, rounds, strict=True)):
+            states = pair.speaker.is_frozen, pair.listener.is_frozen
+            groups.setdefault((of_pair.form, states), []).append(number)
+        if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
+            self.reason = "their batches have different numbers of objects or candidates"
+        weights = [_weights(pair, roles) for pair, roles in zip(pairs, unchanged, strict=True)]
+        buffers = [dict(pair.named_buffers()) for pair in pairs]
+        results: dict[int, StepResult] = {}
+        changed: dict[int, Weights] = {}
+        for group in groups.values():
+            chosen = [(pairs[i], rounds[i], noises[i], weights[i], buffers[i]) for i in group]
+            is_alone = len(group) == 1 or any(_shares_modules(pairs[i]) for i in group)
+            played = None
+            if not is_alone and not _shares_states(pairs[group[0]], rounds[group[0]]):
+                played = self._play_together(chosen, epoch)
+            for i, (result, after) in zip(
+                group, played or [_play_alone(*each, epoch) for each in chosen], strict=True
+            ):
+                results[i], changed[i] = result, after
+        _update_buffers(buffers, [changed[i] for i in range(len(pairs))])
+        return [results[i] for i in range(len(pairs))]
+
+    def _play_together(
+        self, chosen: Sequence["_Turn"], epoch: int
+    ) -> "list[tuple[StepResult, Weights]] | None":
+        """Results of pairs side by side, and their buffers; None if a part does not allow it."""
+        if self.are_able is not None:
+            return _play_stacked(chosen, epoch) if self.are_able else None
+        states = [noise.get_state() for _, _, noise, _, _ in chosen]
+        try:
+            played = _play_stacked(chosen, epoch)
+        except torch.OutOfMemoryError:  # no fault of the parts
+            raise
+        except self.faults as error:
+            self.are_able, self.reason = False, " ".join(str(error).split())[:200]
+            for (_, _, noise, _, _), state in zip(chosen, states, strict=True):
+                noise.set_state(state)
+            return None
+        self.are_able = True
+        return played
+
+
+_Turn = tuple[Pair, SeenRounds, torch.Generator, Weights, Weights]
+"""A pair with its rounds, generator, weights and buffers."""
+
+
+def _weights(pair: Pair, unchanged: Collection[Role]) -> Weights:
+    """The weights of a pair by name; those of unchanged roles as constants."""
+    fixed = tuple(f"{SIDES[role]}." for role in unchanged)
+    return {
+        name: weight.detach() if fixed and name.startswith(fixed) else weight
+        for name, weight in pair.named_parameters()
+    }
+
+
+def _shares_modules(pair: Pair) -> bool:
+    """Whether a pair is one agent that speaks and listens with a module in common."""
+    own, other = (getattr(side.network, "embed", None) for side in (pair.speaker, pair.listener))
+    return pair.speaker.perception is pair.listener.perception or (own is not None and own is other)
+
+
+def _shares_states(pair: Pair, rounds: SeenRounds) -> bool:
+    """Whether the messages of a pair share states if it plays alone."""
+    if not pair.channel.has_policy_gradient:  # messages of training are weights
+        return False
+    labels = rounds.truth.labels
+    return may_share(labels, len(labels), pair.listener.network.state_size)
+
+
+def _contiguous(gradient: Tensor | None) -> Tensor | None:
+    """A contiguous gradient; None of a weight without influence on the objective."""
+    return None if gradient is None else gradient.contiguous()
+
+
+def _play_stacked(chosen: Sequence[_Turn], epoch: int) -> list[tuple[StepResult, Weights]]:
+    """Play pairs whose rounds have the same shapes in one pass."""
+    pairs, rounds, noises, weights, buffers = zip(*chosen, strict=True)
+    stacked = _stacked(weights), _stacked(buffers), _stacked([each.tensors() for each in rounds])
+    for weight in stacked[0].values():
+        if weight.requires_grad:  # so that the gradients of all pairs are made contiguous at once
+            weight.register_hook(_contiguous)
+
+    def play(
+        weights: Weights, buffers: Weights, tensors: Weights, number: Tensor
+    ) -> tuple[Tensor, Weights, Weights]:
+        arguments = (rounds[0].with_tensors(tensors), ReplicaNoise(noises, number), epoch)
+        result: tuple[Tensor, Weights, Weights] = functional_call(pairs[0], {**weights, **buffers}, arguments)
+        return result
+
+    with replicas(), warnings.catch_warnings():
+        # vmap loops over pairs for operations without a batching rule: correct, but slow.
+        warnings.filterwarnings("ignore", message="There is a performance drop")
+        numbers = torch.arange(len(pairs), device=pairs[0].device)
+        objectives, measures, after = vmap(play, randomness="same")(*stacked, numbers)
+    parts = zip(
+        objectives.unbind(), *(_unstacked(each, len(pairs)) for each in (measures, after)), strict=True
+    )
+    return [
+        (StepResult(objective=objective, measures=of_pair), buffers_of_pair)
+        for objective, of_pair, buffers_of_pair in parts
+    ]
+
+
+def _play_alone(
+    pair: Pair, rounds: SeenRounds, noise: Noise, weights: Weights, buffers: Weights, epoch: int
+) -> tuple[StepResult, Weights]:
+    """Play one pair with copies of its buffers, which an agent has in common in all of its pairs."""
+    copies = {name: buffer.clone() for name, buffer in buffers.items()}
+    # A module that both use is one module, under the first of its names; put there twice, it would not be put back.
+    objective, measures, after = functional_call(
+        pair, {**weights, **copies}, (rounds, noise, epoch), tie_weights=not _shares_modules(pair)
+    )
+    return StepResult(objective=objective, measures=measures), after
+
+
+@torch.no_grad()
+def _update_buffers(buffers: Sequence[Weights], changed: Sequence[Weights]) -> None:
+    """Set buffers to their values after a step; an agent of several pairs gets their mean, of counts the largest."""
+    found: dict[int, tuple[Tensor, list[Tensor]]] = {}
+    for of_pair, after in zip(buffers, changed, strict=True):
+        for name, buffer in of_pair.items():
+            found.setdefault(id(buffer), (buffer, []))[1].append(after[name])
+    for buffer, given in found.values():
+        together = torch.stack(given)
+        # The mean of changes: what no pair changed, such as codes of positions, stays as it is to the last bit.
+        buffer.copy_(buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0))
+
+
+def _unstacked(stacked: Weights, number: int) -> list[Weights]:
+    """One dict per pair of a dict of stacked tensors."""
+    parts = {name: tensor.unbind() for name, tensor in stacked.items()}
+    return [{name: tensors[place] for name, tensors in parts.items()} for place in range(number)]
+
+
+def _stacked(states: Sequence[Mapping[str, Tensor]]) -> Weights:
+    return {name: torch.stack([state[name] for state in states]) for name in states[0]}
+
+
+def differentiated(result: StepResult, differentiate: Differentiate) -> StepResult:
+    """A result with the gradients of its objective in place of its graph."""
+    gradients = differentiate(result.objective)
+    return StepResult(objective=result.objective.detach(), measures=result.measures, gradients=gradients)
