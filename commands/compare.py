@@ -18,8 +18,8 @@ def compare(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="The score to compare, such as `topsim` or `xferbench`, a measure such as `accuracy`, or several, with "
-            "commas; default all scores in common."
+            help="The score to compare, such as `topsim` or `xferbench`, a measure such as `accuracy`, or several, "
+            "with commas; default all scores in common."
         ),
         names_of("metrics"),
     ] = None,
