@@ -96,6 +96,7 @@ class EqualSizes:
             if self._size(result.sizes[place]) > size:
                 mean = self._mean(result, messages, metric, size, value)
                 interval = None if interval is None else moved(interval, value, mean)
+                assert mean.mean is not None
                 value = mean.mean
             rows.append({metric: value})
         return replace(result, by_target=tuple(rows), ci95=interval, sizes=(str(size),) * len(rows))
