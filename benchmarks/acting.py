@@ -52,7 +52,7 @@ def speed() -> dict[str, float]:
             start = time.process_time()
             for number in range(BATCHES if is_timed else 5):
                 if name == "learning":
-                    play.go_on(number)
+                    play.train_step(number)
                 else:
                     next(play.batches("valid"))
             found[name] = sum(counted) / (time.process_time() - start)

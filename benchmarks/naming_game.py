@@ -39,7 +39,7 @@ def rounds_to_consensus(number: int, seed: int, *settings: str) -> int:
     """Rounds until all agents have one name."""
     play, step = play_of(number, seed, *settings), 0
     while play.consensus_at is None:
-        play.go_on(step)
+        play.train_step(step)
         step += 1
     return play.consensus_at
 
@@ -51,7 +51,7 @@ def is_turned(number: int, share: float, seed: int) -> bool:
         f"play.num_others={round(share * number)}", "play.other=committed,name=a",
     )  # fmt: skip
     for step in range(PATIENCE):
-        play.go_on(step)
+        play.train_step(step)
         if play.consensus_at is not None:
             return True
     return False

@@ -41,9 +41,9 @@ def grammar(
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
     from ecsuite.eval.results.files import kind_of_folder, require_no_other
-    from ecsuite.eval.results.sources import METADATA
     from ecsuite.formats import write_corpus
     from ecsuite.formats.strict_json import read_json
+    from ecsuite.games.runs.run_files import METADATA
     from ecsuite.grammars.making import make_corpus
     from ecsuite.parts.own_code import trust
 

@@ -33,7 +33,7 @@ class NamingGame(Play):
             (number, options.num_objects, number), dtype=bool
         )  # an agent may invent a word an object
 
-    def go_on(self, step):
+    def train_step(self, step):
         """Play the rounds of a step."""
         rng, rounds = self.rng("rounds", step), self.experiment.training.batch_size
         right = 0

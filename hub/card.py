@@ -12,14 +12,14 @@ from typing import Any, Literal
 import yaml
 
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import METADATA, Source, kind_of
+from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.log import ROUNDS_KEY
+from ecsuite.games.runs.run_files import METADATA, ROUNDS_KEY
 from ecsuite.hub.address import Address, Licence
 from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.language_models.backend import PERSON

@@ -31,7 +31,7 @@ from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.runs.run_files import ROUNDS
 from ecsuite.games.training.train import train
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Page, Person, Request

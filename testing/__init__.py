@@ -54,7 +54,7 @@ KINDS = {
 
 
 SIGNS = {
-    "play": "go_on",
+    "play": "train_step",
     "participant": "recognises",
     "backend": "is_drawn",
     "world": "corpus_batches",

@@ -17,7 +17,7 @@ from ecsuite.games.environments.fitting import require_described, require_fittin
 from ecsuite.games.players.schedule import Meeting, Meetings
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
-from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.runs.run_files import ROUNDS
 from ecsuite.games.training.checks import fault_of_measures
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS
@@ -85,10 +85,10 @@ def is_asked_and_remembered(trial: Trial) -> None:
 def knows_what_it_was_told(trial: Trial) -> None:
     """What it knows follows from the rounds: told them again, it goes on as it would have."""
     first, second = trial.play(), trial.play()
-    first.go_on(0)
+    first.train_step(0)
     second.restore(first.state())
-    first.go_on(1)
-    second.go_on(1)
+    first.train_step(1)
+    second.train_step(1)
     require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it goes on otherwise")
 
 

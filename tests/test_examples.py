@@ -26,6 +26,10 @@ PARTS = {
     "word_order.py:word_order": (),
     "naming_game.py:NamingGame,num_agents=3,num_objects=4": (),
     "policy_gradient.py:PolicyGradient": (),
+    "alternating.py:Alternating,every=2": (),
+    "slow_teacher.py:SlowTeacher": (),
+    "reads_twice.py:ReadsTwice": (),
+    "generator_world.py:Points": (),
     "egg_basic_games.py:Sender": (),
     "egg_basic_games.py:Receiver": (),
 }

@@ -23,11 +23,13 @@ from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
-from ecsuite.eval.results.sources import CAPPED, CONFIG, Source
+from ecsuite.eval.results.sources import CAPPED, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
-from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.plays.play import play_class
+from ecsuite.games.runs.run_files import CONFIG
 from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -105,7 +107,7 @@ def load_table(
         look_up("table", table.published, PUBLISHED)
     for variant in table.variants:
         place = f"{source}: {variant.settings['row']}"
-        if variant.experiment.play != SIGNALLING:
+        if not play_class(variant.experiment).can_speak:
             raise ConfigError(
                 f"{place}: expected a game of a sender and a receiver, whose messages are matched with concepts, got "
                 f"play {variant.experiment.play.kind}"

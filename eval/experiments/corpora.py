@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.results.files import group_digest, run_seed_and_group, source_name
-from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES
 from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CORPUS, METADATA, SCORES
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 FACTS = "files.json"

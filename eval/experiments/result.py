@@ -15,12 +15,12 @@ from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_or
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import save_scores, sweep_sources
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
 from ecsuite.files.checksums import changed, sealed
 from ecsuite.files.format_numbers import with_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.parts.config import dotted_values

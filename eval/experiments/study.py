@@ -37,7 +37,8 @@ from ecsuite.eval.metrics import METRIC_OF, find_metric, require_files
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.results.sources import MEASURES
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.config.sections import METRICS, SIGNALLING, Experiment, with_training
+from ecsuite.games.config.sections import METRICS, Experiment, with_training
+from ecsuite.games.plays.play import play_class
 from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.worlds.world import describe, make_world
@@ -205,14 +206,14 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     """
     experiments = list(experiments)
     for experiment in experiments:
-        if experiment.play != SIGNALLING:
+        if not play_class(experiment).can_speak:
             of_agents = [name for name in metrics if find_metric(name).shared.needs_agents]
             if of_agents:
                 raise ConfigError(
                     f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
                     "none"
                 )
-    experiments = [experiment for experiment in experiments if experiment.play == SIGNALLING]
+    experiments = [experiment for experiment in experiments if play_class(experiment).can_speak]
     if not experiments:
         return
     if "generalisation" in metrics and not any(

@@ -24,9 +24,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.files import plain
 from ecsuite.eval.results.samples import (
-    BASELINE_NAMES,
     UNSIGNED,
     Estimate,
     Sample,
@@ -420,7 +418,7 @@ def choose_baseline(samples: Sequence[Sample], name: str | None) -> Sample | Non
     """
     if name is not None:
         return look_up("baseline", name, {sample.name: sample for sample in samples})
-    return next((sample for sample in samples if plain(sample.name) in BASELINE_NAMES), None)
+    return next((sample for sample in samples if sample.is_baseline), None)
 
 
 def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[Sample, Sample]]:

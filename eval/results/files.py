@@ -13,19 +13,7 @@ import msgspec
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Score, is_number
-from ecsuite.eval.results.sources import (
-    CAPPED,
-    CONFIG,
-    CORPUS,
-    INCOMPLETE,
-    METADATA,
-    SCORES,
-    STORE,
-    SWEEP,
-    UNENDED,
-    Source,
-    read_config,
-)
+from ecsuite.eval.results.sources import CAPPED, INCOMPLETE, STORE, UNENDED, Source, read_config
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
@@ -34,6 +22,7 @@ from ecsuite.formats.corpora import Reading
 from ecsuite.formats.directory import ANSWERS, require_no_answers
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, CORPUS, METADATA, SCORES, SWEEP
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")

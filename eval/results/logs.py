@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.games.runs.log import LOG, require_unchanged_log
+from ecsuite.games.runs.run_files import LOG, require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}

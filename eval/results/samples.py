@@ -14,7 +14,7 @@ import numpy as np
 from ecsuite.eval.metrics import METRIC_OF, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
-from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file
+from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
@@ -157,6 +157,11 @@ class Sample:
             error, freedom = pooled_error([cells])
             mean, half_width = self.score, student_quantile(1 - ALPHA / 2, freedom) * error if error else 0.0
         return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds))
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the name is that of the model without pretraining."""
+        return plain(self.name) in BASELINE_NAMES
 
     def to_json(self) -> dict[str, Any]:
         """The sample as JSON-ready data."""

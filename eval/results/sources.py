@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, METADATA
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
@@ -17,16 +18,6 @@ from ecsuite.tables.cells import value_text
 Status = Literal["done", "failed", "capped", "diverged"]
 """How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
 finite."""
-CONFIG = "config.yaml"
-"""File of a run folder: all settings."""
-METADATA = "metadata.json"
-"""File of a run folder or a corpus: provenance, versions, checksums."""
-CORPUS = "corpus.jsonl"
-"""File of a run folder or a corpus: the messages."""
-SCORES = "scores.json"
-"""File of a run folder or a corpus: its scores."""
-SWEEP = "sweep.json"
-"""File of the folder of a sweep: its runs."""
 STORE = "jobs"
 """Folder, in that of a sweep, with the stored results of its jobs."""
 PROVENANCE = ("about", "data", "code", "format")

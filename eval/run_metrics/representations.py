@@ -273,9 +273,9 @@ def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> 
 
 def _untrained(run: "Run") -> "Pair":
     """The agents with the weights that they began with."""
-    from ecsuite.games.players.population import make_population
+    from ecsuite.games.plays.play import players_of
 
-    return make_population(run.experiment, run.pair.world).eval().first_pair
+    return players_of(run.experiment, run.pair.world).eval().first_pair
 
 
 def _read(

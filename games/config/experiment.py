@@ -235,6 +235,8 @@ def _read(layers: Sequence[Layer]) -> Experiment:
             kinds |= {kind for value in built.values() for kind in foreign_parts(value)}
             if "evaluation" in built:
                 kinds |= own_code.foreign_kinds(built["evaluation"].metrics)
+            if "training" in built:
+                kinds |= own_code.foreign_kinds(built["training"].after_step)
             for role in ROLES:
                 kinds |= own_code.foreign_kinds(to_tree(built[role].options.taught))
         code = {each: own_code.checksum(each) for each in sorted(map(own_code.source_of, kinds))}

@@ -77,9 +77,12 @@ class TrainingOptions:
     """The weights of receivers stay as they are, also at the end of a generation."""
     noise: bool = True
     """Whether the receiver gets messages with the noise of the channel in training."""
+    after_step: str | None = None
+    """A function of your own, `./FILE.py:NAME`, that is called as `NAME(play, step, measures)` after each step, and may
+    change the play; null: none."""
 
     def __post_init__(self) -> None:
-        """Check that there is something to watch and something to train.
+        """Check that there is something to watch and something to train, and the name of a function.
 
         Raises:
             ConfigError: If there is not.
@@ -90,6 +93,10 @@ class TrainingOptions:
             )
         if self.freeze_sender and self.freeze_receiver:
             raise ConfigError("freeze_receiver: both agents are frozen, so there is nothing to train")
+        if self.after_step is not None and not own_code.is_foreign(self.after_step):
+            raise ConfigError(
+                f"after_step: expected a function of a file, such as ./mine.py:after_step, got {self.after_step}"
+            )
 
     def init_of(self, role: Role) -> str | None:
         """The run whose weights an agent begins with; None: drawn at random."""
@@ -203,6 +210,8 @@ class Experiment:
             del tree["play"]
         if self.reasoning == LITERAL:
             del tree["reasoning"]
+        if self.training.after_step is None:
+            del tree["training"]["after_step"]
         for role in ROLES:
             if getattr(getattr(self, role).options, "taught", None) == NOTHING:
                 del tree[role]["taught"]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, PLAYS, TASKS
-from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.pictures.rounds import make_preview
+from ecsuite.games.plays.play import play_class
 from ecsuite.games.training.notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.worlds.world import World, make_world
 from ecsuite.parts.registry import Part, Registry
@@ -31,7 +32,7 @@ def game_page(experiment: Experiment) -> GamePage:
     Args:
         experiment: The game.
     """
-    if experiment.play != SIGNALLING:
+    if not play_class(experiment).can_speak:
         play = experiment.play
         return GamePage(facts={"played": _sentences(PLAYS, play), **_training(experiment, None)}, round=[])
     world, seen, drawn = _seen(experiment)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.games.config.sections import SIGNALLING, Experiment, with_training
+from ecsuite.games.config.sections import Experiment, with_training
+from ecsuite.games.plays.play import play_class
 from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
@@ -268,7 +269,7 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
     Raises:
         ConfigError: If the game can't be made, or an argument is not valid.
     """
-    if experiment.play != SIGNALLING:
+    if not play_class(experiment).can_speak:
         raise ConfigError(
             f"{experiment.name}: play {experiment.play.kind} has no rounds of a sender and a receiver to show: train it"
         )

@@ -30,11 +30,10 @@ from ecsuite.games.environments.fitting import require_described
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.plays.acting_records import corpus_of, interactions_of
-from ecsuite.games.plays.play import Measures, TrainedPlay
+from ecsuite.games.plays.play import Measures, TrainedPlay, sums
 from ecsuite.games.runs.interactions import PROBABILITIES, keep_interactions, require_pyarrow
 from ecsuite.games.training.notes import agent_text, words_text
 from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.training.trainer import sums
 from ecsuite.parts.config import Weight
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import Part

@@ -1,7 +1,7 @@
 """What a play is: agents and a world that make interactions, step by step, and a corpus at any of these steps.
 
     class NamingGame(Play):                # agents that are not trained
-        def go_on(self, step): ...         # one step; returns its measures
+        def train_step(self, step): ...    # one step; returns its measures
         def evaluate(self): ...            # figures of the agents as they are
         def corpus(self, evaluation): ...  # what they say
         def state(self): ...               # tensors from which it goes on
@@ -30,8 +30,10 @@ from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
+    from ecsuite.games.players.population import Population
     from ecsuite.games.runs.checkpoints import AgentWeights
     from ecsuite.games.training.optimizers import Optimise
+    from ecsuite.games.worlds.world import World
 
 Note = Callable[[str], None]
 Measures = Mapping[str, Tensor | float]
@@ -60,9 +62,29 @@ class Play(ABC):
     """Whether a step plays `training.accumulate` batches; if not, more than one are refused."""
     precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
     """What it reads of `training.precision`; others are refused, and auto is fp32 where bf16 is none of them."""
+    can_speak: ClassVar[bool] = False
+    """Whether it has `players`, which are evaluated, asked, scored and intervened on; see `make_players`."""
+    players: "Population | None" = None
+    """Senders and receivers in a world; None where `can_speak` is false."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device
+
+    @classmethod
+    def make_players(
+        cls, experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32
+    ) -> "Population":
+        """Make the players of an experiment, also for a world or a task other than that of training.
+
+        Args:
+            experiment: Names the agents, their channel and their task.
+            world: Source of their rounds.
+            dtype: Precision of products and activations.
+
+        Raises:
+            ConfigError: If `can_speak` is false.
+        """
+        raise ConfigError(f"play {experiment.play.kind} has no senders and receivers")
 
     def rng(self, purpose: str, step: int) -> np.random.Generator:
         """Random numbers of a step for one purpose: a pure function of the seed, these two and nothing else."""
@@ -102,7 +124,7 @@ class Play(ABC):
         return {}
 
     @abstractmethod
-    def go_on(self, step: int) -> Measures:
+    def train_step(self, step: int) -> Measures:
         """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
 
     def calls(self, num_steps: int) -> Sequence[int] | None:
@@ -190,7 +212,7 @@ class TrainedPlay(Play):
         optimise(objective)
         return measures
 
-    def go_on(self, step: int) -> Measures:
+    def train_step(self, step: int) -> Measures:
         """Play step `step`, and learn from it; see `update`."""
         try:
             return self.update(step, self.optimise)
@@ -220,6 +242,25 @@ class TrainedPlay(Play):
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Load weights and buffers."""
         self.module.load_state_dict(state)
+
+
+def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Add measures by name."""
+    return {
+        **first,
+        **{name: value + first[name] if name in first else value for name, value in second.items()},
+    }
+
+
+def play_class(experiment: Experiment) -> type[Play]:
+    """Class of the play of an experiment, which answers what such plays can do."""
+    return PLAYS.load(experiment.play.kind)  # type: ignore[no-any-return]
+
+
+def players_of(experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32) -> "Population":
+    """Make the players of the play of an experiment with the initial weights of its seed; see `Play.make_players`."""
+    with initial_weights(experiment.training.seed):
+        return play_class(experiment).make_players(experiment, world, dtype)
 
 
 def make_play(experiment: Experiment, device: torch.device) -> Play:

@@ -1,7 +1,7 @@
 """Plays that only go on: rounds among participants who remember, and who are not trained.
 
 The state of such a play is the list of its rounds: what participants know, figures and corpus follow from it. So it
-goes on after a stop as if there had been none, and nobody is asked anything but in `go_on`.
+goes on after a stop as if there had been none, and nobody is asked anything but in `train_step`.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.runs.log import ROUNDS, ROUNDS_KEY
+from ecsuite.games.runs.run_files import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KEY as ANSWERS_KEY
@@ -186,7 +186,7 @@ class Rounds(Play):
                     found[n] = answer
         return found
 
-    def go_on(self, step: int) -> Measures:
+    def train_step(self, step: int) -> Measures:
         """Play the rounds of a step. If one can't be played, none of the step is."""
         before = len(self.rounds)
         self._answering = self.rng("answers", step)
@@ -286,7 +286,7 @@ class Rounds(Play):
         }
         found = super().cost()
         for step in range(found["steps"]):
-            self.go_on(step)
+            self.train_step(step)
         return found | {
             "participants": {place: cost.to_json() for place, cost in costs.items() if cost is not None}
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
+from ecsuite.games.engine.engine import Differentiate
 from ecsuite.games.players.learning import bottleneck_note
-from ecsuite.games.players.population import make_population
-from ecsuite.games.plays.play import Measures, TrainedPlay
+from ecsuite.games.players.pair import StepResult
+from ecsuite.games.players.population import Population, make_population
+from ecsuite.games.plays.play import Measures, TrainedPlay, players_of, sums
 from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
@@ -26,13 +29,15 @@ from ecsuite.games.training.checks import try_first_step
 from ecsuite.games.training.notes import choose_game_precision, description
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
-from ecsuite.games.training.trainer import sums
-from ecsuite.games.worlds.world import evaluations_of, make_world
+from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 
 class Signalling(TrainedPlay):
     """The game of an experiment's world, task, channel and agents.
+
+    A step plays a batch and changes the weights: `begin_step`, then `update`, which calls `play_batch` and `loss`. A
+    subclass overrides one of them; its runs are evaluated, asked, scored and intervened on like those of this class.
 
     Raises:
         ConfigError: If the parts do not fit one another, or need more memory than there is.
@@ -45,6 +50,8 @@ class Signalling(TrainedPlay):
     options_read = tuple(f"{section}.{name}" for section, name in OF_AGENTS)
     accumulates = True
     precisions = ("bf16", "tf32", "fp32")
+    can_speak = True
+    players: Population
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -52,8 +59,15 @@ class Signalling(TrainedPlay):
         require_weights(experiment, self.world)
         asked = experiment.training.precision
         self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
-        self.players = make_population(experiment, self.world, PRECISIONS[self.precision]).to(device)
+        self.players = players_of(experiment, self.world, PRECISIONS[self.precision]).to(device)
         self.module: nn.Module = self.players
+
+    @classmethod
+    def make_players(
+        cls, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32
+    ) -> Population:
+        """Make the players of an experiment, with the initial weights of its seed; see the base class."""
+        return make_population(experiment, world, dtype)
 
     def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run."""
@@ -93,42 +107,86 @@ class Signalling(TrainedPlay):
         if PROBABILITIES in self.experiment.evaluation.keep:
             require_choices(self.players, self.experiment, "evaluation.keep")
 
-    def update(self, step: int, optimise: Optimise) -> Measures:
-        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""
-        if step < self.steps_before:
-            optimise.begin()
-            taught = self.players.taught_at(step, optimise.gradients)
+    def train_step(self, step: int) -> Measures:
+        """Teach agents a language in the first `steps_before` steps; later, begin a step and update the weights."""
+        played = step - self.steps_before
+        if played < 0:
+            self.optimise.begin()
+            taught = self.players.taught_at(step, self.optimise.gradients)
             assert taught.gradients is not None
-            optimise.add(taught.objective, taught.gradients)
+            self.optimise.add(taught.objective, taught.gradients)
             self.players.scale_gradients(step)
-            optimise.step()
-            self.players.teaching.end_step(step + 1, optimise.optimizer)
+            self.optimise.step()
+            self.players.teaching.end_step(step + 1, self.optimise.optimizer)
             return taught.measures
-        step -= self.steps_before
+        self.begin_step(played)
+        return super().train_step(played)
+
+    def begin_step(self, step: int) -> None:
+        """Replace agents where a generation ends, and begin an epoch.
+
+        Args:
+            step: Number of the step, from 0, without those in which agents are taught.
+        """
         epoch, within = divmod(step, self.steps_per_epoch)
-        accumulate = self.experiment.training.accumulate
-        first = within * accumulate
-        numbers = range(first, min(first + accumulate, self.batches_per_epoch))
-        self.players.begin_step(step, optimise.optimizer, None if within else epoch)
+        self.players.begin_step(step, self.optimise.optimizer, None if within else epoch)
+        self.optimise.scale = partial(self.players.scale_gradients, step)
+
+    def batches_of(self, step: int) -> range:
+        """Numbers of the `training.accumulate` batches of a step, which are counted over all epochs."""
+        epoch, within = divmod(step, self.steps_per_epoch)
+        size, accumulate = self.batches_per_epoch, self.experiment.training.accumulate
+        return range(epoch * size + within * accumulate, epoch * size + min((within + 1) * accumulate, size))
+
+    def play_batch(self, number: int, step: int, differentiate: Differentiate | None = None) -> StepResult:
+        """Play a batch with each pair that meets at a step: messages, answers, and what comes of them.
+
+        Args:
+            number: Number of the batch, one of `batches_of(step)`.
+            step: Number of the step, as in `begin_step`.
+            differentiate: Gives the gradients of `objective`, which the result then has; the operations up to them may
+                be recorded. None: `objective` has its graph, for `loss`.
+        """
+        own_loss = type(self).loss is not Signalling.loss
+        epoch = number // self.batches_per_epoch
+        return self.players.train_on(number, step, epoch, None if own_loss else differentiate)
+
+    def loss(self, played: StepResult) -> Tensor:
+        """Return the scalar that is minimised.
+
+        Args:
+            played: Result of `play_batch`, with the graph of `objective`: the sum over pairs of the section `loss`.
+        """
+        return played.objective
+
+    def update(self, step: int, optimise: Optimise) -> Measures:
+        """Play the batches of a step and change the weights once.
+
+        Args:
+            step: Number of the step, as in `begin_step`.
+            optimise: Changes the weights: `optimise(objective)`, or `optimise(objective, only=modules)`. Gradients of
+                weights that learn in several pairs become means over these pairs.
+
+        Returns:
+            The measures of the step, means over its batches.
+        """
         optimise.begin()
-        measures: Mapping[str, Tensor] = {}
+        numbers, measures = self.batches_of(step), dict[str, Any]()
         for number in numbers:
-            played = self.players.train_on(
-                epoch * self.batches_per_epoch + number, step, epoch, optimise.gradients
-            )
-            assert played.gradients is not None
+            played = self.play_batch(number, step, optimise.gradients)
+            objective, gradients = played.objective, played.gradients
+            if gradients is None:
+                objective = self.loss(played)
+                gradients = optimise.gradients(objective)
             if len(numbers) == 1 and self.players.each_learns_once(step):
-                optimise.end(played.objective, played.gradients)
+                optimise.end(objective.detach(), gradients)
                 return played.measures
-            optimise.add(played.objective, played.gradients, len(numbers))
+            optimise.add(objective.detach(), gradients, len(numbers))
             measures = sums(measures, played.measures)
-        self.players.scale_gradients(step)
         optimise.step()
-        return (
-            measures
-            if len(numbers) == 1
-            else {name: value / len(numbers) for name, value in measures.items()}
-        )
+        if len(numbers) == 1:
+            return measures
+        return {name: value / len(numbers) for name, value in measures.items()}
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """Means over the steps in which agents played, and over those in which they learnt messages."""

@@ -26,7 +26,7 @@ from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptio
 from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.pair import SIDES
 from ecsuite.games.players.population import Population
-from ecsuite.games.runs.log import checkpoints
+from ecsuite.games.runs.run_files import CONFIG, METADATA, checkpoints, newest_step
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
@@ -61,12 +61,6 @@ def remove_old_checkpoints(folder: Path) -> None:
     """Remove all but the newest two."""
     for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
-
-
-def newest_step(folder: Path) -> int:
-    """The number of steps of the newest checkpoint, which may be damaged; 0 if there is none."""
-    steps = [file.stem.removeprefix("checkpoint-") for file in checkpoints(folder)]
-    return max((int(step) for step in steps if step.isdecimal()), default=0)
 
 
 def load_checkpoint(
@@ -226,7 +220,7 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
 
 def best_step(folder: Path) -> int | None:
     """Steps of the best state, of which the corpus of a run folder is; None where it is that of the last one."""
-    file = folder / "metadata.json"
+    file = folder / METADATA
     try:
         metadata = json.loads(file.read_bytes())
         require_unchanged(metadata, file)
@@ -343,7 +337,7 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agen
         raise ConfigError(f"{folder}: expected a run folder with a checkpoint")
     agents: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        if (place := re.fullmatch(rf"agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
+        if (place := re.fullmatch(rf"(?:players\.)?agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
             agents.setdefault(int(place[1]), {})[place[2]] = tensor
     if not agents:
         raise ConfigError(f"{folder}: expected a run with a {role}")
@@ -357,7 +351,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         ConfigError: If it has.
     """
     try:
-        there = parse_yaml((folder / "config.yaml").read_text(encoding="utf-8"), str(folder))["world"]
+        there = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))["world"]
         here = experiment.to_tree()["world"]
         others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -422,7 +416,7 @@ def _shown(shape: tuple[int, ...] | None) -> str:
 def _begun(folder: Path) -> Mapping[str, str]:
     """The checksums in the config of a run that has a checkpoint, and so needs no initial weights; else empty."""
     try:
-        tree = parse_yaml((folder / "config.yaml").read_text(encoding="utf-8"), str(folder))
+        tree = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))
         return dict(tree["weights"]) if newest_step(folder) else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

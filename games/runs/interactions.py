@@ -23,6 +23,7 @@ from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.players.pair import Pair, RoundOutputs
 from ecsuite.games.players.population import Population
 from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.runs.run_files import METADATA
 from ecsuite.games.tasks.tasks import Truth
 from ecsuite.games.worlds.world import Batch, ObjectNumbers, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
@@ -86,7 +87,7 @@ def read_interactions(folder: Path) -> Any:
         ConfigError: If pyarrow is not installed.
         DamagedError: If the file is not the one that the run wrote, or the metadata are no JSON.
     """
-    metadata, file = folder / "metadata.json", folder / FILE
+    metadata, file = folder / METADATA, folder / FILE
     try:
         found = read_json(metadata) if metadata.is_file() else {}
     except ConfigError as error:

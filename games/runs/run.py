@@ -17,10 +17,10 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.config.sections import SIGNALLING, Experiment
+from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.population import Population, make_population
-from ecsuite.games.plays.play import Play, make_play
+from ecsuite.games.players.population import Population
+from ecsuite.games.plays.play import Play, make_play, play_class, players_of
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
     best_step,
@@ -32,7 +32,7 @@ from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.runs.log import LOG, require_unchanged_log
+from ecsuite.games.runs.run_files import CONFIG, LOG, require_unchanged_log
 from ecsuite.games.runs.run_folder import ending_of, measures_of
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
@@ -120,14 +120,14 @@ class Run:
     @property
     def has_agents(self) -> bool:
         """Whether there are senders and receivers to ask: loaded ones, or trained ones in a checkpoint."""
-        is_of_them = self.experiment.play == SIGNALLING and any(self.folder.glob("*.safetensors"))
-        return "players" in vars(self) or is_of_them
+        is_trained = any(self.folder.glob("*.safetensors"))
+        return "players" in vars(self) or (is_trained and play_class(self.experiment).can_speak)
 
     @cached_property
     def play(self) -> Play:
-        """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
+        """The play with the agents of its corpus, on the CPU and in fp32; for errors see `pair`."""
         check_data(self.experiment)
-        play = make_play(self.experiment, torch.device("cpu"))
+        play = make_play(with_training(self.experiment, precision="fp32"), torch.device("cpu"))
         self._restore(play.restore)
         return play
 
@@ -146,14 +146,15 @@ class Run:
     @cached_property
     def players(self) -> Population:
         """All trained agents, in evaluation mode; for errors see `pair`."""
-        if self.experiment.play != SIGNALLING:
+        if not play_class(self.experiment).can_speak:
             raise ConfigError(
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
                 "corpus, or audit it where agents act (ecsuite audit)"
             )
-        check_data(self.experiment)
-        players = make_population(self.experiment, make_world(self.experiment))
-        self._restore(players.load_state_dict)
+        players = self.play.players
+        if players is None:
+            kind = self.experiment.play.kind
+            raise ConfigError(f"play {kind}: expected self.players in its constructor, as can_speak is true")
         return players.eval()
 
     @torch.inference_mode()
@@ -291,7 +292,7 @@ class Run:
         given_by = "--set" if self.flags_by_key else "assignments"
         experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
-        players = make_population(experiment, world)
+        players = players_of(experiment, world)
         try:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:
@@ -390,7 +391,7 @@ def load_run(
         ConfigError: If it is no run folder, or its config can't be used.
         UntrustedError: If its config names foreign parts that nobody else named.
     """
-    config = Path(folder) / "config.yaml"
+    config = Path(folder) / CONFIG
     if not config.is_file():
         raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
     found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)

@@ -31,7 +31,6 @@ from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.reading import read_table
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.checkpoints import newest_step
 from ecsuite.games.runs.identity import (
     CANDIDATES,
     EARLIER_CANDIDATES,
@@ -43,11 +42,24 @@ from ecsuite.games.runs.identity import (
     require_same_schedule,
     with_rules_of,
 )
-from ecsuite.games.runs.log import LOG, UNREADABLE, Log, accept_log, checkpoints, require_unchanged_log
+from ecsuite.games.runs.run_files import (
+    CONFIG,
+    CORPUS,
+    LOG,
+    METADATA,
+    SCORES,
+    SWEEP,
+    UNREADABLE,
+    Log,
+    accept_log,
+    checkpoints,
+    newest_step,
+    require_unchanged_log,
+)
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.games.worlds.world import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
-from ecsuite.parts.config import RUN_CONFIG, read_yaml
+from ecsuite.parts.config import read_yaml
 from ecsuite.parts.own_code import UntrustedError, keep_copies
 from ecsuite.parts.registry import KIND
 from ecsuite.parts.strict_yaml import as_yaml
@@ -151,7 +163,7 @@ def check_run_folder(
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file: choose another folder with --out")
-    config = folder / "config.yaml"
+    config = folder / CONFIG
     if not config.exists():
         if folder.is_dir() and not all(TMP_FILES.fullmatch(file.name) for file in folder.iterdir()):
             raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
@@ -242,19 +254,19 @@ def prepare_run_folder(folder: Path, context: RunContext, *, is_replaced: bool) 
         for file in [*checkpoints(folder), *folder.glob("best-*.safetensors")]:
             file.unlink()
     text = f"{FORMAT}: {FORMATS['config']}\n{as_yaml(context.to_tree())}"
-    write_atomically(folder / "config.yaml", sealed_text(text.encode()))
+    write_atomically(folder / CONFIG, sealed_text(text.encode()))
     keep_copies(folder, context.experiment.code)
     # Last, because it is what allows to replace the run.
     if ending_of(folder).get("stopped") == "diverged":
-        (folder / "metadata.json").unlink()
+        (folder / METADATA).unlink()
 
 
 def write_divergence(folder: Path, log: Log, entry: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     """Write the last line of the log, and the metadata unless they are those of a corpus of fewer steps."""
     log.write(entry)
     log.file.flush()
-    if not (folder / "corpus.jsonl").exists():
-        write_atomically(folder / "metadata.json", json.dumps(sealed(metadata), indent=2).encode() + b"\n")
+    if not (folder / CORPUS).exists():
+        write_atomically(folder / METADATA, json.dumps(sealed(metadata), indent=2).encode() + b"\n")
 
 
 def versions(device: torch.device) -> dict[str, Any]:
@@ -280,8 +292,8 @@ def ending_of(folder: Path) -> Mapping[str, Any]:
 def _read_metadata(folder: Path) -> dict[str, Any]:
     """The content of `metadata.json`; empty if there is none, or it is damaged."""
     try:
-        metadata = dict(json.loads((folder / "metadata.json").read_bytes()))
-        require_unchanged(metadata, folder / "metadata.json")
+        metadata = dict(json.loads((folder / METADATA).read_bytes()))
+        require_unchanged(metadata, folder / METADATA)
         return metadata
     except (DamagedError, *UNREADABLE):
         return {}
@@ -299,7 +311,7 @@ def _read_training(folder: Path, existing: RunContext) -> dict[str, Any] | None:
             return None
         if type(known["step"]) is not int:
             return None
-        claimed = from_tree(with_rules_of(metadata["config"]), "metadata.json")
+        claimed = from_tree(with_rules_of(metadata["config"]), METADATA)
         if RunContext.of(claimed).identity() != existing.identity():
             return None
         for name, digest in metadata.get("sha256", {}).items():
@@ -317,9 +329,8 @@ def _read_training(folder: Path, existing: RunContext) -> dict[str, Any] | None:
         return None
 
 
-METADATA = "metadata.json"
 """Holds the checksums of the files of a corpus."""
-RESULTS = ("scores.json", "sweep.json")
+RESULTS = (SCORES, SWEEP)
 """Further files with a checksum of their own."""
 
 
@@ -334,14 +345,14 @@ def accept_edits(folder: Path) -> list[str]:
         CorpusError: If the corpus is edited so that it can't be read.
         DamagedError: If a file is not JSON, or a file of the corpus is not there.
     """
-    if not any((folder / name).is_file() for name in (RUN_CONFIG, METADATA, *RESULTS)):
+    if not any((folder / name).is_file() for name in (CONFIG, METADATA, *RESULTS)):
         raise ConfigError(
             f"{folder}: expected a run folder, a corpus (with {METADATA}) or the folder of a sweep"
         )
-    taken, config = [], folder / RUN_CONFIG
+    taken, config = [], folder / CONFIG
     if config.is_file() and (content := config.read_bytes()) != sealed_text(content):
         write_atomically(config, sealed_text(content))
-        taken.append(RUN_CONFIG)
+        taken.append(CONFIG)
     taken += _accept_corpus(folder)
     taken += [name for name in RESULTS if _write(folder / name, _read(folder / name))]
     try:
@@ -366,7 +377,7 @@ def _accept_corpus(folder: Path) -> list[str]:
     accepted = metadata | {"sha256": hashes} if hashes else metadata
     if edited or not _is_sealed(metadata):
         try:
-            corpus = corpus_of(read_table(folder / "corpus.jsonl", {}), Reading())
+            corpus = corpus_of(read_table(folder / CORPUS, {}), Reading())
             with_siblings(corpus, folder, accepted)
         except CorpusError as error:
             raise CorpusError(f"{folder}: nothing was accepted: {error}") from None

@@ -8,6 +8,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,15 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.config.sections import Experiment, foreign_parts
 from ecsuite.games.players.pair import Pair, PlayResult
-from ecsuite.games.plays.play import TrainedPlay, make_play
+from ecsuite.games.plays.play import Measures, Play, TrainedPlay, make_play
 from ecsuite.games.tasks.tasks import TaskOutput
 from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError
 
+Hook = Callable[[Play, int, Measures], None]
+"""Function that is called after each step with the play, the number of the step, from 0, and its measures."""
 TOLERANCE = 1e-4
 """Largest difference of two probabilities, or of a length from the one that the symbols have."""
 ROUNDED = 0.05
@@ -178,8 +181,35 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
 
 
+def hook_of(experiment: Experiment) -> Hook | None:
+    """Load the function `training.after_step`; its errors are `PartError` with its file and line.
+
+    Raises:
+        PartError: If there is no such function.
+    """
+    name = experiment.training.after_step
+    if name is None:
+        return None
+    function = own_code.named(name, "function")
+    if isinstance(function, type):
+        raise PartError(f"{own_code.place_of(name)}: training.after_step: expected a function, got a class")
+
+    def hook(play: Play, step: int, measures: Measures) -> None:
+        try:
+            returned = function(play, step, measures)
+        except Exception as error:
+            raise own_code.error_in_part(error) or error from error
+        if returned is not None:
+            got = type_name(returned)
+            raise PartError(
+                f"{own_code.place_of(name)}: training.after_step: expected to return None, got {got}"
+            )
+
+    return hook
+
+
 def try_play(experiment: Experiment, device: torch.device) -> None:
-    """Make the first step of a play of the user's own with another one like it, and evaluate it.
+    """Make the first step of a play with another one like it, and evaluate it.
 
     Raises:
         PartError: If what it returns does not fit; the message names its file and line.
@@ -188,14 +218,18 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
     play = make_play(experiment, device)
     if isinstance(play, TrainedPlay):
         play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
-    for method, measures, needed in (
-        ("go_on", play.go_on(0), ()),
-        ("evaluate", play.evaluate(), (*play.figures, *play.chance())),
+    hook = hook_of(experiment)
+    for method, measure, needed in (
+        ("train_step", partial(play.train_step, 0), ()),
+        ("evaluate", play.evaluate, (*play.figures, *play.chance())),
     ):
+        measures = measure()
         if not isinstance(measures, Mapping):
             raise wrong(kind, method, "measures by name", type_name(measures))
         figures = {name: float(value) for name, value in measures.items()}
         _refuse(kind, method, fault_of_measures(figures, needed))
+        if hook is not None and method == "train_step":
+            hook(play, 0, measures)
     corpus = play.corpus(experiment.evaluation)
     if not isinstance(corpus, Corpus):
         raise wrong(kind, "corpus", "a Corpus", type_name(corpus))

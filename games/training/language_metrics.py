@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population, make_population
-from ecsuite.games.plays.play import Play
+from ecsuite.games.players.population import Population
+from ecsuite.games.plays.play import Play, players_of
 from ecsuite.runtime.errors import ConfigError, PartError
 
 if TYPE_CHECKING:
@@ -116,15 +116,15 @@ class LanguageMetrics:
 
         None if the play has no senders and receivers, which only metrics that can do without them are content with.
         """
-        players = getattr(play, "players", None)
-        if not isinstance(players, Population):
+        players = play.players
+        if players is None:
             if self.asking:
                 raise ConfigError(
                     f"evaluation.metrics: {self.asking[0]} asks senders and receivers, and play "
                     f"{self.experiment.play.kind} has none: expected metrics of a corpus, such as topsim"
                 )
             return None
-        self.copy = self.copy or make_population(self.experiment, players.world).eval()
+        self.copy = self.copy or players_of(self.experiment, players.world).eval()
         self.copy.load_state_dict(players.state_dict())
         experiment = replace(self.experiment, evaluation=self.evaluation)
         run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)

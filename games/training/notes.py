@@ -1,10 +1,8 @@
-"""Notes of a training: the game, the progress, the remaining time, and the precision.
+"""Notes of a training: lines about the game, and the precision.
 
 bf16 is chosen where it is faster, which depends on sizes as well as on the processor.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,14 +18,6 @@ from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.devices import choose_precision
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import counted
-from ecsuite.runtime.time_left import duration_text
-
-REMARK_AFTER = 5.0
-"""Seconds of training after which a play is asked again what it has to say."""
-LONG_RUN = 900.0
-"""Remaining seconds from which the user gets a note on how to end the run sooner."""
-FORWARD_SHARE = 1 / 3
-"""Time of a batch of evaluation, as a share of that of a step of training."""
 
 
 def description(experiment: Experiment, players: Population, world: World, precision: str) -> list[str]:
@@ -56,27 +46,6 @@ def description(experiment: Experiment, players: Population, world: World, preci
         f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
         f"{agents}: {sizes[0]:,} parameters{trained}; {precision} on {players.device.type}{threads}",
     ]
-
-
-def devices_of_run(
-    before: Sequence[Mapping[str, Any]], device: torch.device, step: int, note: Callable[[str], None]
-) -> list[Mapping[str, Any]]:
-    """The types of devices that a run has had, each with the step from which on; a change is told.
-
-    Args:
-        before: Those of its checkpoint; none in a new run.
-        device: The present one.
-        step: Steps done.
-        note: Told of a change.
-    """
-    if before and before[-1]["device"] == device.type:
-        return list(before)
-    if before:
-        note(
-            f"the run was on {before[-1]['device']} up to step {step} and goes on on {device.type}: from there its "
-            "noise is drawn otherwise, so that the result is not that of a run on one device"
-        )
-    return [*before, {"device": device.type, "from_step": step}]
 
 
 def candidates_text(world: World) -> str:
@@ -140,41 +109,6 @@ def agent_text(part: Part) -> str:
     cell, size = getattr(part.options, "cell", None), getattr(part.options, "hidden_size", None)
     name = part.kind if cell is None else cell if part.kind == "recurrent" else f"{part.kind}:{cell}"
     return name if size is None else f"{name} of {size} units"
-
-
-def steps_of_the_end(experiment: Experiment) -> int:
-    """The number of training steps that take about as long as the last evaluation and the corpus."""
-    evaluation, batch_size = experiment.evaluation, experiment.training.batch_size
-    batches = (evaluation.num_valid + evaluation.corpus_size) / batch_size
-    return math.ceil(batches * FORWARD_SHARE)
-
-
-def progress_label(
-    valid: Mapping[str, float],
-    language: Mapping[str, float | None],
-    epoch: int,
-    num_epochs: int,
-    calls_left: int | None = None,
-) -> str:
-    """The text next to the progress bar: the epoch, calls of models that are left, and the last evaluation."""
-    shown = [f"epoch {epoch + 1}/{num_epochs}"]
-    shown += [] if calls_left is None else [f"{calls_left:,} calls left"]
-    if valid:
-        shown += [f"loss {valid['loss']:.3f}"] if "loss" in valid else []
-        shown += [f"accuracy {valid['accuracy']:.1%}"] if "accuracy" in valid else []
-    shown += [f"{name} {value:.3f}" for name, value in language.items() if value is not None][:2]
-    return "  ".join(shown)
-
-
-def note_on_time_left(seconds: float, until_accuracy: float | None) -> str | None:
-    """How long a long run takes, and what would end it sooner; None of a run that is not long."""
-    if seconds < LONG_RUN:
-        return None
-    until = "" if until_accuracy else "--until-accuracy 0.95 or "
-    return (
-        f"about {duration_text(seconds)} left at this speed. To end it in minutes: {until}--max-minutes 10. "
-        "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
-    )
 
 
 ROLES = ("sender", "receiver")

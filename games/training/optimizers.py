@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -133,7 +133,7 @@ class Optimise:
 
         optimise.begin()            # one update by the sum of several gradients
         optimise.backward(first)
-        optimise.backward(second)
+        optimise.backward(second, only=[module])    # of the weights of this module
         optimise.step()
 
     Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
@@ -171,16 +171,18 @@ class Optimise:
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._factor: float | None = None  # of the last step
+        self.scale: Callable[[], object] | None = None
+        """Called before an update, to change the gradients of weights."""
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
         self._buffers: list[Tensor] = []
         self._sum: Tensor | None = None  # of objectives; not finite if one of them is not
 
-    def __call__(self, objective: Tensor) -> None:
-        """Change the weights by the gradient of a scalar."""
+    def __call__(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> None:
+        """Change the weights by the gradient of a scalar; see `backward`."""
         self.begin()
-        self.backward(objective)
+        self.backward(objective, only=only)
         self.step()
 
     def begin(self) -> None:
@@ -190,19 +192,26 @@ class Optimise:
                 parameter.grad = None
         self._is_clear = True
         if not self.parameters or self.parameters[0].device.type == "cpu":
-            self._buffers = [buffer.clone() for buffer in self._present_buffers()]
+            self._buffers = [
+                buffer.clone() for part in self._with_buffers for buffer in part.buffers(recurse=False)
+            ]
 
-    def backward(self, objective: Tensor, share: int = 1) -> None:
-        """Add the gradient of an objective, divided by a number, to that of the update.
+    def backward(self, objective: Tensor, share: int = 1, only: Iterable[nn.Module] | None = None) -> None:
+        """Add the gradient of an objective to that of the update.
+
+        Args:
+            objective: A scalar.
+            share: Number that its gradient is divided by.
+            only: Modules whose weights learn from it, such as `play.modules_of("sender")`; None: all.
 
         Raises:
             NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
                 normalisation, are then as they were before the update.
         """
-        self.add(objective.detach(), self.gradients(objective), share)
+        self.add(objective.detach(), self.gradients(objective, only), share)
 
-    def gradients(self, objective: Tensor) -> list[Tensor | None]:
-        """The gradients of the weights; None: of those that an objective does not depend on."""
+    def gradients(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> list[Tensor | None]:
+        """The gradients of the weights; None: of those that an objective does not depend on, or that do not learn."""
         if not all(parameter.requires_grad for parameter in self.parameters):
             raise FrozenError(
                 "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
@@ -210,7 +219,16 @@ class Optimise:
             )
         if not objective.requires_grad:  # where all agents of a step are slow
             return [None] * len(self.parameters)
-        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        chosen = self.parameters
+        if only is not None:
+            learning = {id(parameter) for module in only for parameter in module.parameters()}
+            chosen = [parameter for parameter in self.parameters if id(parameter) in learning]
+        gradients: Sequence[Tensor | None] = ()
+        if chosen:
+            gradients = torch.autograd.grad(objective, chosen, allow_unused=True)
+        if only is not None:
+            found = dict(zip(map(id, chosen), gradients, strict=True))
+            gradients = [found.get(id(parameter)) for parameter in self.parameters]
         overlapping = _overlapping(gradients)
         return [
             # Optimizers write into gradients, which have to have the layout of the weights.
@@ -238,23 +256,31 @@ class Optimise:
         if objective.device.type != "cpu":
             self._sum = objective if self._sum is None else self._sum + objective
         elif not math.isfinite(value := objective.item()):
-            for buffer, before in zip(self._present_buffers(), self._buffers, strict=True):
+            present = (buffer for part in self._with_buffers for buffer in part.buffers(recurse=False))
+            for buffer, before in zip(present, self._buffers, strict=True):
                 buffer.copy_(before)
             raise NotFiniteError(f"the loss is {value}, so this update was skipped")
-
-    def _present_buffers(self) -> Iterator[Tensor]:
-        """What modules keep beside their weights, such as the statistics of normalisation."""
-        for part in self._with_buffers:
-            yield from part.buffers(recurse=False)
 
     def step(self) -> None:
         """End the update: change the weights."""
         self._is_clear = False
+        if self.scale is not None:
+            self.scale()
         self._change([parameter.grad for parameter in self.parameters])
 
     def _change(self, found: Sequence[Tensor | None]) -> None:
         """Change the weights by their gradients."""
-        self._set_rates()
+        # Rates of graphs of CUDA are on the device, as a graph keeps what is not.
+        on_device = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            if not on_device:
+                group["lr"] = rate * self.factor
+                continue
+            if not isinstance(group["lr"], Tensor):
+                group["lr"] = torch.zeros((), device=self.parameters[0].device)
+            if self._factor != self.factor:
+                group["lr"].fill_(rate * self.factor)
+        self._factor = self.factor
         gradients = [gradient for gradient in found if gradient is not None]
         places = self._all_places
         if len(gradients) < len(found):
@@ -277,29 +303,13 @@ class Optimise:
         state, known = self.optimizer.state, self._known
         if known is None or known[0] is not state or known[1:3] != (len(state), places):
             self._known, found = None, [state.get(self.parameters[place]) for place in places]
-            if not all(found) and self._has_momentum():
+            has_state = any(group.get("momentum", True) for group in self.optimizer.param_groups)
+            if not all(found) and has_state:
                 return None
             tensors = tuple(id(next(iter(each.values()))) for each in found if each)
             number = self._forms.setdefault((places, tensors), len(self._forms))
             self._known = known = state, len(state), places, number
         return known[3]
-
-    def _set_rates(self) -> None:
-        """Set the learning rates; those of graphs of CUDA are on the device, as a graph keeps what is not."""
-        is_kept = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            if not is_kept:
-                group["lr"] = rate * self.factor
-                continue
-            if not isinstance(group["lr"], Tensor):
-                group["lr"] = torch.zeros((), device=self.parameters[0].device)
-            if self._factor != self.factor:
-                group["lr"].fill_(rate * self.factor)
-        self._factor = self.factor
-
-    def _has_momentum(self) -> bool:
-        """Whether the optimizer has a state of each weight."""
-        return any(group.get("momentum", True) for group in self.optimizer.param_groups)
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
         """Change the weights at some places by their gradients; nothing comes of it."""

@@ -18,7 +18,7 @@ from ecsuite.games.config.experiment import from_tree, ignore
 from ecsuite.games.config.sections import ROLES, Experiment, with_training
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.population import Population, make_population
-from ecsuite.games.plays.play import make_play
+from ecsuite.games.plays.play import TrainedPlay, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import NUM_KEPT, read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
@@ -27,7 +27,7 @@ from ecsuite.games.training.checks import try_play
 from ecsuite.games.training.language_metrics import metrics_of
 from ecsuite.games.training.loggers import Logger
 from ecsuite.games.training.notes import choose_game_precision
-from ecsuite.games.training.trainer import Callbacks, Trainer
+from ecsuite.games.training.trainer import Trainer, TrainingCallbacks
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.job import Context, Stopped, hash_of
 from ecsuite.jobs.signals import StopRequest
@@ -79,7 +79,7 @@ def train(
     """
     place = choose_device(device)
     metrics_of(experiment)  # a name that is none is told before data are downloaded or read
-    callbacks = Callbacks(
+    callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
     with only_process(folder, note, should_stop):
@@ -95,7 +95,8 @@ def train(
         if person is not None and isinstance(play, Rounds):
             play.seat(person)
         play.check(folder, note)
-        if own_code.is_foreign(experiment.play.kind):
+        has_hook = experiment.training.after_step is not None and isinstance(play, TrainedPlay)
+        if own_code.is_foreign(experiment.play.kind) or has_hook:
             try_play(experiment, place)
         trainer = Trainer(play, context, folder, device=place, callbacks=callbacks)
         return trainer.run(resume=resume)

@@ -1,7 +1,7 @@
 """The trainer of a play in a run folder: steps, regular evaluations and checkpoints, and at the end the corpus.
 
-After each step, evaluation, best state, checkpoint and the reasons to stop decide themselves whether they act. Nothing
-else waits for the device.
+`Trainer.step` is the loop: a step of the play, and what is due after it. Nothing but evaluations and checkpoints waits
+for the device.
 """
 
 import math
@@ -18,7 +18,7 @@ import torch
 
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.plays.play import Measures, Play, TrainedPlay
+from ecsuite.games.plays.play import Play, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import (
     Best,
     load_checkpoint,
@@ -28,7 +28,7 @@ from ecsuite.games.runs.checkpoints import (
     save_checkpoint,
 )
 from ecsuite.games.runs.identity import RunContext
-from ecsuite.games.runs.log import CHECKSUM, LOG, NUM_LINES, open_log
+from ecsuite.games.runs.run_files import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.runs.run_folder import (
     EXTRA,
     EXTRA_CHANCE,
@@ -45,25 +45,26 @@ from ecsuite.games.runs.run_folder import (
     versions,
     write_divergence,
 )
+from ecsuite.games.training.checks import hook_of
 from ecsuite.games.training.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.training.loggers import Logger, started
-from ecsuite.games.training.notes import (
-    REMARK_AFTER,
-    devices_of_run,
-    has_small_products,
-    note_on_time_left,
-    progress_label,
-    steps_of_the_end,
-)
+from ecsuite.games.training.notes import has_small_products
 from ecsuite.games.training.optimizers import NotFiniteError, Optimise
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
-from ecsuite.runtime.time_left import TimeLeft
+from ecsuite.runtime.time_left import TimeLeft, duration_text
+
+REMARK_AFTER = 5.0
+"""Seconds of training after which a play is asked again for its remarks."""
+LONG_RUN = 900.0
+"""Remaining seconds from which the user gets a note on how to end the run sooner."""
+FORWARD_SHARE = 1 / 3
+"""Time of a batch of evaluation, as a share of that of a step of training."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Callbacks:
+class TrainingCallbacks:
     """Who is told of a training, and who may stop it; see `ecsuite.games.training.train.train`."""
 
     progress: Callable[[str, float, float], None]
@@ -93,24 +94,10 @@ class TrainState:
     is_checked: bool = False
     """Whether its figures are known to be finite."""
 
-    def add(self, measures: Measures) -> None:
-        """A step is done."""
-        self.step += 1
-        self.sums = sums(self.sums, measures)
-        self.must_save = self.is_checked = False
-
     def stop(self, reason: StopReason) -> None:
         """Make no further step; the first reason counts. The state is saved."""
         self.stopped = self.stopped or reason
         self.must_save = True
-
-
-def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The sum of the measures of each name."""
-    return {
-        **first,
-        **{name: value + first[name] if name in first else value for name, value in second.items()},
-    }
 
 
 class Progress:
@@ -123,12 +110,17 @@ class Progress:
         callbacks: Who is told.
     """
 
-    def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: Callbacks) -> None:
+    def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: TrainingCallbacks) -> None:
         self.play, self.settings, self.callbacks = play, play.experiment.training, callbacks
         self.first_step = first_step
         calls = play.calls(num_steps)
         self.calls = None if calls is None else [0, *accumulate(calls)]
-        end = steps_of_the_end(play.experiment) if isinstance(play, TrainedPlay) else 0
+        evaluation, end = play.experiment.evaluation, 0
+        if isinstance(play, TrainedPlay):
+            batches = (evaluation.num_valid + evaluation.corpus_size) / self.settings.batch_size
+            end = math.ceil(
+                batches * FORWARD_SHARE
+            )  # steps that take as long as the last evaluation and the corpus
         self.total = num_steps + end if self.calls is None else max(1, self.calls[-1])
         self.left, self.is_hinted = TimeLeft(self.total), False
         self.remarks_again, self.remarks = True, set[str]()
@@ -145,28 +137,31 @@ class Progress:
         return round(num_examples / max(self.seconds, 1e-6))
 
     def show(self, state: TrainState) -> None:
-        """Tell of a step."""
+        """Report a step: the epoch, calls of models that are left, and the last evaluation."""
         epoch = max(state.step - 1 - self.play.steps_before, 0) // self.play.steps_per_epoch
-        now, done = time.monotonic(), self._done(state)
-        calls_left = None if self.calls is None else self.total - done
-        epochs = self.settings.num_epochs
-        label = progress_label(state.valid, state.language.values, epoch, epochs, calls_left)
-        self.callbacks.progress(label, done, self.total)
+        now, done = time.monotonic(), state.step if self.calls is None else self.calls[state.step]
+        valid, shown = state.valid, [f"epoch {epoch + 1}/{self.settings.num_epochs}"]
+        shown += [] if self.calls is None else [f"{self.total - done:,} calls left"]
+        shown += [f"loss {valid['loss']:.3f}"] if "loss" in valid else []
+        shown += [f"accuracy {valid['accuracy']:.1%}"] if "accuracy" in valid else []
+        scores = [(name, value) for name, value in state.language.values.items() if value is not None]
+        shown += [f"{name} {value:.3f}" for name, value in scores[:2]]
+        self.callbacks.progress("  ".join(shown), done, self.total)
         if state.step == self.first_step + 1:
             self._remark()
         elif self.remarks_again and self.seconds > REMARK_AFTER:
             self.remarks_again = False
             self._remark()
         self.left.add(now, done)  # not before the first step, which also imports and compiles
-        if not self.is_hinted and (seconds := self.left.seconds(now, done)) is not None:
-            self.is_hinted = True
-            hint = note_on_time_left(seconds, self.settings.until_accuracy)
-            if hint is not None:
-                self.callbacks.note(hint)
-
-    def _done(self, state: TrainState) -> int:
-        """The work that is done: steps, or calls of models."""
-        return state.step if self.calls is None else self.calls[state.step]
+        if self.is_hinted or (seconds := self.left.seconds(now, done)) is None:
+            return
+        self.is_hinted = True
+        if seconds >= LONG_RUN:
+            until = "" if self.settings.until_accuracy else "--until-accuracy 0.95 or "
+            self.callbacks.note(
+                f"about {duration_text(seconds)} left at this speed. To end it in minutes: {until}--max-minutes 10. "
+                "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
+            )
 
     def _remark(self) -> None:
         """Note what the play has to say, each line once."""
@@ -177,7 +172,8 @@ class Progress:
 
     def show_end(self, state: TrainState) -> None:
         """Tell of the last evaluation and the corpus."""
-        self.callbacks.progress("last evaluation and corpus", self._done(state), self.total)
+        done = state.step if self.calls is None else self.calls[state.step]
+        self.callbacks.progress("last evaluation and corpus", done, self.total)
 
 
 class Trainer:
@@ -201,11 +197,12 @@ class Trainer:
         folder: Path,
         *,
         device: torch.device,
-        callbacks: Callbacks,
+        callbacks: TrainingCallbacks,
     ) -> None:
         self.context, self.experiment = context, (experiment := context.experiment)
         self.play, self.folder, self.device = play, folder, device
         self.callbacks, self.settings = callbacks, experiment.training
+        self.hook = hook_of(experiment)
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
@@ -277,12 +274,7 @@ class Trainer:
                 stack.enter_context(default_products(self.device))
             stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
             while self.state.step < self.num_steps and self.state.stopped is None:
-                if not self._advance():
-                    break
-                self._stop_if_asked()
-                self._evaluate_if_due()
-                self._save_if_due()
-                self.progress.show(self.state)
+                self.step()
             return self._end()
 
     def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
@@ -297,7 +289,15 @@ class Trainer:
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
         saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
-        self.devices = devices_of_run(saved.get("devices", []), self.device, state.step, note)
+        self.devices: list[Mapping[str, Any]] = list(saved.get("devices", []))
+        before = self.devices[-1]["device"] if self.devices else None
+        if before is not None and before != self.device.type:
+            note(
+                f"the run was on {before} up to step {state.step} and goes on on {self.device.type}: from there its "
+                "noise is drawn otherwise, so that the result is not that of a run on one device"
+            )
+        if before != self.device.type:
+            self.devices.append({"device": self.device.type, "from_step": state.step})
         self.log = open_log(self.folder / LOG, state.step, saved[NUM_LINES], note, saved.get(CHECKSUM))
         if self.best is not None:
             self.best.restore(saved.get("best"))
@@ -306,6 +306,11 @@ class Trainer:
         # The run may have been killed after it reached its accuracy and before it wrote its corpus.
         if state.step > self.play.steps_before and is_accuracy_reached(self.experiment, state.valid):
             state.stopped = "accuracy"
+        if self.hook is not None:
+            note(
+                f"training.after_step: {self.settings.after_step}: a run that is stopped and resumed ends with the "
+                "same bytes if the function depends on nothing but its arguments, which is not checked"
+            )
         for line in self.play.lines():
             self.callbacks.announce(line)
         begin = (
@@ -315,51 +320,56 @@ class Trainer:
         self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
         self.progress = Progress(self.play, self.num_steps, state.step, self.callbacks)
 
-    def _advance(self) -> bool:
-        """Make a step; False if a limit that the user set leaves none to make."""
-        step = self.state.step
-        self.state.is_evaluated = False
+    def step(self) -> None:
+        """Make a step, and what is due after it: evaluation, checkpoint, progress, and the reasons to stop."""
+        state, settings, step = self.state, self.settings, self.state.step
+        state.is_evaluated = False
+        if self.optimise is not None:
+            played = step - self.play.steps_before
+            self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
         try:
-            if self.optimise is not None:
-                played = step - self.play.steps_before
-                self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
-            self.state.add(self.play.go_on(step))
+            measures = self.play.train_step(step)
         except LimitError as error:
             if not step:
                 raise  # there is nothing yet that a corpus could be of
             self.callbacks.note(str(error))
-            self.state.stop("limit")
+            state.stop("limit")
             self._save()
-            return False
+            return
         except NotFiniteError as error:
             if step > 0 and self._has_finite_state():
                 self._save()
             raise self._diverged(step + 1, str(error)) from None
-        return True
-
-    def _stop_if_asked(self) -> None:
-        """Stop where somebody asked for it, or the time is over."""
-        request, minutes = self.callbacks.should_stop(), self.settings.max_minutes
-        if request == "preempted" or (request is not None and self.state.step < self.num_steps):
-            self.state.stop(request)
+        if self.hook is not None:
+            self.hook(self.play, step, measures)
+        state.step, state.sums = step + 1, sums(state.sums, measures)
+        state.must_save = state.is_checked = False
+        num_steps = self.num_steps  # fewer where teaching has ended
+        request, minutes = self.callbacks.should_stop(), settings.max_minutes
+        if request == "preempted" or (request is not None and state.step < num_steps):
+            state.stop(request)
         elif minutes is not None and self.progress.seconds >= 60 * minutes:
-            self.state.stop("minutes")
+            state.stop("minutes")
+        if state.step % settings.evaluate_every == 0 or state.step in (num_steps, self.play.steps_before):
+            self._evaluate_and_log()
+        if state.step % settings.checkpoint_every == 0 or state.step == num_steps or state.must_save:
+            self._require_finite()
+            self._save()
+        self.progress.show(state)
 
-    def _evaluate_if_due(self) -> None:
+    def _evaluate_and_log(self) -> None:
         """Evaluate, log, and stop where the figures say so."""
         state = self.state
-        is_regular = state.step % self.settings.evaluate_every == 0
-        if not is_regular and state.step not in (self.num_steps, self.play.steps_before):
-            return
         self._require_finite()
         self._evaluate()
         entry = self._log_entry()
         self.log.write(entry)
         self.tell(entry)
+        is_regular = state.step % self.settings.evaluate_every == 0
         if is_regular:
             state.sums = {}
         if state.step <= self.play.steps_before:
-            return  # what agents are taught is not yet what they make of it
+            return  # teaching phase: no stop and no best state yet
         if state.stopped is None and is_accuracy_reached(self.experiment, state.valid):
             state.stop("accuracy")
         if self.best is not None and is_regular:
@@ -368,13 +378,6 @@ class Trainer:
                 state.must_save = True
             if state.stopped is None and self.best.is_over:
                 state.stop("patience")
-
-    def _save_if_due(self) -> None:
-        """Write a checkpoint."""
-        is_regular = self.state.step % self.settings.checkpoint_every == 0
-        if is_regular or self.state.step == self.num_steps or self.state.must_save:
-            self._require_finite()
-            self._save()
 
     def _end(self) -> Result:
         """The last evaluation, and the corpus; nothing of them where the run is to go on elsewhere."""

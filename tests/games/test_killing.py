@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.log import checkpoints
+from ecsuite.games.runs.run_files import checkpoints
 
 CHILD = """
 import os, signal

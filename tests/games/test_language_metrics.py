@@ -11,8 +11,8 @@ from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.runs.log import checkpoints
 from ecsuite.games.runs.run import load_run
+from ecsuite.games.runs.run_files import checkpoints
 from ecsuite.games.training.language_metrics import LanguageMetrics
 from ecsuite.runtime.errors import ConfigError
 

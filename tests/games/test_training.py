@@ -14,7 +14,7 @@ from ecsuite.games.players.population import Population
 from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.run_folder import Result
-from ecsuite.games.training import notes as training_notes
+from ecsuite.games.training import trainer
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import hardware
@@ -159,7 +159,7 @@ def test_summary():
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
-    monkeypatch.setattr(training_notes, "LONG_RUN", 0.0)
+    monkeypatch.setattr(trainer, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1

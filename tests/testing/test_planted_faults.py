@@ -70,7 +70,7 @@ from ecsuite.runtime.ragged import Ragged
 from ecsuite.games.plays.play import Play
 class Counting(Play):
     count = 0
-    def go_on(self, step):
+    def train_step(self, step):
         self.count += 1
         return {"accuracy": 1.0}
     def evaluate(self):

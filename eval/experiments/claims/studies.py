@@ -26,10 +26,11 @@ from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.results.sources import CAPPED, METADATA, Source
+from ecsuite.eval.results.sources import CAPPED, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import METADATA
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.parts.config import checked

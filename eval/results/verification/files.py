@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.results.files import run_source, sources_at
-from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.results.verification.outcome import CheckedClaim
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import BESIDE
-from ecsuite.games.runs.log import LOG, require_unchanged_log
+from ecsuite.games.runs.run_files import CONFIG, CORPUS, LOG, METADATA, SCORES, SWEEP, require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 SEALED = (METADATA, SCORES, SWEEP)

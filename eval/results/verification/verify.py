@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options, Score, is_number
 from ecsuite.eval.results.files import SEED, Messages, run_source, sizes_of, sources_at
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import CONFIG, CORPUS, METADATA, SCORES, SWEEP, Source
+from ecsuite.eval.results.sources import Source
 from ecsuite.eval.results.verification.files import (
     NO_CHECKSUM,
     check_files,
@@ -46,10 +46,10 @@ from ecsuite.eval.results.verification.recompute import (
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.scorecard import describe, score_corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.log import CLOCK, LOG
 from ecsuite.games.runs.run import load_run
+from ecsuite.games.runs.run_files import CLOCK, CONFIG, CORPUS, LOG, METADATA, SCORES, SWEEP
 from ecsuite.games.runs.run_folder import METRICS
-from ecsuite.games.training.notes import FORWARD_SHARE
+from ecsuite.games.training.trainer import FORWARD_SHARE
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError

@@ -25,7 +25,7 @@ from ecsuite.eval.views.runs import figure_titles, overview
 from ecsuite.eval.views.score_tables import MAX_ROWS
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
-from ecsuite.games.runs.log import ROUNDS
+from ecsuite.games.runs.run_files import ROUNDS
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import printable
 from ecsuite.version import __version__

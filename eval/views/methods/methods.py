@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import sources_at
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import CONFIG, METADATA, UNENDED, Source, read_config, speaker_of
+from ecsuite.eval.results.sources import UNENDED, Source, read_config, speaker_of
 from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference
 from ecsuite.eval.views.methods.settings import (
     Cite,
@@ -28,6 +28,7 @@ from ecsuite.eval.views.methods.settings import (
     value_text,
 )
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_files import CONFIG, METADATA
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.parts.config import unread
 from ecsuite.runtime.errors import ConfigError, look_up

@@ -55,7 +55,7 @@ def test_rewards_may_be_shared(monkeypatch):
         play.optimise = type(
             "Nothing", (), {"begin": int, "step": int, "gradients": id, "add": lambda *_: None}
         )
-        play.go_on(0)
+        play.train_step(0)
     assert (seen["false"][..., 0] != seen["false"][..., 1]).all()
     assert np.array_equal(seen["true"], np.repeat(seen["false"].mean(2, keepdims=True), 2, axis=2))
 

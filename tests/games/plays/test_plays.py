@@ -1,6 +1,7 @@
 """Plays from a user's file: each stops, resumes with the same bytes, and writes a corpus that is scored."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from stopped_runs import trained
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import PLAYS as REGISTERED
+from ecsuite.games.config.sections import ROLES
 from ecsuite.games.plays.play import make_play
+from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
+from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
@@ -262,3 +266,210 @@ def test_frozen_weights_are_told_with_file_and_line(ecsuite, tmp_path, method, e
     code, _, err = ecsuite("train-game", "game.yaml", "-q")
     assert (code, err.count("\n")) == (2, 1) and err.startswith(f"./own.py:{line}: ")
     assert "weights that are trained were frozen within a step" in err
+
+
+SMALL = (
+    "training.num_examples=96", "training.batch_size=16", "training.num_epochs=2", "training.evaluate_every=3",
+    "training.checkpoint_every=2", "training.precision=fp32", "evaluation.num_valid=32",
+)  # fmt: skip
+SIGNALLING = ("./alternating.py:Alternating,every=2", "./slow_teacher.py:SlowTeacher")
+
+
+@pytest.mark.parametrize("play", SIGNALLING)
+def test_a_signalling_game_of_the_users_own_is_used_like_ours(ecsuite, tmp_path, play):
+    """It is trained, evaluated, scored, intervened on, asked, verified, and lends its weights."""
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    settings = [word for each in SMALL for word in ("--set", each)]
+    train = ("train-game", "disc_tiny", *settings, "--quiet")
+    assert ecsuite(*train, "--set", f"play={play}", "--out", "run")[0] == 0
+    code, out, _ = ecsuite("evaluate", "run", "--trust-code", "--intervene", "drop", "--json")
+    assert code == 0 and json.loads(out)["interventions"][0]["intervention"] == "none"
+    code, out, _ = ecsuite("score", "run", "--trust-code", "--metrics", "topsim,rsa", "--json")
+    assert code == 0 and {each["name"] for each in json.loads(out)["scores"]} >= {"topsim", "rsa"}
+    run = load_run(Path("run"), trust_code=True)
+    assert len(run.speak([[0, 1], [2, 3]])) == 2 and run.has_agents
+    evaluated = run.evaluate()["valid"]
+    assert evaluated == pytest.approx(run.measures)
+    assert run.evaluate({"task.num_distractors": 1})["valid"] != evaluated
+    assert run.intervene("permute").chance == 0.25
+    code, out, err = ecsuite("verify", "run", "--trust-code")
+    assert code == 0, out + err
+    assert ecsuite(*train, "--init-from", "run", "--out", "from")[0] == 0
+    speakers = [
+        load_run(Path(name), trust_code=True).pair.speaker.state_dict().keys() for name in ("run", "from")
+    ]
+    assert speakers[0] == speakers[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("play", SIGNALLING)
+def test_a_sweep_of_a_signalling_game_of_the_users_own_asks_its_agents(ecsuite, tmp_path, play):
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    values = "".join(f", {key}: {value}" for key, _, value in (each.partition("=") for each in SMALL))
+    Path("sweep.yaml").write_text(
+        f'name: own\nbase: disc_tiny\nset: {{play: "{play}"{values}}}\n'
+        "vary: {channel.vocab_size: [4, 5]}\nseeds: 1\nscore: [topsim, rsa]\n"
+    )
+    code, out, err = ecsuite("sweep", "sweep.yaml", "--on", "local:1", "--json")
+    assert code == 0, err
+    scores = [{score["name"] for score in row["scores"]} for row in json.loads(out)["runs"]]
+    assert len(scores) == 2 and all({"topsim", "rsa"} <= each for each in scores)
+
+
+def test_in_an_alternating_update_one_role_learns_at_a_time():
+    play = make_play(
+        load_experiment("disc_tiny", [*SMALL, "play=./alternating.py:Alternating"]), torch.device("cpu")
+    )
+    play.optimise = Optimise(play.experiment.optimizer, play.module, play.modules_of)
+
+    def weights(role):
+        return torch.cat(
+            [each.detach().flatten() for part in play.modules_of(role) for each in part.parameters()]
+        )
+
+    for step, learner in enumerate(["sender", "receiver", "sender"]):
+        before = {role: weights(role) for role in ROLES}
+        play.train_step(step)
+        assert [role for role in ROLES if not torch.equal(before[role], weights(role))] == [learner]
+
+
+OWN_UPDATE = """
+from ecsuite.games.plays.signalling import Signalling
+
+class Same(Signalling):
+    def update(self, step, optimise):
+        numbers = self.batches_of(step)
+        optimise.begin()
+        for number in numbers:
+            played = self.play_batch(number, step)
+            optimise.backward(self.loss(played), len(numbers))
+        optimise.step()
+        return played.measures
+
+class Twice(Signalling):
+    def loss(self, played):
+        return 2 * played.objective
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        (),
+        ("training.accumulate=2",),
+        ("society.senders=2", "society.receivers=3"),
+        (
+            "society.senders=3",
+            "society.receivers=2",
+            "society.meets=all",
+            "generations.every=3",
+            "training.accumulate=2",
+        ),
+        ("society.agents=3", "society.shares=perception", "sender.perception=mlp", "receiver.perception=mlp"),
+    ],
+    ids=["a pair", "accumulated", "a society", "generations", "shared"],
+)
+def test_an_update_by_public_steps_trains_like_ours(tmp_path, settings):
+    """Also in societies, where gradients are means over pairs, and where agents are replaced."""
+    (tmp_path / "own.py").write_text(OWN_UPDATE)
+    weights = []
+    for play in ("signalling", f"{tmp_path / 'own.py'}:Same"):
+        trained(
+            load_experiment("disc_tiny", [*SMALL, *settings, f"play={play}"]), tmp_path / str(len(weights))
+        )
+        weights.append(weights_of_corpus(tmp_path / str(len(weights)), print))
+    assert weights[0].keys() == weights[1].keys()
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6)
+
+
+def test_an_own_loss_is_what_is_minimised(tmp_path):
+    """With gradient descent, twice the loss is twice the rate."""
+    (tmp_path / "own.py").write_text(OWN_UPDATE)
+    weights = []
+    for play, rate in (("signalling", 0.2), (f"{tmp_path / 'own.py'}:Twice", 0.1)):
+        given = [*SMALL, f"play={play}", "optimizer=sgd", f"optimizer.lr={rate}"]
+        trained(load_experiment("disc_tiny", given), tmp_path / str(rate))
+        weights.append(weights_of_corpus(tmp_path / str(rate), print))
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6)
+
+
+HOOKS = """
+import torch
+
+def decay(play, step, measures):
+    if step % 2:
+        with torch.no_grad():
+            for weight in play.module.parameters():
+                weight.mul_(0.9)
+
+def assigned(play, step, measures):
+    if step % 2:
+        for weight in play.module.parameters():
+            weight.data = weight.data * 0.9
+
+def fails(play, step, measures):
+    if step == 3:
+        raise ValueError(f"{step}: {sorted(measures)}")
+
+def gives(play, step, measures):
+    return measures
+
+def few(play):
+    pass
+
+class Hook:
+    pass
+"""
+
+
+def hooked(tmp_path, name, *settings):
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    return load_experiment(
+        "disc_tiny", [*SMALL, f"training.after_step={tmp_path / 'hooks.py'}:{name}", *settings]
+    )
+
+
+@pytest.mark.parametrize("settings", [(), (f"play={PLAYS['policy']}",)], ids=["signalling", "own"])
+def test_a_hook_changes_the_training_and_is_resumed_to_the_byte(tmp_path, settings):
+    notes, runs = [], {}
+    for name in ("decay", "assigned"):
+        trained(hooked(tmp_path, name, *settings), tmp_path / name, notes=notes)
+    unchecked = "if the function depends on nothing but its arguments, which is not checked"
+    assert sum(unchecked in each for each in notes) == 2
+    trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", stop_after=5)
+    trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", resume=True)
+    trained(load_experiment("disc_tiny", [*SMALL, *settings]), tmp_path / "without")
+    for name in ("decay", "assigned", "parts", "without"):
+        runs[name] = weights_of_corpus(tmp_path / name, print)
+    for other in ("assigned", "parts"):
+        assert all(torch.equal(weight, runs[other][name]) for name, weight in runs["decay"].items())
+    assert not all(torch.equal(weight, runs["without"][name]) for name, weight in runs["decay"].items())
+    assert (tmp_path / "decay" / "code").exists()
+    assert "after_step" not in (tmp_path / "without" / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fails", r"hooks.py:17: ValueError: 3: ['accuracy', 'length', 'loss']"),
+        ("gives", "hooks.py:19: training.after_step: expected to return None, got dict"),
+        ("few", "hooks.py:22: TypeError: few() takes 1 positional argument but 3 were given"),
+        ("Hook", "hooks.py:25: training.after_step: expected a function, got a class"),
+        ("none", "hooks.py: has no none; it has decay, assigned, fails, gives, few, Hook"),
+    ],
+)
+def test_errors_of_a_hook_are_a_line_with_its_file_and_line(ecsuite, tmp_path, name, message):
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    settings = [word for each in SMALL for word in ("--set", each)]
+    hook = ("--set", f"training.after_step=./hooks.py:{name}")
+    code, out, err = ecsuite("train-game", "disc_tiny", *settings, *hook, "--out", "run", "--quiet")
+    assert (code, out, err) == (2, "", f"./{message}\n")
+    assert Path("run").exists() == (name == "fails")  # else before anything is written
+
+
+def test_a_hook_is_named_by_its_file(ecsuite):
+    code, _, err = ecsuite("config", "disc_tiny", "--set", "training.after_step=decay")
+    expected = "expected a function of a file, such as ./mine.py:after_step, got decay"
+    assert (code, err) == (2, f"--set: training.after_step: {expected}\n")

@@ -1,4 +1,7 @@
-"""The log of a run: a line of JSON per evaluation. Each checkpoint has the checksum of the lines before it."""
+"""Files of a run folder: their names, and the log, a line of JSON per evaluation.
+
+Each checkpoint has the checksum of the lines of the log before it. Nothing here imports torch.
+"""
 
 import hashlib
 import json
@@ -11,10 +14,21 @@ from safetensors import SafetensorError, safe_open
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import changed
 from ecsuite.formats.directory import BESIDE
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import DamagedError
 
+CONFIG = RUN_CONFIG
+"""File of a run folder: all settings."""
 LOG = "log.jsonl"
-"""Name of the file in a run folder."""
+"""File of a run folder: its evaluations."""
+METADATA = "metadata.json"
+"""File of a run folder or a corpus: provenance, versions, checksums."""
+CORPUS = "corpus.jsonl"
+"""File of a run folder or a corpus: the messages."""
+SCORES = "scores.json"
+"""File of a run folder or a corpus: its scores."""
+SWEEP = "sweep.json"
+"""File of the folder of a sweep: its runs."""
 ROUNDS_KEY = "rounds"
 """Where metadata have the checksum of all rounds of a play of rounds."""
 ROUNDS = BESIDE[ROUNDS_KEY]
@@ -25,6 +39,17 @@ CHECKSUM, NUM_LINES = "log_sha256", "log_lines"
 """Keys in checkpoints."""
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What is raised by reading damaged JSON."""
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run folder, newest first."""
+    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+
+def newest_step(folder: Path) -> int:
+    """The number of steps of the newest checkpoint, which may be damaged; 0 if there is none."""
+    steps = [file.stem.removeprefix("checkpoint-") for file in checkpoints(folder)]
+    return max((int(step) for step in steps if step.isdecimal()), default=0)
 
 
 class Log:
@@ -84,11 +109,6 @@ def open_log(
     if kept != lines:
         write_atomically(file, kept)
     return Log(file, kept)
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints of a run folder, newest first."""
-    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
 
 
 def require_unchanged_log(folder: Path) -> None:

@@ -1,0 +1,42 @@
+"""A world whose objects come from a generator without end: points in a square, of which no two are the same."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.parts.config import Levels
+
+
+class Points(World):
+    """Agents see the coordinates of a point; its meaning is the cell of a grid in which it lies."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        cells: Levels = 5
+        """Cells along each side."""
+
+    shows_values = False  # objects are coordinates, not the values of attributes
+
+    def __init__(self, options, *, rounds, sizes):
+        super().__init__(rounds, sizes)
+        self.cells, self.object_shape = options.cells, (2,)
+        self.num_values = (options.cells, options.cells)
+        self.value_names = [[f"{axis}={cell}" for cell in range(options.cells)] for axis in "xy"]
+
+    def draw(self, split, number, size):
+        """Batch `number` of a split: the same points whenever it is drawn."""
+        rng = np.random.default_rng([self.seed, *split.encode(), number])
+        num_candidates = 1 + self.num_distractors
+        points = rng.random((size * num_candidates, 2))
+        labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(size, 1))
+        return Batch(
+            objects=points.astype(np.float32),
+            shown=np.flatnonzero(labels)[:, None],
+            num_positive=1,
+            candidates=None,  # each round has points of its own
+            labels=labels,
+            values=(points * self.cells).astype(np.int64),
+        )

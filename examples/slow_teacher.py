@@ -1,0 +1,42 @@
+"""A play: the signalling game with a term in the loss, and a module of its own that is saved with the agents."""
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from ecsuite.games.plays.signalling import Signalling
+from ecsuite.parts.config import Share, Weight
+
+
+class SlowTeacher(Signalling):
+    """Agents stay near the moving average of their weights, so that a language changes slowly."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the play."""
+
+        strength: Weight = 1.0
+        """Weight of the squared distance from the average in the loss."""
+        inertia: Share = 0.9
+        """Share of the average that stays at each step."""
+
+    def __init__(self, options, *, experiment, device):
+        super().__init__(options, experiment=experiment, device=device)
+        self.average = copy.deepcopy(self.players).requires_grad_(False)
+        # What the module holds is saved and restored; the agents are under the name `players`.
+        self.module = nn.ModuleDict({"players": self.players, "average": self.average})
+
+    def loss(self, played):
+        """The game's objective and the distance from the average."""
+        pairs = zip(self.players.parameters(), self.average.parameters(), strict=True)
+        return played.objective + self.options.strength * sum((a - b).square().sum() for a, b in pairs)
+
+    def update(self, step, optimise):
+        """One update, and then the average moves."""
+        measures = super().update(step, optimise)
+        with torch.no_grad():
+            for average, weight in zip(self.average.parameters(), self.players.parameters(), strict=True):
+                average.lerp_(weight, 1 - self.options.inertia)
+        return measures
