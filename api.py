@@ -657,8 +657,7 @@ def _scored(
     source: Any, metrics: list[str] | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
-    from ecsuite.eval.results.files import read_scores, sources_of
-    from ecsuite.eval.results.reading import run_source
+    from ecsuite.eval.results.files import has_scores, read_scores, run_source, sources_of
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs.run import Run
@@ -667,20 +666,18 @@ def _scored(
     path = (
         source.folder if isinstance(source, Run) else Path(source) if isinstance(source, str | Path) else None
     )
-    is_run = path is not None and (path / "metadata.json").is_file()
-    if path is not None and not is_run and (path.suffix == ".json" or path.is_dir()):
-        return list(Results.read([path]))
-    data = read_scores(path / "scores.json") if path is not None and is_run else {}
-    known = [score["name"] for score in data.get("scores", [])]
-    if path is not None and (path / "config.yaml").is_file():
-        known += run_source(path, data).measures
-    if not known or not {*(metrics or ())} <= {*known}:
+    is_folder = path is not None and (path / "metadata.json").is_file()
+    if path is None or not has_scores(path, metrics or ()):
         data = (source if isinstance(source, Scorecard) else score(source, metrics, **options)).to_json()
+    elif not is_folder:
+        return list(Results.read([path]))
+    else:
+        data = read_scores(path / "scores.json")
     if name is not None:
         return sources_of(Path(place), {**data, "name": name})
-    if path is not None and is_run and (path / "config.yaml").is_file():
+    if path is not None and is_folder and (path / "config.yaml").is_file():
         return [run_source(path, data)]
-    return sources_of(path / "scores.json" if path is not None and is_run else Path(place), data)
+    return sources_of(path / "scores.json" if path is not None and is_folder else Path(place), data)
 
 
 def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:

@@ -39,8 +39,7 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.run_metrics.representations import read_attributes
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.correlation import explained, relation
-from ecsuite.eval.statistics.differences import difference_of_estimates
-from ecsuite.eval.statistics.estimates import crossed_mean
+from ecsuite.eval.statistics.estimates import crossed_mean, difference_of_estimates
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 

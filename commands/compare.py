@@ -46,12 +46,11 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import has_scores, keep_scores, prepare_scores, scored_sources
+    from ecsuite.commands.scoring import keep_scores, prepare_scores, scored_sources
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.equal_sizes import EqualSizes
-    from ecsuite.eval.results.files import XFERBENCH
-    from ecsuite.eval.results.reading import sources_at
+    from ecsuite.eval.results.files import XFERBENCH, has_scores, sources_at
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import samples_of
     from ecsuite.eval.views.comparison import report, report_one
@@ -70,7 +69,8 @@ def compare(
     if all(is_scored):
         read_with.require_unset("results with scores")
     read = {path: sources_at(path) for path, has in zip(results, is_scored, strict=True) if has}
-    prepare_scores([path for path in results if path not in read])
+    if unscored := [path for path in results if path not in read]:
+        prepare_scores(unscored)
     for path in results:
         if path in read:
             found += read[path]

@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.results.files import FILES, read_scores, save_scores, sources_of
-from ecsuite.eval.results.reading import run_source
+from ecsuite.eval.results.files import read_scores, run_source, save_scores, sources_of
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.scorecard import Scorecard
-from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CONFIG, CORPUS, SWEEP
+from ecsuite.games.runs.run_files import CONFIG
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -73,24 +71,3 @@ def scored_sources(path: Path, card: Scorecard) -> list[Source]:
     if file is not None and (file.parent / CONFIG).is_file():
         return [run_source(file.parent, card.to_json())]
     return sources_of(file or path, card.to_json())
-
-
-def _has_other_scores(folder: Path) -> bool:
-    """Whether a file of scores with a name of its own is in a folder, as where it was pulled."""
-    files = [file for file in sorted(folder.glob("*.json")) if file.is_file()]
-    found = [source for file in files for source in sources_of(file, read_json(file))]
-    return any(record.signature for source in found for record in source.records)
-
-
-def has_scores(path: Path) -> bool:
-    """Whether a path has scores; else it is one of a corpus.
-
-    Raises:
-        ConfigError: If there is nothing.
-    """
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file or folder of results")
-    if path.is_dir():
-        is_named = any(next(path.rglob(name), None) for name in (*FILES, SWEEP))
-        return is_named or (not (path / CORPUS).is_file() and _has_other_scores(path))
-    return path.suffix == ".json"

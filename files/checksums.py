@@ -44,7 +44,7 @@ def require_unchanged(data: Any, file: Path) -> None:
 
 def sealed_text(content: bytes) -> bytes:
     """The content of a YAML file, with a checksum as its last line in place of an earlier one."""
-    content = _without_mark(content)
+    content = b"".join(line for line in content.splitlines(keepends=True) if not line.startswith(MARK))
     return content + MARK + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
@@ -64,7 +64,3 @@ def changed(file: Path) -> DamagedError:
         f"{file}: damaged or edited since it was written: restore it, or take it as it is with ecsuite verify "
         f"{shlex.quote(str(file.parent))} --accept"
     )
-
-
-def _without_mark(content: bytes) -> bytes:
-    return b"".join(line for line in content.splitlines(keepends=True) if not line.startswith(MARK))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -50,16 +50,6 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return tensors, dict(json.loads(text))
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedError(str(error)) from None
-
-
-def values_in(file: Path) -> dict[str, Any]:
-    """The values of a file without its tensors, and so without a check of its checksum.
-
-    Raises:
-        SafetensorError, OSError, ValueError, KeyError, TypeError: If they can't be read.
-    """
-    with safe_open(file, framework="numpy") as opened:
-        return dict(json.loads(opened.metadata()["ecsuite"].partition(" ")[2]))
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

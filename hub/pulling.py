@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.downloads.downloads import only_download
 from ecsuite.downloads.hugging_face import asking_hub
-from ecsuite.eval.results.reading import sources_at
+from ecsuite.eval.results.files import sources_at
 from ecsuite.files.disk_space import require_space
 from ecsuite.hub.address import KIND, Address, hub
 from ecsuite.hub.contents import CARD, CROISSANT, MESSAGES, messages_in, require_safe_names

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ecsuite.eval.statistics.differences import Difference, corrected, unpaired_difference, with_effect
+from ecsuite.eval.statistics.estimates import Difference, corrected, unpaired_difference, with_effect
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves

@@ -14,7 +14,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.people.kinds import HELD_OUT, TRAINING, Record, Shown, StudyKind, read_records
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.csv_text import FORMULA
+from ecsuite.tables.forms import FORMULA
 
 RESPONSE_WORDS = {
     "participant": "The participant, P001 and so on: the unit of random effects.",

@@ -13,8 +13,7 @@ from ecsuite.eval.experiments.corpora import FACTS, FileFacts, files_of
 from ecsuite.eval.experiments.grids import Settings
 from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_order_of, unpack
 from ecsuite.eval.experiments.study import SweepStudy
-from ecsuite.eval.results.files import save_scores
-from ecsuite.eval.results.reading import sweep_sources
+from ecsuite.eval.results.files import save_scores, sweep_sources
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.files.atomic_files import remove_abandoned, write_if_changed

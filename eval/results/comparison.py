@@ -28,23 +28,24 @@ from ecsuite.eval.results.samples import (
     UNSIGNED,
     Estimate,
     Sample,
-    has_runs,
     pooled_error,
     repetition,
     require_same_targets,
 )
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
     Difference,
     corrected,
     difference_of_estimates,
-    num_comparisons,
     paired_difference,
+    student_quantile,
+    student_tail,
     unpaired_difference,
     with_effect,
 )
-from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile, student_tail
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -86,7 +87,19 @@ class ComparedScore:
             if (each.source, each.baseline) == (first, second):
                 return each
             if (each.source, each.baseline) == (second, first):
-                return _reversed(each)
+                ci95, g_ci95 = (
+                    None if bounds is None else (-bounds[1], -bounds[0])
+                    for bounds in (each.ci95, each.hedges_g_ci95)
+                )
+                return replace(
+                    each,
+                    source=first,
+                    baseline=second,
+                    mean=-each.mean,
+                    ci95=ci95,
+                    hedges_g=None if each.hedges_g is None else -each.hedges_g,
+                    hedges_g_ci95=g_ci95,
+                )
         return None
 
     def best(self) -> set[str]:
@@ -106,16 +119,6 @@ class ComparedScore:
             if any(each.is_clear and sign * each.mean > 0 for each in found.values())
             else set()
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The score as JSON-ready data."""
-        return {
-            "name": self.name,
-            "direction": self.direction,
-            "sources": [sample.to_json() for sample in self.samples.values()],
-            "differences": [each.to_json() for each in self.differences],
-            "reason": self.reason,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +142,7 @@ class Comparison:
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
-        return num_comparisons(self.differences)
+        return sum(each.p_value is not None for score in self.scores for each in score.differences)
 
     def correction_json(self) -> dict[str, Any]:
         """The correction as JSON-ready data."""
@@ -149,7 +152,16 @@ class Comparison:
         """The comparison as JSON-ready data; of one score that was asked for, see `one_to_json`."""
         return {
             "sources": list(self.sources),
-            "scores": [score.to_json() for score in self.scores],
+            "scores": [
+                {
+                    "name": score.name,
+                    "direction": score.direction,
+                    "sources": [sample.to_json() for sample in score.samples.values()],
+                    "differences": [each.to_json() for each in score.differences],
+                    "reason": score.reason,
+                }
+                for score in self.scores
+            ],
             "left_out": dict(self.left_out),
             "correction": self.correction_json(),
         }
@@ -201,7 +213,7 @@ def _compared(
     chosen = choose_baseline(ordered, baseline)
     groups: dict[tuple[str, frozenset[str]], list[Sample]] = {}
     for sample in samples:
-        groups.setdefault((sample.signature, frozenset(sample.targets)), []).append(sample)
+        groups.setdefault((sample.signature, frozenset(sample.by_target[0])), []).append(sample)
     largest = max(groups.values(), key=len)
     at_size = {sample.name: sample for sample in samples}
     differences, reasons, sizes_drawn = list[Difference](), list[str](), list[int]()
@@ -215,12 +227,16 @@ def _compared(
             continue
         try:
             require_comparable(group)
-            within, left = _within_common_blocks(group)
-            drawn, undrawn = sizes.at_one_size(within, metric)
+            within, left = group, dict[str, str]()
+            if any(sample.blocks for sample in group):
+                within, left = _within_common_blocks(group)
+            drawn = within
+            if len({size for sample in within for size in sample.sizes}) > 1:
+                drawn, undrawn = sizes.at_one_size(within, metric)
+                left |= undrawn
         except ConfigError as error:
             reasons.append(str(error))
             continue
-        left = left | undrawn
         if drawn != within:
             sizes_drawn += [int(size) for each in drawn for size in each.sizes if size and size.isdecimal()]
         at_size |= {sample.name: sample for sample in drawn}
@@ -247,23 +263,6 @@ def _compared(
     )
 
 
-def _reversed(measured: Difference) -> Difference:
-    """A difference with its sources exchanged."""
-    ci95, g_ci95 = (
-        None if bounds is None else (-bounds[1], -bounds[0])
-        for bounds in (measured.ci95, measured.hedges_g_ci95)
-    )
-    return replace(
-        measured,
-        source=measured.baseline,
-        baseline=measured.source,
-        mean=-measured.mean,
-        ci95=ci95,
-        hedges_g=None if measured.hedges_g is None else -measured.hedges_g,
-        hedges_g_ci95=g_ci95,
-    )
-
-
 def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, str]]:
     """Samples over the combinations of averaged settings that all have, and reasons of those that share none.
 
@@ -271,8 +270,6 @@ def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict
         ConfigError: If there is no such combination.
     """
     blocks = [set(sample.blocks) for sample in samples]
-    if not any(blocks):
-        return list(samples), {}
     shared = {block for own in blocks for block in own if sum(block in other for other in blocks) > 1}
     common = set.intersection(*([own for own in blocks if own & shared] or [set[str]()]))
     if not common and len(samples) > 1:
@@ -298,12 +295,13 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
     has_seeds = min(len(one), len(other)) > 1
     measured, is_paired = Difference(mean=first.score - second.score), False
     own = at_own_size or {}
+    is_over_blocks = max(len(set(first.blocks)), len(set(second.blocks))) > 1
     is_unlike = set(first.sizes) != set(second.sizes) or set(first.blocks) != set(second.blocks)
     if is_unlike and {first.name, second.name} & own.keys():
         basis = "; ".join(own[each.name] for each in (first, second) if each.name in own)
     elif (why := repetition((first, second))) is not None:
         basis = why
-    elif has_seeds and len(first.cells) + len(second.cells) > 2:
+    elif has_seeds and is_over_blocks:
         measured, basis = _over_blocks(first, second)
     elif has_seeds and (shared := shared_by(first, second)):
         is_paired = True
@@ -314,13 +312,15 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
     elif not traits_of(Signature(first.signature).name).has_reliable_interval:
-        basis = "its intervals are too wide" + (": train several seeds" if has_runs((first, second)) else "")
+        basis = "its intervals are too wide" + (
+            ": train several seeds" if first.is_run or second.is_run else ""
+        )
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
         basis = "intervals of the scores"
     else:
         basis = "no interval"
-    if measured.ci95 is not None and has_seeds and len(first.cells) == len(second.cells) == 1:
+    if measured.ci95 is not None and has_seeds and not is_over_blocks:
         measured = with_effect(measured, one, other, is_paired=is_paired)
     return replace(measured, source=first.name, baseline=second.name, basis=basis)
 
@@ -333,21 +333,22 @@ def shared_by(first: Sample, second: Sample) -> str:
     """
     if not first.runs or not second.runs or first.seeds != second.seeds:
         return ""
-    found = {_shared_by_runs(one, other) for one, other in zip(first.runs, second.runs, strict=True)}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _shared_by_runs(first: Source, second: Source) -> str:
-    one, other = first.config, second.config
-    differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
-    if not one or not other or not differing:
-        return ""
-    if all(key.startswith("evaluation.") for key in differing):
-        return "agents"
-    held_out = one.get(HELD_OUT)
-    is_world = any(key.startswith(("world.", "data.", "code.")) for key in differing)
-    is_split = isinstance(held_out, int | float) and not isinstance(held_out, bool) and held_out > 0
-    return "held-out objects" if is_split and not is_world else ""
+    shared = set()
+    for one, other in (
+        (one.config, other.config) for one, other in zip(first.runs, second.runs, strict=True)
+    ):
+        differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
+        held_out = one.get(HELD_OUT)
+        is_split = isinstance(held_out, int | float) and not isinstance(held_out, bool) and held_out > 0
+        if not one or not other or not differing:
+            shared.add("")
+        elif all(key.startswith("evaluation.") for key in differing):
+            shared.add("agents")
+        elif is_split and not any(key.startswith(("world.", "data.", "code.")) for key in differing):
+            shared.add("held-out objects")
+        else:
+            shared.add("")
+    return shared.pop() if len(shared) == 1 else ""
 
 
 def _over_blocks(first: Sample, second: Sample) -> tuple[Difference, str]:
@@ -379,7 +380,8 @@ def require_comparable(samples: Sequence[Sample]) -> None:
             apart = differing_parts(first.signature, other.signature)
             one, two = (first.name, other.name) if first.name != other.name else (first.source, other.source)
             raise ConfigError(f"{two} cannot be compared with {one}: {apart}")
-        require_same_targets(first.targets, other.targets, other.name, first.name)
+        if other.by_target[0].keys() != first.by_target[0].keys():
+            require_same_targets(first.by_target[0], other.by_target[0], other.name, first.name)
     names = [sample.name for sample in samples]
     for name in names:
         if names.count(name) > 1:
@@ -427,31 +429,6 @@ def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """A figure of a row."""
-
-    estimate: Estimate | None
-    """Mean over seeds; None if it is undefined in all runs."""
-    is_best: bool = False
-    """Whether it is the best of its column, or not told apart from that, see `ComparedScore.best`."""
-
-    @property
-    def mean(self) -> float | None:
-        """The mean."""
-        return None if self.estimate is None else self.estimate.mean
-
-    @property
-    def half_width(self) -> float | None:
-        """Half of the width of its 95 % interval; None of one value."""
-        return None if self.estimate is None else self.estimate.half_width
-
-    @property
-    def num_values(self) -> int:
-        """Number of seeds in which it is defined."""
-        return 0 if self.estimate is None else self.estimate.num_values
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Combination:
     """A combination of settings."""
 
@@ -465,7 +442,7 @@ class Combination:
     """Runs that failed."""
     num_incomplete: int
     """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
-    cells: tuple[Cell, ...]
+    cells: tuple[Estimate, ...]
     """One per figure of the table."""
 
 

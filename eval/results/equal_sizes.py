@@ -18,7 +18,7 @@ from ecsuite.eval.metrics import METRIC_OF, find_metric, traits_of
 from ecsuite.eval.metrics.computing import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import Messages
-from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.results.samples import Estimate, Sample
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
@@ -40,7 +40,7 @@ class EqualSizes:
     """Called as `progress(label, done, total)` for the draws from one corpus."""
     corpora: dict[Messages, Corpus] = field(default_factory=dict)
     """Cache of loaded corpora."""
-    means: dict[tuple[Messages, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
+    means: dict[tuple[Messages, str, int], Mapping[str, Estimate]] = field(default_factory=dict)
     """Cache of the means of all scores by corpus, metric and size."""
 
     def at_one_size(self, samples: Sequence[Sample], metric: str) -> tuple[list[Sample], dict[str, str]]:
@@ -56,8 +56,7 @@ class EqualSizes:
         Raises:
             ConfigError: If corpora may not be read.
         """
-        is_size = traits_of(metric).question == "sizes"  # which a draw would only repeat
-        if is_size or len({size for sample in samples for size in sample.sizes}) <= 1:
+        if traits_of(metric).question == "sizes":  # which a draw would only repeat
             return list(samples), {}
         if not self.may_draw:
             raise ConfigError(
@@ -96,14 +95,15 @@ class EqualSizes:
             value = float(result.by_target[place][metric])
             if self._size(result.sizes[place]) > size:
                 mean = self._mean(result, messages, metric, size, value)
-                interval = None if interval is None else mean.moved(interval, value)
-                value = mean.value
+                interval = None if interval is None else moved(interval, value, mean)
+                assert mean.mean is not None
+                value = mean.mean
             rows.append({metric: value})
         return replace(result, by_target=tuple(rows), ci95=interval, sizes=(str(size),) * len(rows))
 
     def _mean(
         self, result: Sample, messages: Messages | None, metric: str, size: int, value: float
-    ) -> "Mean":
+    ) -> Estimate:
         """The mean of a score over draws from a corpus."""
         corpus = self._corpus(result.name, messages)
         assert messages is not None
@@ -119,9 +119,9 @@ class EqualSizes:
             if not math.isclose(whole.get(metric, math.nan), value, rel_tol=1e-9, abs_tol=1e-12):
                 raise ConfigError(f"{result.name}: {messages.path} no longer is what was scored")
             draws = [self._draw(corpus, parts, name, size, draw) for draw in range(NUM_DRAWS)]
-            self.means[key] = {score: Mean.of([draw.get(score) for draw in draws]) for score in whole}
+            self.means[key] = {score: mean_of([draw.get(score) for draw in draws]) for score in whole}
         mean = self.means[key][metric]
-        if math.isnan(mean.value):
+        if mean.mean is None:
             raise ConfigError(f"{metric} is undefined in draws of {size:,} messages from {result.name}")
         return mean
 
@@ -160,26 +160,21 @@ class EqualSizes:
         return self.corpora[messages]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mean:
-    """A mean over draws."""
+def mean_of(values: Sequence[float | None]) -> Estimate:
+    """The mean of the scores of draws, with its interval of so many draws; undefined if a draw is."""
+    scores = np.array([math.nan if value is None else value for value in values])
+    mean, error = float(scores.mean()), float(scores.std(ddof=1)) / math.sqrt(len(scores))
+    if math.isnan(mean):
+        return Estimate(mean=None, num_values=len(scores))
+    half_width = normal_quantile(1 - ALPHA / 2) * error
+    return Estimate(mean=mean, half_width=half_width, num_values=len(scores))
 
-    value: float
-    """The mean; NaN if a draw is undefined."""
-    error: float
-    """Its standard error, of so many draws."""
 
-    @classmethod
-    def of(cls, values: list[float | None]) -> "Mean":
-        """The mean of the scores of draws, None where one is undefined."""
-        scores = np.array([math.nan if value is None else value for value in values])
-        return cls(value=float(scores.mean()), error=float(scores.std(ddof=1)) / math.sqrt(len(scores)))
-
-    def moved(self, interval: Interval, value: float) -> Interval:
-        """The interval of a value as that of the mean, wider by the error of the draws."""
-        width = normal_quantile(1 - ALPHA / 2) * self.error
-        below, above = (math.hypot(abs(bound - value), width) for bound in interval)
-        return self.value - below, self.value + above
+def moved(interval: Interval, value: float, mean: Estimate) -> Interval:
+    """The interval of a value as that of the mean of draws, wider by the error of the draws."""
+    assert mean.mean is not None and mean.half_width is not None
+    below, above = (math.hypot(abs(bound - value), mean.half_width) for bound in interval)
+    return mean.mean - below, mean.mean + above
 
 
 def is_exhaustive(corpus: Corpus) -> bool:

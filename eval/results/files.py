@@ -1,10 +1,11 @@
-"""Files of scores as sources: of one corpus, of a collection, or of a command that scores one thing."""
+"""Results on disk as sources: run folders, sweeps, collections, corpora and scores files; imports no user code."""
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,13 +13,13 @@ import msgspec
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Score, is_number
-from ecsuite.eval.results.sources import STORE, Source, read_config
+from ecsuite.eval.results.sources import CAPPED, INCOMPLETE, STORE, UNENDED, Source, read_config
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
 from ecsuite.files.locks import Lock
 from ecsuite.formats.corpora import Reading
-from ecsuite.formats.directory import ANSWERS
+from ecsuite.formats.directory import ANSWERS, require_no_answers
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_files import CONFIG, CORPUS, METADATA, SCORES, SWEEP
@@ -34,6 +35,221 @@ NOT_SCORES = ("seed", "format")
 """Numbers beside the score in the JSON of a command."""
 NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
 """Numbers in the metadata of a training that are no measures."""
+SEED = "training.seed"
+"""Setting over which rows of tables are means."""
+NOT_FINITE = re.compile(r"(?:is|are|was) not finite|the loss is -?(?:nan|inf)")
+"""Pattern of failure messages of trainings that diverged."""
+
+
+class _Run(msgspec.Struct):
+    settings: dict[str, Any]
+    seed: int
+    folder: str
+    training: dict[str, Any]
+    scores: list[dict[str, Any]]
+    failure: str | None = None
+
+
+class _Sweep(msgspec.Struct):
+    runs: list[_Run]
+    metrics: list[str] = []
+    set: dict[str, Any] = {}
+
+
+def sources_at(place: Path) -> list[Source]:
+    """Read the sources at a path; settings are all of a run folder, and the varied ones of a sweep.
+
+    Raises:
+        ConfigError: See `Results.read`.
+    """
+    if (sweep := sweep_file(place)) is not None:
+        return _of_sweep(sweep)
+    if place.is_dir():
+        return _in_folder(place)
+    if not place.exists():
+        raise ConfigError(f"{place}: no such file or folder of results")
+    if place.name == CORPUS and (place.parent / CONFIG).is_file():
+        return [run_source(place.parent)]
+    if place.suffix == ".json":
+        return sources_of(place, read_json(place))
+    return [_corpus_source(place)]
+
+
+def has_scores(path: Path, metrics: Collection[str] = ()) -> bool:
+    """Whether a path has scores to compare; otherwise it is that of a corpus or a run which is to be scored.
+
+    Args:
+        path: File or folder.
+        metrics: Names of scores and measures that a folder of one run or corpus has to have.
+
+    Raises:
+        ConfigError: If there is nothing.
+    """
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file or folder of results")
+    if not path.is_dir():
+        return path.suffix == ".json"
+    if metrics and (path / METADATA).is_file():
+        is_run = (path / CONFIG).is_file()
+        of_one = [run_source(path)] if is_run else sources_of(path / SCORES, read_scores(path / SCORES))
+        records = [record for source in of_one for record in source.records]
+        return {*metrics} <= {record.figure if record.is_measure else record.name for record in records}
+    if any(next(path.rglob(name), None) for name in (*FILES, SWEEP)):
+        return True
+    if (path / CORPUS).is_file():
+        return False
+    files = [file for file in sorted(path.glob("*.json")) if file.is_file()]  # as where it was pulled
+    found = [source for file in files for source in sources_of(file, read_json(file))]
+    return any(record.signature for source in found for record in source.records)
+
+
+def sweep_file(place: Path) -> Path | None:
+    """Path of sweep.json, given as such or by its folder; None if there is none."""
+    file = place if place.name == SWEEP else place / SWEEP
+    return file if file.is_file() else None
+
+
+def _in_folder(folder: Path) -> list[Source]:
+    """Read the runs, sweeps and scores of a folder and its subfolders; where there are none, its corpora."""
+    sources: list[Source] = []
+    for top, folders, files in os.walk(folder):
+        place = Path(top)
+        folders.sort()
+        if SWEEP in files:
+            sources += _of_sweep(place / SWEEP)
+        elif CONFIG in files:
+            sources.append(run_source(place))
+        else:
+            scored = [name for name in FILES if name in files]
+            read = [
+                source
+                for name in scored
+                for source in sources_of(
+                    place / name, (read_scores if name == FILES[0] else read_json)(place / name)
+                )
+            ]
+            if CORPUS in files and len(read) == 1:
+                read = [replace(read[0], folder=place, corpus=place)]
+            elif CORPUS in files and place == folder:
+                read = [_corpus_source(place)]
+            sources += read
+            continue
+        folders.clear()
+    if sources:
+        return sources
+    corpora = sorted({file.parent for file in folder.glob(f"*/{CORPUS}")})
+    scores = [
+        source
+        for file in sorted(folder.glob("*.json"))
+        for source in sources_of(file, read_json(file))
+        if source.records  # other JSON, such as the croissant.json of what was pulled, has none
+    ]
+    if not corpora and not scores:
+        require_no_answers(folder)
+        raise ConfigError(
+            f"{folder}: no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or "
+            "`grammar`, a corpus, or a file of `ecsuite score --out`"
+        )
+    return [*map(_corpus_source, corpora), *scores]
+
+
+def run_source(folder: Path, scores: Any = None) -> Source:
+    """Read a run folder as a source with all its settings.
+
+    Args:
+        folder: The run folder.
+        scores: Its scores, as in a file of these; None: those that it keeps.
+
+    Raises:
+        ConfigError: If a file of it can't be read.
+        DamagedError: If one was changed.
+    """
+    file = folder / FILES[0]
+    [scored] = sources_of(file, read_scores(file) if scores is None else scores)
+    source = replace(scored, name=folder.resolve().name, file=folder / CONFIG, is_run=True, folder=folder)
+    training = source.metadata.get("training")
+    training = training if isinstance(training, Mapping) else {}
+    measures = {"measures": training, "extra_evaluations": source.metadata.get("extra_evaluations", {})}
+    try:
+        measured = measure_records(measures)
+    except (AttributeError, TypeError) as error:
+        raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
+    stopped, step = (
+        training.get("stopped", None if (folder / METADATA).is_file() else UNENDED),
+        training.get("step"),
+    )
+    return replace(
+        source,
+        records=(*measured, *source.records),
+        corpus=folder if (folder / CORPUS).is_file() else None,
+        settings=source.config,
+        game=scored.game if scored.is_run else source.config.get("name"),
+        seed=scored.seed if scored.is_run else source.config.get(SEED),
+        group=scored.group,
+        status="diverged" if stopped == "diverged" else "capped" if stopped in INCOMPLETE else "done",
+        stopped=stopped,
+        failure=f"step {step}: the training diverged" if stopped == "diverged" else None,
+    )
+
+
+def _of_sweep(file: Path) -> list[Source]:
+    """Read the runs of a sweep file; run folders that were moved with it are found beside it."""
+    tree = read_json(file)
+    try:
+        return sweep_sources(without_format("result", tree, file), file)
+    except (msgspec.ValidationError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{file}: not the file of a sweep: {error}") from None
+
+
+def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
+    """Sources of the runs of a sweep, from its JSON, with scores that were added to their folders later.
+
+    Args:
+        sweep: As of `Sweep.to_json`.
+        file: Where it is or would be.
+    """
+    content = msgspec.convert(sweep, _Sweep)
+    sources = []
+    for run in content.runs:
+        # That beside the file first: a copy of a sweep is read, and not what it is a copy of.
+        places = (file.parent / "runs" / Path(run.folder).name, Path(run.folder))
+        folder = next((place for place in places if place.is_dir()), None)
+        later = read_scores(folder / FILES[0]).get("scores", []) if folder is not None else []
+        scores = {(score.get("name"), score.get("signature")): score for score in [*later, *run.scores]}
+        stopped = run.training.get("stopped")
+        sources.append(
+            Source(
+                name=Path(run.folder).name,
+                file=file,
+                records=(*measure_records(run.training), *records_of(file, scores.values())),
+                is_run=True,
+                folder=folder or Path(run.folder),
+                corpus=folder if folder is not None and (folder / CORPUS).is_file() else None,
+                game=str(sweep.get("name", "")) or None,
+                settings=run.settings,
+                fixed=content.set,
+                seed=run.seed,
+                group=f"{file} {sorted(map(str, run.settings.items()))}",
+                sizes={},
+                status=("diverged" if NOT_FINITE.search(run.failure) else "failed")
+                if run.failure is not None
+                else "capped"
+                if stopped in CAPPED
+                else "done",
+                stopped=stopped,
+                failure=run.failure,
+                training=run.training,
+                asked=tuple(content.metrics),
+            )
+        )
+    return sources
+
+
+def _corpus_source(place: Path) -> Source:
+    """Source of a corpus without scores."""
+    folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
+    name = place.resolve().name if folder is None else folder.resolve().name
+    return Source(name=name, file=place, folder=folder, corpus=place)
 
 
 def sources_of(file: Path, data: Any) -> list[Source]:
@@ -53,7 +269,34 @@ def sources_of(file: Path, data: Any) -> list[Source]:
     if isinstance(data.get("corpora"), list):
         content = without_format("result", data, file)
         return [_of_member(file, member, index) for index, member in enumerate(content["corpora"])]
-    return [_of_scores(file, without_format("scores", data, file))]
+    data = without_format("scores", data, file)
+    corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
+    scores = data.get("scores")
+    records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
+    folder = file.resolve().parent if file.name == FILES[0] else None
+    run = None if folder is None else run_seed_and_group(folder)
+    path, own_seed = corpus.get("source_path"), data.get("seed")
+    system = folder.parent.parent.name if folder is not None and folder.parent.name == "data" else None
+    game, seed, group = run or (None, own_seed if type(own_seed) is int else None, "")
+    name = _name(file, data.get("name"), corpus)
+    return [
+        Source(
+            name=f"{system}/{folder.name}" if system and folder else name,
+            file=file,
+            records=tuple(records),
+            is_run=run is not None,
+            is_of_run="training" in corpus,
+            folder=folder,
+            corpus=Path(path) if isinstance(path, str) and path else None,
+            how=how_of(corpus),
+            system=system,
+            game=game,
+            seed=seed,
+            group=group,
+            digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
+            sizes=sizes_of(corpus),
+        )
+    ]
 
 
 def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
@@ -69,35 +312,6 @@ def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
         return None
     rest = config | {"training": {key: value for key, value in training.items() if key != "seed"}}
     return str(config.get("name", folder.name)), seed, json.dumps(rest, sort_keys=True)
-
-
-def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
-    """Source of a file with the scores of one corpus."""
-    corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
-    scores = data.get("scores")
-    records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
-    folder = file.resolve().parent if file.name == FILES[0] else None
-    run = None if folder is None else run_seed_and_group(folder)
-    path, own_seed = corpus.get("source_path"), data.get("seed")
-    system = folder.parent.parent.name if folder is not None and folder.parent.name == "data" else None
-    game, seed, group = run or (None, own_seed if type(own_seed) is int else None, "")
-    name = _name(file, data.get("name"), corpus)
-    return Source(
-        name=f"{system}/{folder.name}" if system and folder else name,
-        file=file,
-        records=tuple(records),
-        is_run=run is not None,
-        is_of_run="training" in corpus,
-        folder=folder,
-        corpus=Path(path) if isinstance(path, str) and path else None,
-        how=how_of(corpus),
-        system=system,
-        game=game,
-        seed=seed,
-        group=group,
-        digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
-        sizes=sizes_of(corpus),
-    )
 
 
 def _of_member(file: Path, data: Any, index: int) -> Source:
@@ -246,7 +460,10 @@ class Messages:
             ConfigError: If the file needs more memory than is allowed.
             CorpusError: If it can't be read so.
         """
-        known = _known(self.how)
+        try:
+            known = msgspec.convert(json.loads(self.how or "{}"), _How)
+        except msgspec.ValidationError as error:
+            raise CorpusError(f"scores with how their corpus was read: {error}") from None
         corpus = read_as(self.path, known.reading or otherwise or Reading())
         for each in known.where:
             column, _, value = each.partition("=")
@@ -257,13 +474,6 @@ class Messages:
 class _How(msgspec.Struct):
     reading: Reading | None = None
     where: list[str] = []
-
-
-def _known(how: str) -> _How:
-    try:
-        return msgspec.convert(json.loads(how or "{}"), _How)
-    except msgspec.ValidationError as error:
-        raise CorpusError(f"scores with how their corpus was read: {error}") from None
 
 
 def how_of(corpus: Mapping[str, Any]) -> str:

@@ -44,27 +44,26 @@ def evaluations(content: bytes, place: str = LOG) -> list[Evaluation]:
     Raises:
         ConfigError: If a line is no evaluation.
     """
-    lines = content.split(b"\n")[:-1]
-    return [_evaluation(line, f"{place}:{number}") for number, line in enumerate(lines, start=1)]
-
-
-def _evaluation(line: bytes, place: str) -> Evaluation:
-    try:
-        entry = json.loads(line)
-        sections = {name: entry[name] for name in entry if name in SECTIONS}
-        if type(entry["step"]) is int and all(isinstance(values, Mapping) for values in sections.values()):
-            return Evaluation(
-                step=entry["step"],
-                sections={name: _numbers(values) for name, values in sections.items()},
-                stopped=entry.get("stopped"),
-            )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
-    raise ConfigError(f"{place}: expected an evaluation with a step and figures of train and valid")
-
-
-def _numbers(values: Mapping[str, object]) -> dict[str, float]:
-    return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    found = []
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            entry = json.loads(line)
+            sections = {
+                section: {
+                    name: float(value)
+                    for name, value in entry[section].items()
+                    if isinstance(value, int | float)
+                }
+                for section in entry
+                if section in SECTIONS
+            }
+            if type(entry["step"]) is not int:
+                raise TypeError
+            found.append(Evaluation(step=entry["step"], sections=sections, stopped=entry.get("stopped")))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            message = "expected an evaluation with a step and figures of train and valid"
+            raise ConfigError(f"{place}:{number}: {message}") from None
+    return found
 
 
 def read_evaluations(folder: Path) -> list[Evaluation]:

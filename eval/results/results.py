@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import table_order, traits_of
-from ecsuite.eval.results.comparison import Cell, Combination, Comparison, Means, Pairs, compare_samples
+from ecsuite.eval.results.comparison import Combination, Comparison, Means, Pairs, compare_samples
 from ecsuite.eval.results.equal_sizes import EqualSizes
-from ecsuite.eval.results.files import name_by_folders
-from ecsuite.eval.results.reading import SEED, sources_at, sweep_file
-from ecsuite.eval.results.samples import Sample, samples_of, short_settings
+from ecsuite.eval.results.files import SEED, name_by_folders, sources_at, sweep_file
+from ecsuite.eval.results.samples import Estimate, Sample, samples_of, short_settings
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source, setting_column
 from ecsuite.games.runs.run_files import CORPUS, SWEEP
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
@@ -317,7 +316,7 @@ class Results(tuple[Source, ...]):
         Raises:
             ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
         """
-        counted = self.filter(where=lambda source: source.counts(with_incomplete=with_incomplete))
+        counted = Results(source for source in self if source.counts(with_incomplete=with_incomplete))
         counted, names, left_out, merges_seeds = counted._placed(
             metrics, self, by=by, as_rows=as_rows, distinct=distinct
         )
@@ -346,7 +345,7 @@ class Results(tuple[Source, ...]):
         Raises:
             ConfigError: If no source has the score.
         """
-        counted = self.filter(where=lambda source: source.counts())
+        counted = Results(source for source in self if source.counts())
         counted, _, _, merges_seeds = counted._placed([metric], self)
         return samples_of(counted._having(metric), metric, merges_seeds=merges_seeds)
 
@@ -424,7 +423,7 @@ class Results(tuple[Source, ...]):
         rows: dict[str, list[Source]] = {}
         for source in placed:
             rows.setdefault(source.group, []).append(source)
-        counted = placed.filter(where=lambda source: source.counts(with_incomplete=with_incomplete))
+        counted = Results(source for source in placed if source.counts(with_incomplete=with_incomplete))
         keys = (
             list(dict.fromkeys(key for source in placed for key in source.settings))
             if by is None
@@ -546,7 +545,7 @@ def _reasons(source: Source) -> dict[str, str | None]:
 
 
 def _combination(
-    row: Sequence[Source], keys: Sequence[str], cells: Sequence[Cell], *, with_incomplete: bool
+    row: Sequence[Source], keys: Sequence[str], cells: Sequence[Estimate], *, with_incomplete: bool
 ) -> Combination:
     """A row of a table of means."""
     counted = {
@@ -568,8 +567,8 @@ def _combination(
 
 def _column(
     rows: Sequence[str], sources: Sequence[Source], name: str, compared: Comparison | None
-) -> list[Cell]:
-    """The cells of a figure, one for each row: as compared or, if the figure is not compared, its means."""
+) -> list[Estimate]:
+    """The estimates of a figure, one for each row: as compared or, if the figure is not compared, its means."""
     score = (
         next((each for each in compared.scores if each.name == name), None) if compared is not None else None
     )
@@ -581,8 +580,8 @@ def _column(
         found = samples_of(defined, name) if defined else []
     samples = {sample.fingerprint: sample for sample in found}
     return [
-        Cell(estimate=samples[row].estimate, is_best=samples[row].name in best)
+        replace(samples[row].estimate, is_best=samples[row].name in best)
         if row in samples
-        else Cell(estimate=None)
+        else Estimate(mean=None)
         for row in rows
     ]

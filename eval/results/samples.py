@@ -79,12 +79,14 @@ class Sample:
 
     def __post_init__(self) -> None:
         """Check the invariants."""
-        if not self.by_target or len(self.by_target) != len(self.seeds) or not self.targets:
+        first = self.by_target[0] if self.by_target else {}
+        if not first or len(self.by_target) != len(self.seeds):
             raise ConfigError(
                 f"{self.name}: expected at least one seed and one target, with a score for each"
             )
         for seed, values in zip(self.seeds, self.by_target, strict=True):
-            require_same_targets(self.targets, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
+            if values.keys() != first.keys():
+                require_same_targets(first, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
             for target, value in values.items():
                 if not math.isfinite(value):
                     raise ConfigError(f"{self.name}: {value} is not a score ({target}, seed {seed})")
@@ -96,7 +98,8 @@ class Sample:
 
     def values(self, targets: Sequence[str] | None = None) -> Floats:
         """The values in the order of `targets`, shape (num_seeds, num_targets)."""
-        return np.array([[row[target] for target in targets or self.targets] for row in self.by_target])
+        chosen = targets or self.by_target[0]
+        return np.array([[row[target] for target in chosen] for row in self.by_target])
 
     @property
     def seed_scores(self) -> Floats:
@@ -139,14 +142,14 @@ class Sample:
     @property
     def score(self) -> float:
         """The score: the mean over targets and seeds; each combination of averaged settings weighs the same."""
-        if len(cells := self.cells) > 1:
-            return float(np.mean([values.mean() for values in cells.values()]))
+        if len(set(self.blocks)) > 1:
+            return float(np.mean([values.mean() for values in self.cells.values()]))
         return float(self.values().mean())
 
     @property
     def estimate(self) -> "Estimate":
         """The score with its 95 % interval over seeds."""
-        cells = list(self.cells.values())
+        cells = list(self.cells.values()) if len(set(self.blocks)) > 1 else [self.seed_scores]
         if len(cells) == 1 or min(map(len, cells)) == 1:  # a cell of one run has no spread of its own
             values = cells[0] if len(cells) == 1 else [float(cell.mean()) for cell in cells]
             mean, half_width = mean_and_half_width(list(map(float, values)))
@@ -175,14 +178,35 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A mean over seeds with its 95 % interval."""
+    """A mean over seeds or draws with its 95 % interval."""
 
-    mean: float
-    """The mean."""
-    half_width: float | None
+    mean: float | None
+    """The mean; None if it is undefined."""
+    half_width: float | None = None
     """Half of the width of its interval; None of one value."""
-    num_values: int
+    num_values: int = 0
     """Number of values."""
+    is_best: bool = False
+    """Whether it is the best of a column, or not told apart from that, see `ComparedScore.best`."""
+    sd: float | None = None
+    """Standard deviation over seeds, where both parts of it are asked for."""
+    within_sd: float | None = None
+    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
+    intervals; None where scores have none."""
+
+    @property
+    def ci95(self) -> Interval | None:
+        """The interval; None of one value."""
+        if self.mean is None or self.half_width is None:
+            return None
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    @property
+    def between_sd(self) -> float | None:
+        """The part of the standard deviation between trainings, at least 0."""
+        if self.sd is None or self.within_sd is None:
+            return None
+        return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
 
 
 def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
@@ -206,14 +230,9 @@ def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
     return math.sqrt(total), total**2 / sum(part**2 / freedom for part, freedom in parts)
 
 
-def has_runs(results: Iterable[Sample]) -> bool:
-    """Whether some samples are of runs, which can be trained with other seeds."""
-    return any(result.is_run for result in results)
-
-
 def noise_between(results: Iterable[Sample]) -> str:
     """Note on the noise that intervals of single corpora leave out."""
-    if has_runs(results):
+    if any(result.is_run for result in results):  # which can be trained with other seeds
         return "Noise between seeds is not in these intervals: train each source with several seeds."
     return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
 
@@ -265,7 +284,14 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     # A run that failed has no scores: others of its game have theirs, with fewer seeds.
     scored = [each for each in sources if each.failure is None or each.records_of(metric)]
     for source in scored or sources:
-        for sample in _single_samples(source, metric):
+        records = source.records_of(metric) or [
+            record for record in source.records if record.is_measure and record.figure == metric
+        ]
+        file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
+        if not records:
+            raise _lacking(source, file, metric)
+        for record in records:
+            sample = _sample(source, record, file)
             if not merges_seeds:
                 name = (
                     source.folder.resolve().name
@@ -281,19 +307,12 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
         _merge_runs([sample for sample, _ in found]) if found[0][0].blocks else _merge(found)
         for found in merged.values()
     ]
+    if len({sample.signature for sample in samples}) > 1:
+        samples = _of_common_signature(samples)
+    if len({sample.name for sample in samples}) == len(samples):
+        return samples
     settings = {source.group: short_settings(source) for source in sources if source.is_run and source.group}
-    return _with_different_names(_of_common_signature(samples), settings)
-
-
-def _single_samples(source: Source, metric: str) -> list[Sample]:
-    """The samples of one source, of each signature one."""
-    records = source.records_of(metric) or [
-        record for record in source.records if record.is_measure and record.figure == metric
-    ]
-    file = source.file if source.folder is None or not source.is_run else source.folder / FILES[0]
-    if not records:
-        raise _lacking(source, file, metric)
-    return [_sample(source, record, file) for record in records]
+    return _with_different_names(samples, settings)
 
 
 def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
@@ -353,17 +372,11 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
         ci95=interval,
         sizes=(options.get("n"),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
-        passes=passes_of(record.signature),
+        passes=passes_of(record.signature) if "passes" in options else None,
         is_run=is_of_run,
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
     )
-
-
-def _joint_size(samples: Sequence[Sample]) -> str | None:
-    """Number of messages of the runs of one seed; several numbers are joined by +."""
-    sizes = dict.fromkeys(sample.sizes[0] for sample in samples)
-    return next(iter(sizes)) if len(sizes) == 1 else "+".join(map(str, sizes))
 
 
 def _merge_runs(samples: Sequence[Sample]) -> Sample:
@@ -374,13 +387,14 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
             places.setdefault((sample.blocks[0], -1 - number if seed < 0 else seed), []).append(sample)
     keys = sorted(places)
     firsts = [places[key][0] for key in keys]
-    [metric] = firsts[0].targets
+    [metric] = firsts[0].by_target[0]
     means = [math.fsum(each.score for each in places[key]) / len(places[key]) for key in keys]
+    sizes = [tuple(dict.fromkeys(each.sizes[0] for each in places[key])) for key in keys]
     return replace(
         firsts[0],
         by_target=tuple({metric: mean} for mean in means),
         seeds=tuple(seed if seed >= 0 else number for number, (_, seed) in enumerate(keys)),
-        sizes=tuple(_joint_size(places[key]) for key in keys),
+        sizes=tuple(each[0] if len(each) == 1 else "+".join(map(str, each)) for each in sizes),
         corpora=tuple(places[key][0].corpora[0] if len(places[key]) == 1 else None for key in keys),
         blocks=tuple(block for block, _ in keys),
         runs=tuple(each.runs[0] for each in firsts) if all(each.runs for each in firsts) else (),
@@ -503,36 +517,14 @@ def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]
     return named
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeedMean:
-    """A score over the seeds of one game."""
-
-    name: str
-    """Name of the score."""
-    seeds: tuple[int, ...]
-    """The seeds whose corpora have it."""
-    values: tuple[float, ...]
-    """The score of each."""
-    mean: float
-    """Their mean."""
-    ci95: Interval | None
-    """Student's 95 % interval of the mean over seeds; None of one seed."""
-    sd: float | None
-    """Standard deviation over seeds."""
-    within_sd: float | None
-    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
-    intervals; None where scores have none."""
-    between_sd: float | None
-    """The part of it between trainings, at least 0."""
-    sizes: tuple[str | None, ...]
-    """Numbers of messages, of a score that depends on them."""
-
-
-def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
-    """Each score over the seeds, in the order of tables; undefined scores are left out.
+def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
+    """Each score over the seeds, of each signature one, in the order of tables; undefined scores are left out.
 
     Args:
         sources: Scored runs of one game.
+
+    Returns:
+        Name of the score, its values over the seeds whose corpora have it, and their mean with the spreads.
     """
     names = dict.fromkeys(
         record.name
@@ -540,37 +532,28 @@ def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
         for record in source.records
         if not record.is_measure and record.value is not None and traits_of(record.name).question != "sizes"
     )
-    return [mean for name in sorted(names, key=table_order) for mean in _means(sources, name)]
-
-
-def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
-    """The means of a score, of each signature one."""
-    defined = [
-        source for source in sources if any(record.value is not None for record in source.records_of(name))
-    ]
-    for result in samples_of(defined, name):
-        values = result.seed_scores
-        mean, half_width = mean_and_half_width(values.tolist())
-        sd = None if half_width is None else float(np.std(values, ddof=1))
+    found = []
+    for name in sorted(names, key=table_order):
+        of_sources = [(source, source.records_of(name)) for source in sources]
+        defined = [source for source, own in of_sources if any(record.value is not None for record in own)]
+        records = [record for source in defined for record in source.records_of(name)]
         errors = [
             (record.ci95[1] - record.ci95[0]) / 2 / normal_quantile(1 - ALPHA / 2)
-            for source in defined
-            for record in source.records_of(name)
+            for record in records
             if record.ci95 is not None
         ]
-        within = math.sqrt(float(np.mean(np.square(errors)))) if len(errors) == len(values) else None
-        is_split = sd is not None and within is not None
-        yield SeedMean(
-            name=name,
-            seeds=result.seeds,
-            values=tuple(values.tolist()),
-            mean=mean,
-            ci95=None if half_width is None else (mean - half_width, mean + half_width),
-            sd=sd,
-            within_sd=within,
-            between_sd=math.sqrt(max(0.0, sd**2 - within**2)) if is_split else None,  # type: ignore[operator]
-            sizes=result.sizes,
-        )
+        for sample in samples_of(defined, name):
+            is_known = len(errors) == len(sample.seeds)
+            mean, half_width = mean_and_half_width(sample.seed_scores.tolist())
+            of_seeds = Estimate(
+                mean=mean,
+                half_width=half_width,
+                num_values=len(sample.seeds),
+                sd=sample.deviation,
+                within_sd=math.sqrt(float(np.mean(np.square(errors)))) if is_known else None,
+            )
+            found.append((name, sample, of_seeds))
+    return found
 
 
 def is_one_game(sources: Sequence[Source]) -> bool:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.metrics.score import Score, Signature
-from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_files import CONFIG, METADATA
 from ecsuite.games.tasks.directions import DIRECTIONS
@@ -28,9 +27,11 @@ MEASURES = (*DIRECTIONS, "length", "steps")
 MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
-"""Values of `stopped` of incomplete runs."""
+"""Values of `stopped` of runs that were ended before their time."""
 UNENDED = "unended"
 """Value of `stopped` of a training that goes on, or was killed."""
+INCOMPLETE = (*CAPPED, UNENDED)
+"""Values of `stopped` of runs that are not whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +86,10 @@ class Source:
     """Metrics that were requested by name; tables omit others of the same runs."""
     seconds: float | None = None
     """Time of its training and its scores, of a run of a claim; None: not known."""
+    cache: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    """Contents of the files of its folder that were read, shared by its copies (`replace`)."""
 
-    @cached_property
+    @property
     def config(self) -> dict[str, Any]:
         """All settings of its run folder by `section.key`, with the name of the game; empty without a folder.
 
@@ -94,15 +97,21 @@ class Source:
             ConfigError: If the file can't be read.
             DamagedError: If it was changed.
         """
-        file = None if self.folder is None else self.folder / CONFIG
-        return dotted_values(read_config(file)) if file is not None and file.is_file() else {}
+        if self.folder is None:
+            return {}
+        if (file := self.folder / CONFIG) not in self.cache:
+            self.cache[file] = dotted_values(read_config(file)) if file.is_file() else {}
+        return self.cache[file]
 
-    @cached_property
+    @property
     def metadata(self) -> dict[str, Any]:
         """The content of its `metadata.json`; empty without one."""
-        file = None if self.folder is None else self.folder / METADATA
-        content = read_json(file) if file is not None and file.is_file() else None
-        return content if isinstance(content, dict) else {}
+        if self.folder is None:
+            return {}
+        if (file := self.folder / METADATA) not in self.cache:
+            content = read_json(file) if file.is_file() else None
+            self.cache[file] = content if isinstance(content, dict) else {}
+        return self.cache[file]
 
     @property
     def machine(self) -> str | None:
@@ -122,15 +131,18 @@ class Source:
     @property
     def is_whole(self) -> bool:
         """Whether its training ended as its settings say: not by the clock, a stop, or pruning; and it did end."""
-        return self.stopped not in (*CAPPED, UNENDED)
+        return self.stopped not in INCOMPLETE
 
     def counts(self, *, with_incomplete: bool = False) -> bool:
         """Whether it counts in means and comparisons: it did not diverge, and ended as its settings say."""
-        return self.status != "diverged" and (self.is_whole or with_incomplete)
+        return self.status != "diverged" and (with_incomplete or self.stopped not in INCOMPLETE)
 
     def has(self, name: str) -> bool:
         """Whether it has a value of a score or a measure."""
-        return name in self.measures or any(record.value is not None for record in self.records_of(name))
+        return any(
+            record.value is not None and name == (record.figure if record.is_measure else record.name)
+            for record in self.records
+        )
 
     @property
     def ending(self) -> str:
@@ -228,9 +240,7 @@ def read_config(file: Path) -> dict[str, Any]:
         DamagedError: If it was changed.
     """
     try:
-        content = file.read_bytes()
-        require_unchanged_text(content, file)
-        tree = parse_yaml(decoded(content, file), str(file))
+        tree = parse_yaml(decoded(file.read_bytes(), file), str(file))
         return {key: value for key, value in tree.items() if key not in PROVENANCE}
     except (OSError, ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
         raise ConfigError(f"{file.parent}: can't be read as a run folder: {error}") from None

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.eval.run_metrics.audit_information import Told, informed, read_by_outsiders, with_correction
-from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
-from ecsuite.eval.statistics.estimates import mean_and_half_width
+from ecsuite.eval.statistics.estimates import Difference, corrected, mean_and_half_width, paired_difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals

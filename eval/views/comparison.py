@@ -1,7 +1,7 @@
-"""Tables and figures of comparisons: of sources in all scores or in one, of one game over seeds, over settings."""
+"""Tables and figures of comparisons: of sources in all scores or in one, over seeds, over settings, to a base."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
@@ -10,15 +10,20 @@ from typing import Any
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.results.comparison import ComparedScore, Comparison, Means
-from ecsuite.eval.results.equal_sizes import NUM_DRAWS
+from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes
 from ecsuite.eval.results.files import XFERBENCH
-from ecsuite.eval.results.samples import EQUAL_SIZES, Sample, SeedMean, noise_between, over_seeds, repetition
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import EQUAL_SIZES, Estimate, Sample, noise_between, over_seeds, repetition
 from ecsuite.eval.results.sources import Source, setting_column
+from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
-from ecsuite.eval.views.runs import figure_titles
+from ecsuite.eval.views.runs import figure_titles, shown
 from ecsuite.eval.views.score_tables import ARROWS
+from ecsuite.games.tasks.directions import DIRECTIONS
+from ecsuite.parts.config import parse_yaml
+from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import (
     COUNTED,
     INTERVAL,
@@ -54,7 +59,22 @@ OF_SOME = (
 
 def report(compared: Comparison) -> Report:
     """The output of a comparison in all scores: a row a score, a column a source, notes and JSON data."""
-    lines = _notes(compared)
+    lines = []
+    if len(compared.sources) > 2:
+        num_clear = sum(each.is_clear for each in compared.differences)
+        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
+    elif len(compared.sources) == 1:
+        lines.append("One source only: no comparison.")
+    lines += family_notes(compared)
+    samples = [sample for score in compared.scores for sample in score.samples.values()]
+    if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
+        lines.append(noise_between(samples))
+    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
+    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
+    ranked = [sample.signature for sample in samples if sample.signature.startswith(XFERBENCH)]
+    limits = dict.fromkeys(map(limits_of, ranked))
+    lines += [f"{XFERBENCH}: {each}." for each in limits if each]
+    lines += _left_out_notes(compared)
     tables = [_score_rows(compared)]
     if len(compared.sources) > 2 and any(each.is_clear for each in compared.differences):
         tables.append(_clear_differences(compared))
@@ -62,7 +82,7 @@ def report(compared: Comparison) -> Report:
         tables=tables,
         notes=tuple(lines),
         data=compared.to_json() | {"notes": lines},
-        draw=partial(draw_comparison, _by_score(compared)),
+        draw=partial(draw_comparison, compared.scores),
     )
 
 
@@ -77,12 +97,8 @@ def report_one(compared: Comparison) -> Report:
         tables=tables,
         notes=tuple(lines),
         data=compared.one_to_json() | {"notes": lines},
-        draw=partial(draw_comparison, _by_score(compared)),
+        draw=partial(draw_comparison, compared.scores),
     )
-
-
-def _by_score(compared: Comparison) -> dict[str, list[Sample]]:
-    return {score.name: score.ranked for score in compared.scores}
 
 
 def family_notes(compared: Comparison) -> list[str]:
@@ -102,8 +118,8 @@ def family_notes(compared: Comparison) -> list[str]:
         )
         bases = "; ".join(dict.fromkeys(each.basis for each in measured))
         corrected = (
-            f", with Holm's correction for {compared.num_comparisons} comparisons of {scores}"
-            if compared.num_comparisons > 1
+            f", with Holm's correction for {len(measured)} comparisons of {scores}"
+            if len(measured) > 1
             else ""
         )
         lines.append(f"95 % CI and p: {bases}{corrected}.")
@@ -130,25 +146,6 @@ def _left_out_notes(compared: Comparison) -> Iterable[str]:
     if compared.left_out:
         names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
         yield f"{len(compared.left_out)} left out, as undefined or in one source only: {names} (--json says why)."
-
-
-def _notes(compared: Comparison) -> list[str]:
-    """Notes on a comparison in all scores."""
-    lines = []
-    if len(compared.sources) > 2:
-        num_clear = sum(each.is_clear for each in compared.differences)
-        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
-    elif len(compared.sources) == 1:
-        lines.append("One source only: no comparison.")
-    lines += family_notes(compared)
-    samples = [sample for score in compared.scores for sample in score.samples.values()]
-    if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
-        lines.append(noise_between(samples))
-    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
-    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
-    limits = dict.fromkeys(limits_of(sample.signature) for sample in samples)
-    lines += [f"{XFERBENCH}: {each}." for each in limits if each]
-    return [*lines, *_left_out_notes(compared)]
 
 
 def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
@@ -182,19 +179,16 @@ def _score_rows(compared: Comparison) -> Table:
         ]
     rows = []
     for score in compared.scores:
-        arrow = text(score.direction, shown=ARROWS[score.direction])
-        values = [_value(score.samples.get(name)) for name in compared.sources]
-        rows.append(
-            row_of(score.name, arrow, *values, *(_pair_cells(score, compared.sources) if is_pair else []))
-        )
+        cells = [text(score.direction, shown=ARROWS[score.direction])]
+        for name in compared.sources:
+            sample = score.samples.get(name)
+            cell = number(None if sample is None else sample.score)
+            bounds = None if sample is None else sample.ci95  # which CSV and frames have
+            cells.append(
+                cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
+            )
+        rows.append(row_of(score.name, *cells, *(_pair_cells(score, compared.sources) if is_pair else [])))
     return Table(columns=columns, rows=rows)
-
-
-def _value(sample: Sample | None) -> Cell:
-    """The score of a source; its interval, if it has one, is in CSV and frames."""
-    cell = number(None if sample is None else sample.score)
-    bounds = None if sample is None else sample.ci95
-    return cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
 
 
 def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
@@ -297,7 +291,18 @@ def seed_report(sources: Sequence[Source]) -> Report:
     title = f"{sources[0].game}: {len(sources)} seeds"
     data = {
         "over_seeds": [
-            asdict(mean) | {"ci95": None if mean.ci95 is None else list(mean.ci95)} for mean in means
+            {
+                "name": name,
+                "seeds": sample.seeds,
+                "values": sample.seed_scores.tolist(),
+                "mean": mean.mean,
+                "ci95": None if mean.ci95 is None else list(mean.ci95),
+                "sd": mean.sd,
+                "within_sd": mean.within_sd,
+                "between_sd": mean.between_sd,
+                "sizes": sample.sizes,
+            }
+            for name, sample, mean in means
         ],
         "notes": lines,
     }
@@ -305,7 +310,7 @@ def seed_report(sources: Sequence[Source]) -> Report:
     return Report(tables=[_seed_table(means, title)], notes=tuple(lines), data=data, draw=draw)
 
 
-def _seed_table(means: Sequence[SeedMean], title: str) -> Table:
+def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Table:
     """A row a score: mean with its interval over seeds, and the two spreads."""
     columns = (
         name_column("score"),
@@ -316,66 +321,67 @@ def _seed_table(means: Sequence[SeedMean], title: str) -> Table:
         number_column("within_sd", "within a corpus"),
         number_column("seeds"),
     )
-    rows = [
-        row_of(
-            mean.name,
-            text(traits_of(mean.name).direction, shown=ARROWS[traits_of(mean.name).direction]),
-            estimate(
-                mean.mean, None if mean.ci95 is None else mean.ci95[1] - mean.mean, num_values=len(mean.seeds)
-            ),
-            number(mean.sd),
-            number(mean.between_sd),
-            number(mean.within_sd),
-            len(mean.seeds),
+    rows = []
+    for name, _, mean in means:
+        direction = traits_of(name).direction
+        half_width = None if mean.ci95 is None or mean.mean is None else mean.ci95[1] - mean.mean
+        rows.append(
+            row_of(
+                name,
+                text(direction, shown=ARROWS[direction]),
+                estimate(mean.mean, half_width, num_values=mean.num_values),
+                number(mean.sd),
+                number(mean.between_sd),
+                number(mean.within_sd),
+                mean.num_values,
+            )
         )
-        for mean in means
-    ]
     return Table(columns=columns, rows=rows, title=title)
 
 
-def _draw_means(means: Sequence[SeedMean], title: str, file: Path) -> None:
+def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file: Path) -> None:
     """Draw each mean with its interval over seeds; scores in other units are left out.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
     points = []
-    for mean in means:
+    for name, _, mean in means:
         low, high = mean.ci95 or (None, None)
-        direction = traits_of(mean.name).direction
-        points.append(Point(row=mean.name, value=mean.mean, low=low, high=high, direction=direction))
+        direction = traits_of(name).direction
+        points.append(Point(row=name, value=mean.mean, low=low, high=high, direction=direction))
     usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
     panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
     save(intervals(panel, title=title, notes=unit_notes(left_out) if usual else []), file)
 
 
-def _seed_notes(sources: Sequence[Source], means: Sequence[SeedMean]) -> list[str]:
+def _seed_notes(sources: Sequence[Source], means: Sequence[tuple[str, Sample, Estimate]]) -> list[str]:
     """Notes on intervals, undefined values and sizes."""
     lines = [
         "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: that of "
         "trainings, and noise within a corpus, from the intervals of single scores."
     ]
-    few = [mean.name for mean in means if len(mean.seeds) < len(sources)]
+    few = [name for name, _, mean in means if mean.num_values < len(sources)]
     if few:
         lines.append(f"Undefined for some seeds: {', '.join(few)}.")
-    unequal = [mean.name for mean in means if len(set(mean.sizes)) > 1]
+    unequal = [name for name, sample, _ in means if len(set(sample.sizes)) > 1]
     if unequal:
         lines.append(f"Of corpora of different sizes, on which they depend: {', '.join(unequal)}.")
     return lines
 
 
-def draw_comparison(scores: Mapping[str, Sequence[Sample]], file: Path) -> None:
+def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
     """Draw the scores of several sources.
 
     Args:
-        scores: By the name of the score, what each source has; of several scores, those in other units are left out.
+        scores: What each source has in each; of several scores, those in other units are left out.
         file: The output file, .svg or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
-    rows = {name: [_point(name, result) for result in results] for name, results in scores.items()}
+    rows = {score.name: [_point(score.name, sample) for sample in score.ranked] for score in scores}
     left_out = [name for name, points in rows.items() if len(rows) > 1 and not all(map(is_share, points))]
     points = [point for name, points in rows.items() if name not in left_out for point in points]
     sources = list(dict.fromkeys(point.series for point in points))
@@ -468,3 +474,165 @@ def setting_heading(name: str) -> tuple[str, ...]:
     """The name of a setting with its section above it, so that a column is as narrow as its values."""
     section, point, rest = name.partition(".")
     return (section + point, rest) if point else (section,)
+
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreAbout:
+    """Meaning, direction and signatures of a score."""
+
+    name: str
+    about: str
+    """Its meaning in a line; empty for a measure of the training."""
+    direction: str | None
+    """The better direction: higher, lower, or None."""
+    signatures: tuple[str, ...]
+    """All its signatures; scores with several are not comparable."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Differences:
+    """Differences of settings to a base."""
+
+    base: str
+    """The base in words."""
+    is_chosen: bool
+    """Whether the user named it."""
+    rows: tuple[tuple[str, str, Difference], ...]
+    """Setting, score and difference."""
+    reasons: tuple[str, ...]
+    """Reasons why scores could not be compared."""
+    notes: tuple[str, ...]
+    """Tests, the family of Holm's correction, and the sizes at which scores are compared."""
+
+
+def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreAbout]:
+    """Meaning, direction and signatures of scores by name."""
+    found = []
+    for name in names:
+        records = [record for source in sources for record in source.records_of(name)]
+        signatures = dict.fromkeys(record.signature for record in records if record.signature)
+        about = next((record.about for record in records if record.about), "")
+        direction = traits_of(name).direction or DIRECTIONS.get(name)
+        found.append(ScoreAbout(name=name, about=about, direction=direction, signatures=tuple(signatures)))
+    return found
+
+
+def differences(
+    table: Means,
+    sources: Sequence[Source],
+    base: str | None,
+    sizes: EqualSizes | None = None,
+    by: Sequence[str] | None = None,
+) -> Differences | None:
+    """Differences of the rows of a table to a base.
+
+    Args:
+        table: A row for each combination of settings.
+        sources: The runs of the table.
+        base: Settings (`channel.kind=gumbel`), of which a row is compared with the row that has these and otherwise its
+            own values; or the path of a run, whose row is the base of all; None: the first row, of the comparison of
+            all pairs.
+        sizes: Draws from larger corpora.
+        by: Settings of a row that the user named; None: all that vary.
+
+    Returns:
+        None if there is only one row, or no base was named and no row has several seeds.
+
+    Raises:
+        ConfigError: If no row has these settings, or no run this path.
+    """
+    rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
+    if base is not None:
+        changed, words = _base(base, rows, table.keys, sources)
+    else:
+        changed, words = (rows[0], label(rows[0])) if rows else ({}, "")
+    if len(rows) < 2 or table.comparison is None:
+        return None
+    names = [row.name for row in table.rows]
+    pairs = []
+    for name, row in zip(names, rows, strict=True):
+        other = {**row, **changed}
+        if other != row and other in rows:
+            pairs.append((name, names[rows.index(other)]))
+    compared = table.comparison
+    if base is not None:
+        chosen = [score.name for score in compared.scores]
+        compared = (
+            Results(sources)
+            .group(by)
+            .compare(chosen, as_rows=True, sizes=sizes, pairs=partial(_chosen, pairs))
+        )
+    elif all(each.p_value is None for each in compared.differences) and not any(
+        score.reason for score in compared.scores
+    ):
+        return None  # one seed each: nothing can be said of the differences
+    found = [
+        (label(rows[names.index(first)]), score.name, each)
+        for score in compared.scores
+        for first, second in pairs
+        if (each := score.difference(first, second)) is not None
+    ]
+    return Differences(
+        base=words,
+        is_chosen=base is not None,
+        rows=tuple(found),
+        reasons=tuple(
+            dict.fromkeys(f"{score.name}: {score.reason}" for score in compared.scores if score.reason)
+        ),
+        notes=tuple(family_notes(compared)),
+    )
+
+
+def _chosen(names: Sequence[tuple[str, str]], samples: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+    """The pairs of samples with these names."""
+    by_name = {sample.name: sample for sample in samples}
+    return [(by_name[one], by_name[two]) for one, two in names if one in by_name and two in by_name]
+
+
+def label(settings: Settings) -> str:
+    """Settings in a line."""
+    return ", ".join(f"{key}={shown(value)}" for key, value in settings.items()) or "all runs"
+
+
+def _base(
+    base: str, rows: Sequence[Settings], keys: Sequence[str], sources: Sequence[Source]
+) -> tuple[dict[str, Any], str]:
+    """The settings in which a base differs from a row, and the base in words."""
+    if "=" not in base:
+        for folder, settings in ((source.folder, source.settings) for source in sources):
+            if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
+                own = {key: settings.get(key) for key in keys}
+                return own, label(own)
+        raise ConfigError(
+            f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
+        )
+    changed = {}
+    values_of = {key: {shown(row[key]): row[key] for row in rows} for key in keys}
+    parts: list[str] = []
+    for piece in base.split(","):
+        before, key = parts[-1].partition("=")[0] if parts else "", piece.strip().partition("=")[0]
+        if key not in keys and any("," in value for value in values_of.get(before, ())):
+            parts[-1] += f",{piece}"  # of a value with commas
+        else:
+            parts.append(piece.strip())
+    for part in parts:
+        key, equals, text = part.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"--base {base}: expected settings such as channel.kind=gumbel, or the path of a run"
+            )
+        if key not in keys:
+            if not keys:
+                raise ConfigError(f"--base {base}: no setting differs between these runs")
+            raise unknown_name("--base: setting", key, list(keys))
+        values = values_of[key]
+        wanted = shown(parse_yaml(f"value: {text}", "--base")["value"]) if text else text
+        if wanted not in values:
+            raise unknown_name(f"--base: value of {key}", text, list(values))
+        changed[key] = values[wanted]
+    if not any(all(row[key] == value for key, value in changed.items()) for row in rows):
+        raise ConfigError(f"--base {base}: no run has these settings")
+    return changed, label(changed)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.results.reading import SEED
+from ecsuite.eval.results.files import SEED
 from ecsuite.eval.results.sources import Source
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import printable
@@ -72,11 +72,24 @@ def overview(sources: Sequence[Source]) -> Overview:
         different = list(dict.fromkeys(shown(run.settings.get(key)) for run in runs))
         more = f", and {len(different) - MAX_VALUES} more" if len(different) > MAX_VALUES else ""
         varied.append(Fact(name=key, value=", ".join(different[:MAX_VALUES]) + more))
+    of_sources = [source for source in sources if "versions" in source.metadata] or list(sources[:1])
+    values: dict[str, list[str]] = {NAMES.get(name, name): [] for name in FACTS}
+    for source in of_sources:
+        versions = source.metadata.get("versions")
+        for name in FACTS:
+            version = versions.get(name) if isinstance(versions, dict) else None
+            text = UNKNOWN if version is None else printable(shown(version))
+            values[NAMES.get(name, name)].append(text[: SHORT_COMMIT if name == "commit" else None])
+    if found := [source for source in of_sources if source.is_run]:
+        values["precision"] = [shown(run.config.get("training.precision", UNKNOWN)) for run in found]
+    facts = []  # of different values with their counts
+    for name, texts in values.items() if sources else ():
+        counts = Counter(texts).most_common()
+        text = ", ".join(f"{value} ({count})" for value, count in counts) if len(counts) > 1 else counts[0][0]
+        facts.append(Fact(name=name, value=text, is_mixed=len(counts) > 1))
     return Overview(
         varied=tuple(varied),
-        facts=_facts([source for source in sources if "versions" in source.metadata] or sources[:1])
-        if sources
-        else (),
+        facts=tuple(facts),
         fixed=tuple(Fact(name=key, value=shown(value)) for key, value in fixed.items()),
         num_runs=len(runs),
         num_failed=sum(run.failure is not None for run in runs),
@@ -92,25 +105,6 @@ def shown(value: Any) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else value_text(value)
-
-
-def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
-    """Versions, device and precision of the sources; of different values with their counts."""
-    values: dict[str, list[str]] = {NAMES.get(name, name): [] for name in FACTS}
-    for source in sources:
-        known = source.metadata.get("versions")
-        for name in FACTS:
-            version = known.get(name) if isinstance(known, dict) else None
-            text = UNKNOWN if version is None else printable(shown(version))
-            values[NAMES.get(name, name)].append(text[: SHORT_COMMIT if name == "commit" else None])
-    if runs := [source for source in sources if source.is_run]:
-        values["precision"] = [shown(run.config.get("training.precision", UNKNOWN)) for run in runs]
-    facts = []
-    for name, found in values.items():
-        counts = Counter(found).most_common()
-        text = ", ".join(f"{value} ({count})" for value, count in counts) if len(counts) > 1 else counts[0][0]
-        facts.append(Fact(name=name, value=text, is_mixed=len(counts) > 1))
-    return tuple(facts)
 
 
 def figure_titles(sources: Iterable[Source]) -> dict[str, str]:

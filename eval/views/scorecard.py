@@ -33,9 +33,8 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import preformatted
-from ecsuite.tables.forms import Form
+from ecsuite.tables.forms import Form, as_text
 from ecsuite.tables.table import Table, as_frame
-from ecsuite.tables.text import as_text
 
 if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run

@@ -29,14 +29,16 @@ from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.results.comparison import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.results.samples import EQUAL_SIZES, UNSIGNED, Sample, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level, mean_interval
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
     Conclusion,
     Difference,
+    Interval,
     corrected,
     num_comparisons,
     paired_difference,
+    student_quantile,
+    student_tail,
 )
-from ecsuite.eval.statistics.estimates import Interval, student_quantile, student_tail
 from ecsuite.eval.xferbench.normalising import (
     Normalised,
     WritingMatrix,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ecsuite.eval.metrics.score import Signature
-from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals

@@ -9,7 +9,7 @@ from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.differences import Difference
+from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map

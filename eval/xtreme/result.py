@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference, with_effect
-from ecsuite.eval.statistics.estimates import NO_SPREAD
+from ecsuite.eval.statistics.estimates import NO_SPREAD, Difference, corrected, paired_difference, with_effect
 from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.scoring.task import ENGLISH, Metrics

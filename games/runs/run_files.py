@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import changed
@@ -117,11 +117,10 @@ def require_unchanged_log(folder: Path) -> None:
     Raises:
         DamagedError: If lines are missing or others.
     """
-    from ecsuite.files.tensor_files import values_in
-
     for checkpoint in checkpoints(folder)[:1]:
         try:
-            values = values_in(checkpoint)
+            with safe_open(checkpoint, framework="numpy") as opened:  # without a check of the tensors
+                values = dict(json.loads(opened.metadata()["ecsuite"].partition(" ")[2]))
         except (SafetensorError, *UNREADABLE):
             return  # which is told where it is read
         file, num_lines = folder / LOG, values.get(NUM_LINES)
@@ -141,7 +140,7 @@ def accept_log(folder: Path) -> None:
     Raises:
         DamagedError: If the log or the checkpoint can't be read.
     """
-    from ecsuite.files.tensor_files import read_tensors, write_tensors
+    from ecsuite.files.tensor_files import read_tensors, write_tensors  # which import torch
 
     for checkpoint in checkpoints(folder)[:1]:
         tensors, values = read_tensors(checkpoint)

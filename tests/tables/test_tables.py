@@ -16,10 +16,9 @@ from rich.console import Console
 from ecsuite.eval.results.sources import Source
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, count, estimate, interval, nothing, number, p_value, percent, text
-from ecsuite.tables.forms import Form, publish, rendered
+from ecsuite.tables.forms import Form, as_text, print_on_terminal, publish, rendered
 from ecsuite.tables.markup import escaped as in_markdown
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
-from ecsuite.tables.text import as_text, print_on_terminal
 
 HOSTILE = (
     "x[gru]", "x[/gru]", "[bold]x[/bold]", r"$\a_b%&#{}~^\`", "$x$", "<b>x</b>", "&amp;", "a|b", "a\\|b", "=1+1",

@@ -15,13 +15,14 @@ from ecsuite.eval.results.sources import Source, Status
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.correlation import pearson
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
     Difference,
+    average_ranks,
+    mean_and_half_width,
     paired_difference,
     unpaired_difference,
     with_effect,
 )
-from ecsuite.eval.statistics.estimates import average_ranks, mean_and_half_width
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError

@@ -30,13 +30,14 @@ from ecsuite.eval.experiments.claims.arms import (
 )
 from ecsuite.eval.experiments.claims.claim import Claim, Criterion, Statistic, load_claim, shipped_claims
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
     Difference,
     corrected,
     paired_difference,
     unpaired_difference,
 )
-from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import Cell, interval, nothing, number, text

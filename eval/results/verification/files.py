@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.results.reading import run_source, sources_at
+from ecsuite.eval.results.files import run_source, sources_at
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.results.verification.outcome import CheckedClaim
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text

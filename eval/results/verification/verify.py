@@ -12,8 +12,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options, Score, is_number
-from ecsuite.eval.results.files import Messages, sizes_of
-from ecsuite.eval.results.reading import SEED, run_source, sources_at
+from ecsuite.eval.results.files import SEED, Messages, run_source, sizes_of, sources_at
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.results.verification.files import (

@@ -19,7 +19,10 @@ from ecsuite.eval.views.language import (
     NUM_EXAMPLES,
     PALE,
     LanguageView,
+    example_indices,
     heading,
+    meaning_text,
+    message_text,
 )
 from ecsuite.formats.corpora import Reading
 from ecsuite.games.pictures.corpora import DRAWN, LISTED, corpus_pictures
@@ -77,8 +80,9 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
             notes.append(f"{source.title}: {error}")
             continue
         data, rows = corpus_data(language, source, BUDGET // len(chosen))
-        note = add_thumbnails(data, source, language.corpus, rows, PICTURES // max(1, num_with_pictures))
-        notes += [note] if note else []
+        if num_with_pictures and has_pictures(source):
+            note = add_thumbnails(data, source, language.corpus, rows, PICTURES // num_with_pictures)
+            notes += [note] if note else []
         found.append(data)
     return found, notes
 
@@ -97,7 +101,8 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
     ids: dict[Any, int] = {}
     of_row = []
     for index in range(len(language)):
-        meaning_key = names, shown = tuple(language.concepts(index)), language.meaning(index)
+        names, shown = tuple(language.concepts(index)), meaning_text(language.corpus, index) or ""
+        meaning_key = names, shown
         if meaning_key not in ids:
             ids[meaning_key] = len(meanings)
             meanings.append(list(names) or [shown])
@@ -107,7 +112,7 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
     all_pairs = list(zip(language.messages, of_row, strict=True))
     pairs = Counter(all_pairs)
     first = {pair: len(all_pairs) - 1 - place for place, pair in enumerate(reversed(all_pairs))}
-    examples = dict.fromkeys(all_pairs[index] for index in language.examples(NUM_EXAMPLES))
+    examples = dict.fromkeys(all_pairs[index] for index in example_indices(language.corpus, NUM_EXAMPLES))
     ordered = sorted(
         pairs, key=lambda pair: (pair not in examples, -uses[pair[0]], pair[0], -pairs[pair], pair[1])
     )
@@ -146,11 +151,13 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
         "spelt": [spelt[meaning] for meaning in shown_meanings],
         "rows": rows,
         "symbols": {
-            str(symbol): [_short(language.name(symbol)), colour, ink_on(colour)]
+            str(symbol): [_short(message_text(language.corpus, (symbol,))), colour, ink_on(colour)]
             for symbol in sorted(set().union(*shown_messages))
             for colour in [language.colours.get(symbol, PALE)]
         },
         "translations": _translations(language.corpus, texts),
+        "pictures": [],
+        "picture_of_row": [],
     }
     return data, [first[pair] for pair in ordered[: len(rows)]]
 
@@ -230,10 +237,7 @@ def thumbnails(
 def add_thumbnails(
     data: dict[str, Any], source: Source, corpus: Corpus, rows: Sequence[int], budget: int
 ) -> str | None:
-    """Add pictures of rows to the data of a corpus; a note if there are none, though its world has images."""
-    data["pictures"], data["picture_of_row"] = [], []
-    if not has_pictures(source):
-        return None
+    """Add pictures of rows to the data of a corpus whose objects have some; a note if they can't be made."""
     try:
         data["pictures"], data["picture_of_row"] = thumbnails(source, corpus, rows, budget)
     except (ConfigError, OSError) as error:

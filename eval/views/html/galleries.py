@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +14,13 @@ from ecsuite.eval.results.comparison import Means
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.views.comparison import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.figures.canvas import as_svg
 from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.views.html.comparing import Differences, ScoreAbout, about_scores
 from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST = 6
 """Most figures of a gallery."""
@@ -297,27 +293,24 @@ def _in_words(line: Curve) -> str:
 
 
 def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[GalleryItem]:
-    """Each score by the settings, in the figure that these settings allow."""
-    rows = [row.settings for row in table.rows]
+    """Each score by the settings: lines over the only numeric one, a map of two, or a row a combination."""
+    rows, keys = [row.settings for row in table.rows], table.keys
+    is_line = len(pictures.numeric_keys(keys, rows)) == 1
+    sides = [len({repr(row[place]) for row in rows}) for place in range(len(keys))]
+    is_map = len(sides) == 2 and max(sides) <= MAX_SIDE and sides[0] * sides[1] <= 2 * len(rows)
     for each in about[:MOST] if len(rows) > 1 else ():
         with suppress(ConfigError):  # too many panels
-            if (figure := _by_settings(table, sources, each)) is not None:
-                summary = f"{len(rows)} combinations of settings. The table of scores has the means."
-                names = f"{each.name} by {', '.join(table.keys)}"
-                yield GalleryItem(name=each.name, svg=as_svg(figure, names, summary))
-
-
-def _by_settings(table: Means, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
-    """Lines over the only numeric setting, a map of two settings, a row a combination, or nothing."""
-    rows = [row.settings for row in table.rows]
-    if len(pictures.numeric_keys(table.keys, rows)) == 1:
-        return pictures.over_setting(sources, score.name, by=table.keys, direction=score.direction)[0]
-    sides = [len({repr(row[place]) for row in rows}) for place in range(len(table.keys))]
-    if len(sides) == 2 and max(sides) <= MAX_SIDE and sides[0] * sides[1] <= 2 * len(rows):
-        return pictures.score_heat_map(sources, score.name, table.keys)
-    if len(rows) <= pictures.MAX_ROWS:
-        return pictures.score_intervals(table, sources, score.name, score.direction)
-    return None
+            if is_line:
+                figure = pictures.over_setting(sources, each.name, by=keys, direction=each.direction)[0]
+            elif is_map:
+                figure = pictures.score_heat_map(sources, each.name, keys)
+            elif len(rows) <= pictures.MAX_ROWS:
+                figure = pictures.score_intervals(table, sources, each.name, each.direction)
+            else:
+                break
+            summary = f"{len(rows)} combinations of settings. The table of scores has the means."
+            names = f"{each.name} by {', '.join(keys)}"
+            yield GalleryItem(name=each.name, svg=as_svg(figure, names, summary))
 
 
 def _differences(compared: Differences) -> Iterator[GalleryItem]:

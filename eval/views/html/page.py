@@ -17,8 +17,8 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
+from ecsuite.eval.views.comparison import about_scores, differences
 from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
-from ecsuite.eval.views.html.comparing import about_scores, differences
 from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
 from ecsuite.eval.views.runs import figure_titles, overview
@@ -68,8 +68,8 @@ class WrittenPage:
         return f"{runs} and the messages of {corpora} in {self.path} ({self.num_characters / 1e6:.1f} MB)"
 
 
-def check_out(out: Path) -> None:
-    """Check before the work starts that a page can be written.
+def _prepare(out: Path) -> Any:
+    """Check before the work starts that a page can be written; return Jinja, which escapes all that it inserts.
 
     Raises:
         ConfigError: If the name does not end in .html, the file is a folder or can't be written, or Jinja is
@@ -79,8 +79,17 @@ def check_out(out: Path) -> None:
         raise ConfigError(f"--out {out}: expected a file such as {out / 'report.html'}, got a folder")
     if out.suffix not in (".html", ".htm"):
         raise ConfigError(f"--out {out}: expected the name of a page, ending in .html")
-    _environment()
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     check_output_file(out)
+    return environment
 
 
 def write_report(
@@ -107,7 +116,7 @@ def write_report(
     Raises:
         ConfigError: If there is nothing at a path, a setting, figure or base is unknown, or Jinja is not installed.
     """
-    check_out(out)
+    environment = _prepare(out)
     places = [Path(path) for path in paths]
     names = [path.resolve().name for path in places]
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
@@ -130,65 +139,45 @@ def write_report(
     rows = None
     if others:
         rows = systems(sources, {corpus["title"]: place for place, corpus in enumerate(corpora)}, metrics)
+    cited: list[str] = []  # games, parts, metrics and so on
+    for source in sources:
+        if source.folder is not None and source.folder.is_dir() and (source.is_run or source.metadata):
+            cited += names_in_run(source.folder)
+        cited += source.scores
     # As JSON in a script element, in which no character begins a tag or a comment.
     objects = {"shapes": sorted(MARKERS), "colours": dict(NAMED_COLOURS)}  # which the script can draw
     content = {"corpora": corpora, "objects": objects}
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            title=title or ", ".join(names[:MAX_LISTED]) + more,
-            version=__version__,
-            overview=overview(sources),
-            table=table,
-            about=about,
-            galleries=[
-                *(galleries(table, runs, about, compared) if table else []),
-                *(system_galleries(rows) if rows else []),
-                *plane_galleries(sources),
-            ],
-            titles=figure_titles(runs),
-            has_scores=any(run.scores for run in runs),
-            differences=compared,
-            systems=rows,
-            inventories=found,
-            num_other_inventories=num_other,
-            corpora=corpora,
-            transcripts=transcripts(sources),
-            notes=notes,
-            works=bibliography(_cited(sources)),
-            first_path=str(places[0]) if places else "PATH",
-            data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
-            **_assets(),
-        )
+    text = environment.get_template("page.html").render(
+        title=title or ", ".join(names[:MAX_LISTED]) + more,
+        version=__version__,
+        overview=overview(sources),
+        table=table,
+        about=about,
+        galleries=[
+            *(galleries(table, runs, about, compared) if table else []),
+            *(system_galleries(rows) if rows else []),
+            *plane_galleries(sources),
+        ],
+        titles=figure_titles(runs),
+        has_scores=any(run.scores for run in runs),
+        differences=compared,
+        systems=rows,
+        inventories=found,
+        num_other_inventories=num_other,
+        corpora=corpora,
+        transcripts=transcripts(sources),
+        notes=notes,
+        works=bibliography(cited),
+        first_path=str(places[0]) if places else "PATH",
+        data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        **_assets(),
     )
     prepare_output_file(out)
     write_atomically(out, text.encode(errors="backslashreplace"))  # names of files may be no text
     size = len(text)
     return WrittenPage(
         path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=size, notes=tuple(notes)
-    )
-
-
-def _cited(sources: Sequence[Source]) -> Iterable[str]:
-    """Names of the games, parts, metrics and so on of the sources, for their references."""
-    for source in sources:
-        if source.folder is not None and source.folder.is_dir() and (source.is_run or source.metadata):
-            yield from names_in_run(source.folder)
-        yield from source.scores
-
-
-def _environment() -> Any:
-    """Jinja, which escapes all that it inserts."""
-    import jinja2
-
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader(PACKAGE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
 
 

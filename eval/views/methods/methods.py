@@ -12,7 +12,7 @@ from typing import Any
 from ecsuite.eval.icy.study import READS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, traits_of
 from ecsuite.eval.metrics.score import Score, Signature
-from ecsuite.eval.results.reading import sources_at
+from ecsuite.eval.results.files import sources_at
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import UNENDED, Source, read_config, speaker_of
 from ecsuite.eval.views.citations import author_year_of, bibtex, names_in_run, reference

@@ -9,7 +9,7 @@ import pytest
 from compared_sources import source
 
 import ecsuite as ec
-from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
+from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes, is_exhaustive, mean_of, moved
 from ecsuite.eval.results.results import Results
 
 SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]
@@ -121,12 +121,13 @@ def test_each_metric_is_computed_once_at_a_size(folders):
 
 
 def test_the_interval_moves_with_the_mean_and_widens_by_the_error_of_draws():
-    low, high = Mean(value=0.5, error=0.1).moved((0.5, 0.9), 0.6)
-    width = 0.1 * 1.959964
+    mean, width = mean_of([0.5 - 0.1, 0.5 + 0.1]), 0.1 * 1.959964  # an error of .1
+    low, high = moved((0.5, 0.9), 0.6, mean)
     assert low == pytest.approx(0.5 - np.hypot(0.1, width)) and high == pytest.approx(
         0.5 + np.hypot(0.3, width)
     )
-    assert np.isnan(Mean.of([0.1, None]).value)
+    assert (mean.mean, mean.half_width, mean.num_values) == pytest.approx((0.5, width, 2))
+    assert mean_of([0.1, None]).mean is None
 
 
 def test_sizes_by_speaker_are_refused():

@@ -24,9 +24,9 @@ def test_the_spread_is_split_by_moments(tmp_path):
     """Values 1, 2, 3 have variance 1; errors of .6 within a corpus leave .64 between trainings."""
     paths = [run(tmp_path / str(seed), seed, float(seed), 0.6 * 1.959964) for seed in (1, 2, 3)]
     sources = Results.read(paths)
-    [found] = over_seeds(sources)
+    [(_, sample, found)] = over_seeds(sources)
     assert is_one_game(sources)
-    assert (found.mean, found.sd) == pytest.approx((2.0, 1.0)) and found.seeds == (1, 2, 3)
+    assert (found.mean, found.sd) == pytest.approx((2.0, 1.0)) and sample.seeds == (1, 2, 3)
     assert (found.within_sd, found.between_sd) == pytest.approx((0.6, 0.8), abs=1e-6)
     half = 4.302653 / 3**0.5  # Student's with two degrees of freedom
     assert found.ci95 == pytest.approx((2 - half, 2 + half), abs=1e-5)
@@ -34,11 +34,13 @@ def test_the_spread_is_split_by_moments(tmp_path):
 
 def test_noise_within_corpora_alone_leaves_no_spread_of_trainings(tmp_path):
     sources = Results.read([run(tmp_path / str(seed), seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)])
-    assert over_seeds(sources)[0].between_sd == 0
+    assert over_seeds(sources)[0][2].between_sd == 0
 
 
 def test_scores_without_intervals_have_one_spread(tmp_path):
-    [found] = over_seeds(Results.read([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)]))
+    [(_, _, found)] = over_seeds(
+        Results.read([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)])
+    )
     assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
 
 
@@ -48,7 +50,7 @@ def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
     rng = np.random.default_rng(0)
     values = 0.3 * rng.normal(size=400) + 0.4 * rng.normal(size=400)
     paths = [run(tmp_path / str(seed), seed, float(value), 0.4 * 1.96) for seed, value in enumerate(values)]
-    assert over_seeds(Results.read(paths))[0].between_sd == pytest.approx(0.3, abs=0.06)
+    assert over_seeds(Results.read(paths))[0][2].between_sd == pytest.approx(0.3, abs=0.06)
 
 
 def test_games_with_other_settings_are_not_one(tmp_path):

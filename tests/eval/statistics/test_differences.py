@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.statistics.differences import (
+from ecsuite.eval.statistics.estimates import (
     Difference,
     corrected,
     difference_of_estimates,

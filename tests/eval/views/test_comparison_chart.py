@@ -2,6 +2,7 @@
 
 from figure_texts import assert_readable, texts
 
+from ecsuite.eval.results.comparison import ComparedScore
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.views import comparison
 
@@ -10,8 +11,18 @@ def result(name, score, ci95=None):
     return Sample(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
 
 
-def drawn(monkeypatch, scores):
+def drawn(monkeypatch, samples):
     caught = []
+    scores = [
+        ComparedScore(
+            name=name,
+            direction=None,
+            samples={each.name: each for each in of_score},
+            baseline=None,
+            differences=(),
+        )
+        for name, of_score in samples.items()
+    ]
     monkeypatch.setattr(comparison, "save", lambda figure, *paths: caught.append(figure))
     comparison.draw_comparison(scores, "a.svg")
     assert_readable(caught[0])
@@ -25,7 +36,7 @@ def test_several_scores_of_two_sources(monkeypatch):
     }
     figure = drawn(monkeypatch, scores)
     shown, _ = texts(figure)
-    assert {"first and second\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
+    assert {"second and first\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
     colours = {line.get_color() for line in figure.axes[0].lines}
     markers = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
     assert len(colours) == 2 and len(markers) == 2

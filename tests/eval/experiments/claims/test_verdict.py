@@ -8,7 +8,7 @@ import pytest
 from ecsuite.eval.experiments.claims.arms import claim_run
 from ecsuite.eval.experiments.claims.claim import read_claim
 from ecsuite.eval.experiments.claims.verdict import apply_criterion, effect_answer, judge, null_answer
-from ecsuite.eval.statistics.differences import Difference, paired_difference
+from ecsuite.eval.statistics.estimates import Difference, paired_difference
 
 SEEDS = list(range(101, 111))
 NOISE = np.array([-3, -2, -1, -1, 0, 0, 1, 1, 2, 3]) / 10

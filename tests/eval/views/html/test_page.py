@@ -12,8 +12,8 @@ from compared_sources import run
 
 import ecsuite as ec
 from ecsuite.eval.results.results import Results
+from ecsuite.eval.views.comparison import differences
 from ecsuite.eval.views.html import galleries
-from ecsuite.eval.views.html.comparing import differences
 from ecsuite.eval.views.html.galleries import SystemScore, systems
 from ecsuite.runtime.errors import ConfigError
 
