@@ -387,6 +387,20 @@ def test_scorecards_are_compared_in_every_score(run):
     assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
 
 
+def test_folders_without_scores_are_scored_before_they_are_compared(tmp_path):
+    for name, shift in (("a", 0), ("b", 1)):
+        (tmp_path / name).mkdir()
+        rows = [(color, shape) for color in range(3) for shape in range(3)]
+        lines = [f"[{1 + color}, {4 + (shape + shift * color) % 3}]" for color, shape in rows]
+        (tmp_path / name / "corpus.jsonl").write_text("\n".join(lines) + "\n")
+        meanings = [f'{{"meaning": [{color}, {shape}]}}' for color, shape in rows]
+        (tmp_path / name / "meanings.jsonl").write_text("\n".join(meanings) + "\n")
+    found = ec.compare(tmp_path / "a", tmp_path / "b", metric="topsim")
+    assert sorted(source["name"] for source in found["sources"]) == ["a", "b"] and found["differences"]
+    with pytest.raises(ec.ConfigError, match="no such file or folder of results"):
+        ec.compare(tmp_path / "a", tmp_path / "none", metric="topsim")
+
+
 def test_compared_sources_may_have_names(run, folder):
     trained(folder / "other", **{"training.seed": 2})
     found = ec.compare({"first": run, "second": folder / "other"}, metric="topsim", baseline="first")
