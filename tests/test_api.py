@@ -397,7 +397,7 @@ def test_folders_without_scores_are_scored_before_they_are_compared(tmp_path):
         (tmp_path / name / "meanings.jsonl").write_text("\n".join(meanings) + "\n")
     found = ec.compare(tmp_path / "a", tmp_path / "b", metric="topsim")
     assert sorted(source["name"] for source in found["sources"]) == ["a", "b"] and found["differences"]
-    with pytest.raises(ec.ConfigError, match="no such file or folder of results"):
+    with pytest.raises(ConfigError, match="no such file or folder of results"):
         ec.compare(tmp_path / "a", tmp_path / "none", metric="topsim")
 
 
