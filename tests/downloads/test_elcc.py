@@ -14,6 +14,7 @@ from hub_server import HubServer, use_hub
 from typer.testing import CliRunner
 
 from ecsuite.commands import data
+from ecsuite.commands.command_help import expand_options
 from ecsuite.downloads import elcc
 from ecsuite.downloads.downloads import read_sources
 from ecsuite.downloads.elcc import DATASET, OFFLINE_ADVICE, REVISION, prepare_elcc
@@ -221,7 +222,7 @@ def test_a_cache_without_links_is_refused(hub, folder, tmp_path):
 def test_the_command_says_what_is_there(hub, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     app = typer.Typer()
-    app.command()(data.elcc)
+    app.command()(expand_options(data.elcc))
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 0
     assert result.stdout.splitlines()[2:] == [
