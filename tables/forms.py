@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Cell, Role, Value
+from ecsuite.tables.grid import Column, Grid
 from ecsuite.tables.latex import latex
 from ecsuite.tables.markup import html, markdown
-from ecsuite.tables.table import Column, Table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -54,7 +54,7 @@ FORMULA = re.compile(r"^\s*[=+\-@]")
 """How a text begins that a spreadsheet would take for a formula."""
 
 
-def text(table: Table, room: int = UNBOUNDED) -> str:
+def text(table: Grid, room: int = UNBOUNDED) -> str:
     """The table as text.
 
     Args:
@@ -80,7 +80,7 @@ def as_text(*parts: "RenderableType", width: int | None = None) -> str:
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def print_on_terminal(console: "Console", tables: Sequence[Table], notes: Sequence[str] = ()) -> None:
+def print_on_terminal(console: "Console", tables: Sequence[Grid], notes: Sequence[str] = ()) -> None:
     """Print tables with an empty line between them, and notes, in colours and as wide as the terminal is."""
     from rich.text import Text
 
@@ -94,7 +94,7 @@ def print_on_terminal(console: "Console", tables: Sequence[Table], notes: Sequen
         console.print(Text(printable(line)), soft_wrap=True)
 
 
-def renderables(table: Table, width: int | None, room: int = UNBOUNDED) -> "Iterator[RenderableType]":
+def renderables(table: Grid, width: int | None, room: int = UNBOUNDED) -> "Iterator[RenderableType]":
     """Title, blocks of columns and notes for rich.
 
     Args:
@@ -181,7 +181,7 @@ def _layout(
     return found, gap
 
 
-def csv_text(table: Table) -> str:
+def csv_text(table: Grid) -> str:
     """The table as CSV: numbers in full precision; an undefined one is an empty cell."""
     names, rows = table.records()
     file = StringIO()
@@ -200,7 +200,7 @@ def _field(value: Value) -> Value:
     return f"'{shown}" if FORMULA.match(shown) else shown
 
 
-FORMS: Mapping[Form, Callable[[Table], str]] = {
+FORMS: Mapping[Form, Callable[[Grid], str]] = {
     Form.TEXT: text,
     Form.MARKDOWN: markdown,
     Form.LATEX: latex,
@@ -219,7 +219,7 @@ SUFFIXES: Mapping[str, Form] = {
 """The form that is written into a file of this name."""
 
 
-def rendered(tables: Sequence[Table], form: Form, notes: Sequence[str] = ()) -> str:
+def rendered(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> str:
     """Tables below each other with an empty line between them; notes on all of them stand with the last, not in CSV."""
     whole = [*tables]
     if whole and notes and form is not Form.TEXT:
@@ -229,7 +229,7 @@ def rendered(tables: Sequence[Table], form: Form, notes: Sequence[str] = ()) -> 
     return "\n".join(FORMS[form](table) for table in whole) + lines
 
 
-def publish(tables: Sequence[Table], form: Form, notes: Sequence[str] = ()) -> None:
+def publish(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> None:
     """Print tables and notes in a form; text on a terminal has colours and is as wide as that."""
     if form is Form.TEXT:
         from rich.console import Console

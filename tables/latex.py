@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import UNDEFINED, Cell, Role
-from ecsuite.tables.table import Column, Table
+from ecsuite.tables.grid import Column, Grid
 
 LONG = 45
 """More rows than this are a `longtable`, which goes on over pages."""
@@ -70,7 +70,7 @@ OTHER = re.compile(r"[^\x00-\u017f]")
 """Letters that it has not."""
 
 
-def latex(table: Table) -> str:
+def latex(table: Grid) -> str:
     """The table in LaTeX; title and notes are comments before and after it."""
     columns, grid = table.shown()
     is_long = len(table.rows) > LONG

@@ -6,7 +6,7 @@ from html import escape
 
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import UNDEFINED, Cell, Role
-from ecsuite.tables.table import Column, Table
+from ecsuite.tables.grid import Column, Grid
 
 STARS: Mapping[Role, str] = {"best": "**", "heading": "**", "dim": "*"}
 """Marks around a cell in Markdown, by its role."""
@@ -27,7 +27,7 @@ BEGINNING = re.compile(r"^(\d*)([#+\-=.)])")
 """How a paragraph begins that Markdown takes for a heading or a list."""
 
 
-def markdown(table: Table) -> str:
+def markdown(table: Grid) -> str:
     """The table in Markdown; a title and notes are paragraphs."""
     columns, grid = table.shown()
     # Markdown has no table without headings: they are empty then.
@@ -56,7 +56,7 @@ def paragraph(text: str) -> str:
     return BEGINNING.sub(r"\1\\\2", escaped(printable(text).strip()))
 
 
-def html(table: Table) -> str:
+def html(table: Grid) -> str:
     """The table in HTML; what people see, without scripts and style sheets."""
     columns, grid = table.shown()
     caption = [f'<caption style="text-align:left">{_text(table.title)}</caption>'] if table.title else []
