@@ -217,7 +217,7 @@ def training(*game: str, first: int, last: int) -> Callable[[Trace], dict[str, A
                 trace.is_on = first <= steps < last
 
         trace.watch, trace.is_on = watch, first == 0
-        call("train-game", *game, "--out", f"steps_{first}")
+        call("train-game", *game, "--out", f"{game[0]}_{first}")
         if steps < last:
             raise ValueError(f"{steps} calls of a method named {' or '.join(STEP_NAMES)}: expected {last}")
         return trace.counts()
