@@ -1,6 +1,7 @@
 """Kinds of studies: what a participant's game, its export and its report have in common."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -95,21 +96,21 @@ QUESTIONS = {
 """Questions after the game, by name."""
 
 
-class Game:
+class Game(ABC):
     """One participant's game: a pure function of its fields.
 
     Objects are numbered from 0. The defaults are those of a game that teaches nothing and shows no pictures.
     """
 
     @property
+    @abstractmethod
     def num_steps(self) -> int:
         """Examples and attention checks."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def num_examples(self) -> int:
         """Examples, without attention checks."""
-        raise NotImplementedError
 
     @property
     def first_available(self) -> int:
@@ -130,25 +131,25 @@ class Game:
         """Example of a step, from 0; for an attention check, the one that follows it."""
         return step
 
+    @abstractmethod
     def shown(self, step: int, num_available: int) -> Shown:
         """Content of a step for a participant with this number of unlocked objects."""
-        raise NotImplementedError
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
         """Unlocked objects after a step."""
         return 0
 
+    @abstractmethod
     def name_of(self, meaning: int) -> str:
         """An object in words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def right_answer(self, step: int, shown: Shown) -> str:
         """The right answer; empty where nothing is right or wrong."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether an answer is right."""
-        raise NotImplementedError
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
         """Feedback to an answer in addition to whether it is right; may be empty."""
@@ -293,7 +294,7 @@ class Queue:
         return [other for other in earlier if self.is_waiting(other) and self._times[other][1] >= since]
 
 
-class StudyKind:
+class StudyKind(ABC):
     """A study of one kind: its page flow, its export and its report.
 
     Args:
@@ -329,9 +330,9 @@ class StudyKind:
         """
         return None
 
+    @abstractmethod
     def game(self, row: Mapping[str, Any]) -> Game:
         """The game of a participant, who is given as stored."""
-        raise NotImplementedError
 
     def place(self, queue: Queue, token: str, number: int, now: float) -> Mapping[str, Any] | None:
         """The condition of the next participant as columns; None if the visitor has to wait.
@@ -381,17 +382,17 @@ class StudyKind:
         """The answers of a participant as rows of `trials.csv`."""
         return []
 
+    @abstractmethod
     def corpora(self, records: Sequence[Record]) -> "dict[str, Corpus]":
         """The corpora of an export by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def report(self, records: Sequence[Record]) -> "Report":
         """The report.
 
         Raises:
             ConfigError: If it is about trained agents, and nobody has begun yet.
         """
-        raise NotImplementedError
 
     def status(self, records: Sequence[Record], now: float) -> tuple[Table, list[dict[str, Any]]]:
         """Progress of a study as a table and JSON-ready; `now` is in seconds since 1970.
@@ -439,10 +440,11 @@ class StudyKind:
 class LiveKind(StudyKind):
     """A kind of study in which others take part at the same time: a partner, or an agent that runs."""
 
+    @abstractmethod
     def signed(self, queue: Queue, token: str, row: Row) -> None:
         """Handle a sign that a participant is there; `row` may be changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, row: Row, typed: str) -> str:
         """An answer to the present step as it is stored.
 
@@ -450,7 +452,6 @@ class LiveKind(StudyKind):
             BadRequestError: If the answer is none of those that are allowed.
             RefusedError: If nothing can be answered now.
         """
-        raise NotImplementedError
 
     def answered(self, row: Row, entry: Row) -> None:
         """Handle a new answer within its transaction."""
@@ -458,13 +459,13 @@ class LiveKind(StudyKind):
     def stored(self, row: Row, entry: Row) -> None:
         """Handle an answer that is stored."""
 
+    @abstractmethod
     def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
         """Content of the present step for the page."""
-        raise NotImplementedError
 
+    @abstractmethod
     def last_feedback(self, row: Row) -> tuple[str, str]:
         """Feedback on the round before, and `right`, `wrong` or an empty text."""
-        raise NotImplementedError
 
     def withdrawn(self, row: Row) -> None:
         """Handle that a participant withdraws."""
