@@ -1,4 +1,4 @@
-"""Agents of worlds with steps: recurrent ones that learn to act and to speak, and scripted ones."""
+"""Agents of environments: recurrent agents that learn to act and to speak, and scripted agents."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -30,19 +30,19 @@ class AgentsOptions:
     cell: str = "gru"
     """The recurrent cell."""
     forgetful: tuple[str, ...] = ()
-    """Names of agents that remember nothing from step to step, such as [speaker]."""
+    """Names of agents without memory between steps, such as [speaker]."""
     is_shared: bool = False
-    """All agents have the same weights, and are told who they are."""
+    """All agents share weights; each gets its index as a one-hot input."""
     speaks_apart: bool = False
-    """An agent that acts and speaks has a network for each, which see and hear the same."""
+    """An agent that acts and speaks has a network for each, with the same inputs."""
 
     def __post_init__(self) -> None:
-        """Check the name of the cell; `ConfigError` if there is none of this name."""
+        """Validate the name of the cell; `ConfigError` if it is unknown."""
         look_up("cell", self.cell, CELLS.parts)
 
 
 class _Network(nn.Module):
-    """One agent: a layer, a cell, and a layer to the scores of actions and the logits of the message."""
+    """A linear layer, a recurrent cell, and a linear layer to the scores of actions and the logits of the message."""
 
     def __init__(self, num_inputs: int, num_outputs: int, options: AgentsOptions) -> None:
         super().__init__()
@@ -52,12 +52,12 @@ class _Network(nn.Module):
 
 
 class ActingAgents(nn.Module, ABC):
-    """Base class of agents that learn, all of a world in one module.
+    """Base class of trainable agents: all agents of an environment in one module.
 
     Args:
         options: Its `Options`.
-        environment: Whose agents.
-        channel: What they speak by.
+        environment: Environment of the agents.
+        channel: Channel of their messages.
     """
 
     Options: type
@@ -68,14 +68,14 @@ class ActingAgents(nn.Module, ABC):
 
     @abstractmethod
     def begin(self, batch: int) -> Policy:
-        """Agents at the beginning of so many episodes."""
+        """Begin `batch` episodes, with empty memories."""
 
 
 class RecurrentAgents(ActingAgents):
-    """Agents of a layer, a recurrent cell, and a layer to the scores of actions and the logits of the message.
+    """Agents of a linear layer, a recurrent cell, and a linear layer to scores of actions and logits of the message.
 
     Raises:
-        ConfigError: If an option does not fit to the environment.
+        ConfigError: If an option does not fit the environment.
     """
 
     Options = AgentsOptions
@@ -136,8 +136,8 @@ class ScriptedAgents:
     """The agents of an environment's script, for a channel of symbols; see `Policies`.
 
     Args:
-        environment: Has the script.
-        channel: Has as many symbols as the script needs.
+        environment: Environment with a script.
+        channel: Channel with at least the symbols of the script.
 
     Raises:
         ConfigError: If there is no script, or the channel does not fit.

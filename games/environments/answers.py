@@ -1,4 +1,4 @@
-"""A learner of agents that are told what would have been right, as the receivers of signalling games are."""
+"""Learner for environments that give the right answers, as for the receivers of signalling games."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,10 +15,10 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class Answers(PolicyGradient):
-    """Answers are learnt from the right ones by cross-entropy, messages from how likely these were made.
+    """Learn answers by cross-entropy with the right answers, and messages from the likelihood of these.
 
-    Of channels with a gradient, it goes through the message to the speaker. Symbols of others are made more likely by
-    how much less the cross-entropy of the rest of the episode was than the baseline expected.
+    In differentiable channels, the gradient passes through the message to the speaker. In other channels, symbols are
+    reinforced by the advantage: minus the cross-entropy of the rest of the episode, minus the baseline.
     """
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
@@ -42,7 +42,7 @@ class Answers(PolicyGradient):
 
 
 def _of_right(episodes: TensorEpisodes) -> Tensor:
-    """Log-probability of the right answers where one is due, (steps, batch, num_agents); elsewhere 0."""
+    """Log-probability of the right answers, (steps, batch, num_agents); 0 where none is due."""
     assert episodes.right is not None
     found = []
     for agent, scores in enumerate(episodes.scores):

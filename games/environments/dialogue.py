@@ -1,4 +1,4 @@
-"""Dialogues: two agents that speak in turn, a message a step, and then answer what each is asked.
+"""Dialogues: two agents alternate messages, one per step, and then answer their questions.
 
     class Mine(Dialogue):                                  # in a file of your own
         names, first_speaker = ("asker", "answerer"), 0
@@ -12,7 +12,7 @@
             ...
             return DialogueTopic(seen=(..., ...), right=..., about=number)
 
-A dialogue is a world with steps: learners, channels and audits are those of all such worlds.
+A dialogue is an `Environment`: all learners, channels and audits of environments apply to it.
 """
 
 from abc import abstractmethod
@@ -45,7 +45,7 @@ from ecsuite.runtime.errors import ConfigError
 
 OBJECTS = Part("attributes", AttributeWorld.Options(num_attributes=3, num_values=4))
 SPLITS = {"train": "train", "corpus": "all", "seen": "seen"}
-"""The objects of a purpose; of others: those of validation, which are held out where any are."""
+"""Split of the objects for each purpose; others use the validation split, held out if the world holds any out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,56 +55,56 @@ class DialogueOptions:
     turns: Count = 2
     """Messages of each agent."""
     num_symbols: tuple[Count, ...] = ()
-    """Symbols that each of the two agents may say, such as [3, 4]; []: all of the channel."""
+    """Vocabulary size of each of the two agents, such as [3, 4]; []: all symbols of the channel."""
     reward: Literal["all", "each"] = "all"
-    """all: 1 where every answer is right. each: a share of 1 for every answer that is."""
+    """all: 1 if every answer is right, else 0. each: the share of right answers."""
     mistake_cost: Weight = 0.0
-    """What is taken where `reward` gives nothing, 10 in Kottur et al. (2017)."""
+    """Penalty, times 1 minus the reward and subtracted from it; 10 in Kottur et al. (2017)."""
 
     def __post_init__(self) -> None:
-        """Check that both agents, or none, have symbols of their own."""
+        """Validate that `num_symbols` has no or two entries; `ConfigError` if not."""
         if len(self.num_symbols) not in (0, 2):
             raise ConfigError(
                 f"num_symbols: expected a number for each of two agents, got {len(self.num_symbols)}"
             )
 
     def rewards(self, right: Floats) -> Floats:
-        """Rewards of answers that are right to this share, or with this probability, less the cost of mistakes."""
+        """Rewards for a share, or a probability, of right answers, minus the cost of mistakes."""
         return right - self.mistake_cost * (1 - right)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DialogueTopic:
-    """What dialogues are about."""
+    """Observations, right answers and meanings of a batch of dialogues."""
 
     seen: tuple[Floats, Floats]
-    """What each agent sees of the world all the time, (batch, num_features) each."""
+    """Observation of each agent, constant over the steps, (batch, num_features) each."""
     right: Integers
-    """The right answers of each agent, (batch, 2, num_answers); -1: it is not asked."""
+    """Right answers of each agent, (batch, 2, num_answers); -1: the agent has no question."""
     about: Integers
-    """What messages may be about, (batch, num_attributes), or by speaker, (batch, 2, num_attributes)."""
+    """Meanings of the messages, (batch, num_attributes), or by speaker, (batch, 2, num_attributes)."""
 
 
 class Dialogue(Environment):
     """Base class of dialogues.
 
-    The agents speak one after the other, `turns` times each. Then those that are asked answer, an answer a step, and
-    are told at each step, beside what they see, whether they are to talk or which answer is due.
+    The agents alternate, with `turns` messages each. Then every agent with questions gives one answer per step. At each
+    step, its observation ends with a one-hot vector: talk, or the index of the answer that is due.
 
     Args:
         options: Its `Options`.
-        num_features: Width of what each agent sees.
-        num_choices: Answers that each may choose from; 1: it is not asked.
-        num_answers: Answers of each agent that is asked.
+        num_features: Width of `DialogueTopic.seen` of each agent.
+        num_choices: Number of possible answers of each agent; 1: it has no questions.
+        num_answers: Number of answers of each agent with questions.
     """
 
     Options = DialogueOptions
     names: ClassVar[tuple[str, str]]
-    """Of the agents."""
+    """Names of the agents."""
     first_speaker: ClassVar[int] = 0
-    """Who speaks first: 0 or 1."""
+    """Index of the first speaker: 0 or 1."""
     ends_with_first: ClassVar[bool] = False
-    """Whether that one speaks last, too, once more than the other."""
+    """Whether the first speaker also speaks last, so that the other agent sends one message fewer."""
     steps_per_turn = 2
     right_reward, tells_right = 1.0, True
 
@@ -136,7 +136,7 @@ class Dialogue(Environment):
 
     @abstractmethod
     def talk(self, seed: int, episodes: Integers) -> DialogueTopic:
-        """What the dialogues of these numbers, (batch,), are about, a pure function of the seed and of each number."""
+        """Make the topics of episodes, numbers (batch,): a pure function of the seed and of each number."""
 
     def reset(self, seed: int, episodes: Integers) -> Moment:
         """See the base class."""
@@ -166,7 +166,7 @@ class Dialogue(Environment):
         return self._moment(talk, step + 1, all_right), np.repeat(rewards[:, None], 2, axis=1)
 
     def speaker(self, step: int) -> int | None:
-        """Who speaks at a step; None: it is for answers."""
+        """Index of the speaker at a step; None: the step is for answers."""
         return (self.first_speaker + step) % 2 if step < self.num_messages else None
 
     def _moment(self, talk: DialogueTopic, step: int, all_right: NDArray[np.bool_]) -> Moment:
@@ -203,28 +203,28 @@ class ObjectOptions(DialogueOptions):
     """Options of dialogues about objects."""
 
     world: Annotated[Part, WORLDS] = OBJECTS
-    """Where objects come from. Where it holds some out, evaluations are about these."""
+    """World of the objects. If it holds objects out, evaluations are about these."""
 
 
 @dataclass(kw_only=True, slots=True)
 class ObjectRounds:
-    """Rounds about the objects of a world: a target and distractors, by seed and number.
+    """Targets and distractors among the objects of a world, by seed and episode number.
 
     Args:
         part: The world.
         num_distractors: Distractors of a round.
 
     Raises:
-        ConfigError: If its rounds are not about objects that are vectors of numbers.
+        ConfigError: If the objects of the world are neither values nor vectors.
     """
 
     part: Part
     num_distractors: int = 0
     worlds: dict[int, ObjectWorld] = field(default_factory=dict)
-    """By seed: which objects are held out may depend on it."""
+    """Cache of worlds by seed, since the held-out objects may depend on the seed."""
 
     def of(self, seed: int) -> ObjectWorld:
-        """The world of a seed."""
+        """Get the world of a seed."""
         if seed not in self.worlds:
             sizes = RunSizes(seed=seed, num_train=1, num_valid=1, batch_size=1, evaluation_batch_size=1)
             asked = RoundSpec(num_distractors=self.num_distractors)
@@ -254,7 +254,7 @@ class ObjectRounds:
         return (*world.notes, *([] if untested is None else [untested]))
 
     def silent_accuracy(self) -> float:
-        """The accuracy of the best answer that reads no message, which is a guess but where distractors are similar."""
+        """Accuracy of the best answer without messages: a uniform guess, unless distractors are similar."""
         if not self.of(0).has_similar_distractors:
             return 1 / (1 + self.num_distractors)
         task, size = Part("discrimination", Discrimination.Options(num_distractors=self.num_distractors)), 256
@@ -265,7 +265,7 @@ class ObjectRounds:
         return float(TASKS.make(task, world=world, state_size=1).chance()["accuracy"])
 
     def draw(self, seed: int, episodes: Integers) -> tuple[Integers, Integers]:
-        """Candidates, (batch, num_candidates), by their numbers in the world, and places of the targets, (batch,)."""
+        """Draw candidates, object indices (batch, num_candidates), and the positions of the targets, (batch,)."""
         world = self.of(seed)
         candidates = np.zeros((len(episodes), 1 + self.num_distractors), np.int64)
         places = np.zeros(len(episodes), np.int64)
@@ -278,7 +278,7 @@ class ObjectRounds:
         return candidates, places
 
     def columns(self, seed: int, *episodes: Integers) -> dict[str, NDArray[np.str_]]:
-        """The split of dialogues about the targets of all these, (batch,) each: `held_out` if one is; or nothing."""
+        """Corpus column `split`: `held_out` if any target is, of `episodes`, (batch,) each; empty without splits."""
         world, found = self.of(seed), list[NDArray[np.str_]]()
         for each in episodes:
             candidates, places = self.draw(seed, each)
@@ -292,12 +292,12 @@ class ObjectRounds:
         return {"split": split}
 
     def values(self, seed: int, numbers: Integers) -> Integers:
-        """What messages about objects are about, (batch, num_attributes): attribute values, or else their numbers."""
+        """Meanings of messages about objects, (batch, num_attributes): attribute values, or else object indices."""
         world = self.of(seed)
         return numbers[:, None] if world.num_values is None else world.objects.values(numbers)
 
     def features(self, seed: int, numbers: Integers) -> Floats:
-        """What agents see of objects, (..., num_features), of numbers, (...)."""
+        """Observations of objects, (..., num_features), from object indices, (...)."""
         world = self.of(seed)
         seen = torch.from_numpy(np.ascontiguousarray(world.objects.seen(numbers.ravel())))
         flat: Floats = world.features(seen, torch.float64).numpy()
@@ -305,5 +305,5 @@ class ObjectRounds:
 
 
 def attribute_names(names: Sequence[Sequence[str]]) -> list[str]:
-    """The names of attributes, by those of their values, such as `color=red`; `attribute0` where these have none."""
+    """Attribute names from value names such as `color=red`; `attribute0` and so on if these have none."""
     return list(names_in(names)) or [f"attribute{place}" for place in range(len(names))]

@@ -1,4 +1,4 @@
-"""What a world with steps is: observations, actions, rewards and an end, for many episodes side by side.
+"""Interface of environments: observations, actions, rewards and termination, for batches of episodes.
 
     class Corridor(Environment):
         agents = (AgentSpec(name="guide", num_features=1), AgentSpec(name="walker", num_features=0, num_actions=2))
@@ -13,7 +13,7 @@
             ...
             return Moment(...), rewards
 
-Messages are no part of it: what is said at a step is heard at the next one, by whom `Moment.heard` says.
+Messages are not part of an environment: a message of one step is heard at the next, by the agents in `Moment.heard`.
 """
 
 from abc import ABC, abstractmethod
@@ -32,51 +32,51 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PURPOSES = {"train": 0, "valid": 1 << 40, "corpus": 1 << 41, "audit": 1 << 42, "seen": 1 << 43}
-"""The number of the first episode for each purpose, so that no two share one."""
+"""First episode number of each purpose; the ranges are disjoint."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSpec:
-    """An agent of a world with steps."""
+    """An agent of an environment."""
 
     name: str
     num_features: int
-    """Width of what it sees."""
+    """Width of its observation."""
     num_actions: int = 1
-    """Actions to choose from, from 0; 1: there is nothing to choose."""
+    """Number of actions, ids from 0; 1: nothing to choose."""
     speaks: bool = True
     num_heard: int = 0
-    """Messages that it may hear at a step."""
+    """Most messages heard at a step."""
     num_symbols: int | None = None
-    """Symbols that it may say, from 1; None: all of the channel."""
+    """Number of symbols that it may say, ids from 1; None: all of the channel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moment:
-    """A batch of episodes between two steps."""
+    """State of a batch of episodes between two steps."""
 
     observations: tuple[Floats, ...]
-    """What each agent sees, (batch, num_features) each."""
+    """Observation of each agent, (batch, num_features) each."""
     heard: Integers
-    """Whose last message each agent hears, (batch, num_agents, most of num_heard); -1: nobody's."""
+    """Indices of the agents whose last message each agent hears, (batch, num_agents, maximum num_heard); -1: none."""
     active: NDArray[np.bool_]
-    """Whose action and message count at the coming step, (batch, num_agents); the action of others is 0."""
+    """Mask of agents whose action and message count at the coming step, (batch, num_agents); others take action 0."""
     done: NDArray[np.bool_]
-    """Which episodes are over, (batch,)."""
+    """Mask of finished episodes, (batch,)."""
     speaking: NDArray[np.bool_] | None = None
-    """Of those that are active: whose message counts, (batch, num_agents); None: that of all."""
+    """Mask of active agents whose message counts, (batch, num_agents); None: all active agents."""
     acting: NDArray[np.bool_] | None = None
-    """Of those that are active: whose action counts, (batch, num_agents); None: that of all."""
+    """Mask of active agents whose action counts, (batch, num_agents); None: all active agents."""
     right: Integers | None = None
-    """The right action of each agent at the coming step, (batch, num_agents), -1 where none is; None: nowhere."""
+    """Right action of each agent at the coming step, (batch, num_agents); -1: undefined; None: all undefined."""
     meanings: Integers
-    """What messages of the coming step may be about, (batch, num_agents, num_attributes), by speaker."""
+    """Meanings of the messages of the coming step, (batch, num_agents, num_attributes), by speaker."""
     inner: Any = field(default=None, repr=False)
-    """What the world needs for the next step."""
+    """Internal state of the environment for the next step."""
 
 
 class Environment(ABC):
-    """A world with steps.
+    """Base class of environments.
 
     Args:
         options: Its `Options`.
@@ -85,78 +85,78 @@ class Environment(ABC):
     Options: ClassVar[type] = NoOptions
     agents: tuple[AgentSpec, ...]
     max_steps: int
-    """An episode is over after so many steps at the latest."""
+    """Most steps of an episode."""
     attribute_names: tuple[str, ...]
-    """Of the attributes of `Moment.meanings`."""
+    """Names of the attributes of `Moment.meanings`."""
     num_script_symbols: int | None = None
-    """Symbols that the agents of `script` use; None: there is no script."""
+    """Number of symbols that `script` needs; None: there is no script."""
     silent_reward: float | None = None
-    """Reward of an episode that is known for agents that hear nothing; None: it is not known."""
+    """Known reward of an episode without messages; None: unknown."""
     silent_accuracy: float | None = None
-    """Accuracy that is known for agents that hear nothing; None: it is not known."""
+    """Known accuracy without messages; None: unknown."""
     right_reward: float | None = None
-    """Reward of an episode in which all was right, of which runs then have an accuracy; None: there is none."""
+    """Reward of a completely right episode, from which the accuracy is computed; None: there is no accuracy."""
     tells_right: bool = False
-    """Whether moments say which actions are right."""
+    """Whether moments contain the right actions, `Moment.right`."""
     steps_per_turn: int | None = None
-    """Steps of a turn of a dialogue; None: there are no turns."""
+    """Steps per turn of a dialogue; None: there are no turns."""
     other_purposes: Mapping[str, str] = MappingProxyType({})
-    """Further evaluations by name, such as of objects that are in training: the purpose in `PURPOSES` of each."""
+    """Further evaluations, such as one on training objects: name to a key of `PURPOSES`."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
 
     def notes(self, seed: int) -> Sequence[str]:
-        """Notes for people on the world of a seed, and on the limits of its evaluations."""
+        """Notes for the user on the world of a seed, and on the limits of its evaluations."""
         return ()
 
     @abstractmethod
     def reset(self, seed: int, episodes: Integers) -> Moment:
-        """The beginning of episodes, a pure function of the seed and of the number of each, (batch,)."""
+        """Begin episodes with these numbers, (batch,): a pure function of the seed and of each number."""
 
     @abstractmethod
     def step(self, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
-        """What follows actions, (batch, num_agents), and the rewards, (batch, num_agents).
+        """Apply actions, (batch, num_agents); returns the next state and the rewards, (batch, num_agents).
 
-        What becomes of episodes that are over does not matter. A moment is used for one step.
+        Values for finished episodes are ignored. A `Moment` is used for one step only.
         """
 
     def columns(self, seed: int, episodes: Integers) -> Mapping[str, NDArray[Any]]:
-        """What a corpus also says of the episodes of these numbers, by name, (batch,) each: nothing by default."""
+        """Further corpus columns of episodes, numbers (batch,): arrays by name, (batch,) each; none by default."""
         return {}
 
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """What an agent does that is not trained and knows the world, to compare with.
+        """Choose for a scripted agent that knows the environment, as a reference for trained agents.
 
-        Asked only where `num_script_symbols` says that there is a script.
+        Called only if `num_script_symbols` is not None.
 
         Args:
-            agent: Its number.
-            seen: What it sees, (batch, num_features).
-            heard: The first symbol of each message that it hears, (batch, num_heard), from 1; 0: nothing.
-            memory: What it remembers of these episodes, empty at the beginning; changed here.
+            agent: Index of the agent.
+            seen: Its observation, (batch, num_features).
+            heard: First symbol of each message that it hears, (batch, num_heard), from 1; 0: no message.
+            memory: Its memory of these episodes, empty at the beginning; changed in place.
 
         Returns:
-            Its actions and its symbols from 1, (batch,) each.
+            Actions, and symbols from 1, (batch,) each.
         """
         raise NotImplementedError
 
 
 def shares(seed: int, purpose: str, episodes: Integers, number: int) -> Floats:
-    """Numbers from 0 to below 1, (batch, number), a pure function of the arguments."""
+    """Uniform numbers in [0, 1), (batch, number), a pure function of the arguments."""
     words = random_words(seed, purpose, episodes, number)
     numbers: Floats = (words >> np.uint64(11)).astype(np.float64) / 2.0**53
     return numbers
 
 
 def choices(seed: int, purpose: str, episodes: Integers, number: int, total: int) -> Integers:
-    """Whole numbers from 0 to below `total`, (batch, number), a pure function of the arguments."""
+    """Uniform integers from 0 to `total` - 1, (batch, number), a pure function of the arguments."""
     return (shares(seed, purpose, episodes, number) * total).astype(np.int64)
 
 
 def one_hot(values: Integers, total: int) -> Floats:
-    """Whole numbers, (...), as rows with a single 1, (..., total)."""
+    """One-hot vectors, (..., total), of integers, (...)."""
     rows: Floats = (values[..., None] == np.arange(total)).astype(np.float64)
     return rows

@@ -1,4 +1,4 @@
-"""Episodes: agents act and speak in a world with steps, and what came of it."""
+"""Episodes: rollouts of agents in an environment, and their records."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,21 +19,21 @@ from ecsuite.runtime.recording import asked, outside
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What an agent makes of what it sees and hears."""
+    """Outputs of an agent's network at a step."""
 
     scores: Tensor
-    """Of its actions, (batch, num_actions)."""
+    """Scores of the actions, (batch, num_actions)."""
     logits: Tensor
-    """Of its message, (batch, max_len * number of logits of a symbol)."""
+    """Logits of the message, (batch, max_len * number of logits of a symbol)."""
 
 
 class Policy(Protocol):
-    """Agents in a batch of episodes, which remember what they saw and heard before."""
+    """Agents in a batch of episodes, with their memory of earlier steps."""
 
     def __call__(self, agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
-        """What an agent makes of what it sees, (batch, num_features), and hears, (batch, num_heard, message width).
+        """Decide from an observation, (batch, num_features), and messages, (batch, num_heard, message width).
 
-        With `keeps` false, it does not remember it.
+        With `keeps` false, the agent's memory is not updated.
         """
 
 
@@ -41,15 +41,15 @@ class Policies(Protocol):
     """The agents of an environment."""
 
     def begin(self, batch: int) -> Policy:
-        """Agents at the beginning of episodes."""
+        """Begin a batch of episodes, with empty memories."""
 
 
 Choose = Callable[[Tensor], Tensor]
-"""Actions, (batch,), by their scores, (batch, num_actions)."""
+"""Function that chooses actions, (batch,), from scores, (batch, num_actions)."""
 Deliver = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
-"""Changes what was said at a step, (batch, num_agents, message width), and who hears whom next, see `Moment.heard`."""
+"""Intervention on the messages of a step, (batch, num_agents, message width), and on the next `Moment.heard`."""
 Watch = Callable[[int, int, Policy, Tensor, Tensor], None]
-"""Told of step, agent, the agents, what it sees, and what it hears, before it decides; see `Policy`."""
+"""Callback before each decision: step, agent index, policy, observation, and messages heard; see `Policy`."""
 
 
 Array = TypeVar("Array", Tensor, NDArray[Any])
@@ -57,68 +57,67 @@ Array = TypeVar("Array", Tensor, NDArray[Any])
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpisodesOf(Generic[Array]):
-    """What came of a batch of episodes; the first dimension are steps, up to the last of the longest.
+    """Record of a batch of episodes; the first dimension is the step, up to the end of the longest episode.
 
-    What the world says is in arrays, or in tensors of the processor's memory. Where neither action nor message of an
-    agent counts in any episode, learners that do not need what it makes of it get scores and logits of zeros, and the
-    first symbol as words.
+    Values of the environment are arrays, or CPU tensors. Where neither action nor message of an agent counts in any
+    episode, learners with `needs_all` false get zeros as its scores and logits, and the first symbol as its words.
     """
 
     seen: Sequence[Tensor]
-    """What each agent saw, (steps, batch, num_features) each."""
+    """Observations of each agent, (steps, batch, num_features) each."""
     heard: Sequence[Tensor]
-    """What each agent heard, (steps, batch, num_heard, message width) each."""
+    """Messages heard by each agent, (steps, batch, num_heard, message width) each."""
     heard_from: Array
-    """Whose message each agent heard, (steps, batch, num_agents, most of num_heard); -1: nobody's."""
+    """Indices of the agents that each agent heard, (steps, batch, num_agents, maximum num_heard); -1: none."""
     said: Tensor
-    """What arrives of messages, (steps, batch, num_agents, message width), without the graph."""
+    """Messages as they arrive, (steps, batch, num_agents, message width), detached."""
     words: Tensor
-    """The messages themselves: ids, (steps, batch, num_agents, max_len), with EOS and PAD where messages may end early
-    one more, or words of values, with their width."""
+    """Messages as sent: symbol ids, (steps, batch, num_agents, max_len), or max_len + 1 with EOS and PAD if messages
+    may end early; or real-valued words with their width."""
     messages: Sequence[Sequence[Message | None]]
-    """The messages of each step and agent; None: it never speaks."""
+    """Message objects by step and agent; None: the agent never speaks."""
     scores: Sequence[Tensor]
-    """Scores of the actions of each agent, (steps, batch, num_actions) each."""
+    """Scores of each agent's actions, (steps, batch, num_actions) each."""
     logits: Sequence[Tensor]
-    """Logits of the messages of each agent, (steps, batch, max_len * number of logits of a symbol) each."""
+    """Logits of each agent's messages, (steps, batch, max_len * number of logits of a symbol) each."""
     actions: Array
-    """(steps, batch, num_agents)."""
+    """Chosen actions, (steps, batch, num_agents)."""
     rewards: Array
-    """(steps, batch, num_agents); 0 after the end."""
+    """Rewards, (steps, batch, num_agents); 0 after the end."""
     counts: Array
-    """Whether action or message count: the episode goes on and the agent is active, (steps, batch, num_agents)."""
+    """Mask of active agents in unfinished episodes, (steps, batch, num_agents)."""
     speaking: Array
-    """Whether the message counts, (steps, batch, num_agents)."""
+    """Mask of messages that count, (steps, batch, num_agents)."""
     acting: Array
-    """Whether the action counts, (steps, batch, num_agents)."""
+    """Mask of actions that count, (steps, batch, num_agents)."""
     right: Array | None
-    """The right actions where the world says so, (steps, batch, num_agents), -1 elsewhere; None: it never does."""
+    """Right actions, (steps, batch, num_agents), -1 where undefined; None: the environment gives none."""
     alive: Array
-    """Whether the episode was not over before the step, (steps, batch)."""
+    """Mask of episodes unfinished before the step, (steps, batch)."""
     meanings: Array
-    """(steps, batch, num_agents, num_attributes)."""
+    """Meanings of the messages, (steps, batch, num_agents, num_attributes)."""
 
     @property
     def num_symbols(self) -> Tensor:
-        """Symbols that each agent said at each step, without EOS, (steps, batch, num_agents)."""
+        """Number of symbols of each message that counts, without EOS, else 0, (steps, batch, num_agents)."""
         is_said = (self.words != EOS) & (self.words != PAD)
         return is_said.sum(3).cpu() * torch.as_tensor(self.speaking)
 
     @property
     def returns(self) -> Floats:
-        """Sum of the rewards of each episode, the mean of its agents, (batch,)."""
+        """Undiscounted return of each episode, averaged over agents, (batch,)."""
         returns: Floats = np.asarray(self.rewards).sum(0).mean(1)
         return returns
 
 
 TensorEpisodes = EpisodesOf[Tensor]
-"""Episodes as they are played, and as learners get them."""
+"""Episodes with the environment's values in CPU tensors, for learners."""
 Episodes = EpisodesOf[NDArray[Any]]
-"""Episodes as evaluations read them."""
+"""Episodes with the environment's values in arrays, for evaluations."""
 
 
 def as_arrays(episodes: TensorEpisodes) -> Episodes:
-    """Episodes with what the world says in arrays."""
+    """Convert the environment's values to arrays."""
     return EpisodesOf(
         seen=episodes.seen,
         heard=episodes.heard,
@@ -140,29 +139,29 @@ def as_arrays(episodes: TensorEpisodes) -> Episodes:
 
 
 MIXED = -2
-"""In the place of whom an agent hears: another one in each episode."""
+"""Mark in `Outlook.heard`: the agent heard differs between episodes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outlook:
-    """What is the same in all episodes of a batch at a step."""
+    """Properties of a step that hold for a whole batch of episodes."""
 
     is_over: bool
-    """Whether all are over."""
+    """Whether all episodes are finished."""
     acts: tuple[bool, ...]
-    """Whether the action of each agent counts in any, or a right one is told."""
+    """Whether each agent's action counts in any episode, or a right action is given."""
     counts: tuple[bool, ...]
-    """Whether its action or its message does."""
+    """Whether each agent's action or message counts in any episode."""
     heard: tuple[tuple[int, ...], ...]
-    """Whom each agent hears; see `Moment.heard` and `MIXED`."""
+    """Indices of the agents that each agent hears; see `Moment.heard` and `MIXED`."""
 
 
 class _World:
-    """Episodes of an environment that go on, as `outside` calls them.
+    """Running episodes of an environment, called through `outside`.
 
     Args:
         environment: The world.
-        seed: Of the environment.
+        seed: Seed of the environment.
         has_all: See `play_episodes`.
     """
 
@@ -170,13 +169,13 @@ class _World:
         self.environment, self.seed, self.has_all = environment, seed, has_all
 
     def begin(self, episodes: Integers) -> Arrays:
-        """Begin episodes of these numbers, (batch,); see `step` for what comes back."""
+        """Begin episodes with these numbers, (batch,); returns the same values as `step`."""
         self.moment, self.steps = self.environment.reset(self.seed, episodes), list[Arrays]()
         require_fitting(self.environment, self.moment, len(episodes), "reset")
         return self._now()
 
     def step(self, actions: Integers) -> Arrays:
-        """Make a step; whom each agent hears then, whose action counts, and what each agent sees."""
+        """Make a step; returns `Moment.heard`, the mask of actions that count, and the observations."""
         moment, alive, acting, speaking = self.moment, ~self.moment.done, self.acting, self.speaking
         self.moment, rewards = stepped(self.environment, moment, actions)
         counts = (alive[:, None] & each for each in (moment.active, speaking, acting))
@@ -185,7 +184,7 @@ class _World:
         return self._now()
 
     def outlook(self) -> "Outlook":
-        """What is the same in all episodes at the coming step, as far as that is made use of."""
+        """Properties of the coming step; the most general ones if `has_all`."""
         heard, alive, number = self.moment.heard, ~self.moment.done, len(self.environment.agents)
         if self.has_all:
             every = (True,) * number
@@ -202,7 +201,7 @@ class _World:
         )
 
     def told(self) -> Arrays:
-        """What it said of all steps: rewards, alive, meanings, counts, speaking, acting, and right if it says so."""
+        """Stack the values of all steps: rewards, alive, meanings, counts, speaking, acting and, if given, right."""
         return [np.stack(each) for each in zip(*self.steps, strict=True)]
 
     def _now(self) -> Arrays:
@@ -232,24 +231,24 @@ def play_episodes(
     """Play episodes from their beginning to the end of the last one.
 
     Args:
-        environment: The world.
-        agents: Who acts.
-        channel: How logits become messages.
-        seed: Of the environment.
-        episodes: Their numbers, (batch,).
-        mode: How messages are chosen.
-        choose: How actions are chosen.
-        generator: Where the draws of messages come from.
-        device: Where agents compute.
+        environment: The environment.
+        agents: Policies of the agents.
+        channel: Turns logits into messages.
+        seed: Seed of the environment.
+        episodes: Episode numbers, (batch,).
+        mode: Mode in which messages are chosen.
+        choose: Chooses the actions.
+        generator: Random numbers for sampled messages and noise.
+        device: Device of the agents.
         epoch: Passes over the training episodes so far, for the channel.
-        is_noisy: Whether messages meet the noise of the channel.
-        deliver: Changes what is heard; None: nothing does.
-        watch: Is told before each decision.
-        has_all: Whether scores, logits and words are needed of agents at steps where neither their action nor their
-            message counts in any episode.
+        is_noisy: Whether the channel's noise is applied to messages.
+        deliver: Intervention on messages; None: none.
+        watch: Callback before each decision.
+        has_all: Whether scores, logits and words are needed at steps where neither action nor message of an agent
+            counts in any episode.
 
     Raises:
-        ConfigError: If the environment does not keep to what it says of itself.
+        ConfigError: If the values of the environment do not match its description.
     """
     batch, specs = len(episodes), environment.agents
     num_words = channel.max_len * channel.symbol_size
@@ -276,7 +275,7 @@ def play_episodes(
             else:
                 arrived = arriving[rows, heard_from[:, number, : spec.num_heard] + 1]
             if deliver is not None and step > 0:
-                is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # which nothing changes
+                is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # not by `deliver`
                 arrived = own[:, number, None].where(is_own, arrived)
             heard.append(arrived)
             if watch is not None:
@@ -303,7 +302,7 @@ def play_episodes(
 
 
 class _Nothing(torch.autograd.Function):
-    """Zeros in the place of values that do not count; their gradient is one of zeros, for which nothing is done."""
+    """Replace values that do not count by zeros, and stop the backward pass there."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
@@ -315,18 +314,18 @@ class _Nothing(torch.autograd.Function):
 
 
 def _nothing(decision: Decision) -> Decision:
-    """In the place of a decision that does not count."""
+    """Replace the tensors of a decision that does not count; see `_Nothing`."""
     apply: Callable[[Tensor], Tensor] = _Nothing.apply
     return Decision(scores=apply(decision.scores), logits=apply(decision.logits))
 
 
 def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Which of the active agents, (batch, num_agents); None: all of them."""
+    """Restrict a mask to active agents, (batch, num_agents); None: all active agents."""
     return moment.active if which is None else moment.active & which
 
 
 def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> TensorEpisodes:  # type: ignore[type-arg]
-    """The steps of episodes as one, with what the world told of them."""
+    """Stack the steps of episodes, and add the environment's values."""
     seen, heard, heard_from, said, messages, decisions, actions, needed = zip(*steps, strict=True)
     rewards, alive, meanings, counts, speaking, acting, *right = told
     like = next(message.symbols for message in messages[0] if message is not None)
@@ -372,7 +371,7 @@ def _message(
     epoch: int,
     num_symbols: int | None,
 ) -> Message:
-    """The message of logits, (batch, max_len * number of logits of a symbol)."""
+    """Build a message from logits, (batch, max_len * number of logits of a symbol)."""
     builder = channel.start_message(mode, logits, generator, epoch)
     for of_symbol in of_symbols(channel, logits, num_symbols).unbind(1):
         builder.step(of_symbol)
@@ -380,9 +379,9 @@ def _message(
 
 
 def of_symbols(channel: Channel, logits: Tensor, num_symbols: int | None) -> Tensor:
-    """The logits of a message, (..., max_len * number), as (..., max_len, number), -inf where it may not be said.
+    """Logits by symbol, (..., max_len, number), from (..., max_len * number); -inf beyond `num_symbols`.
 
-    EOS of messages of one length is left to the channel.
+    In channels of fixed length, EOS is left to the channel.
     """
     logits = logits.unflatten(-1, (channel.max_len, -1))
     if num_symbols is not None and num_symbols < channel.vocab_size:
@@ -394,12 +393,12 @@ def of_symbols(channel: Channel, logits: Tensor, num_symbols: int | None) -> Ten
 def _arriving(
     channel: Channel, message: Message | None, generator: torch.Generator | None, is_noisy: bool, like: Tensor
 ) -> Tensor:
-    """A message as it arrives, (batch, max_len * symbol_size)."""
+    """Encode a message as it arrives, with noise if any, (batch, max_len * symbol_size)."""
     if message is None:
         return torch.zeros_like(like)
     if is_noisy and channel.has_noise:
         message = channel.received(message, generator)
-    # Beyond there is nothing but EOS, which is heard where one ends early.
+    # Only EOS can follow at index max_len; messages that end early have theirs before.
     symbols = message.symbols[: channel.max_len]
     if not symbols.is_floating_point():
         ids = torch.arange(channel.symbol_size, device=symbols.device)  # `one_hot` would look at values
@@ -408,7 +407,7 @@ def _arriving(
 
 
 def played_again(episodes: TensorEpisodes, agents: Policies) -> TensorEpisodes:
-    """The same episodes with the scores and logits of other agents, who see and hear the same."""
+    """Recompute scores and logits with other agents, on the same observations and messages."""
     scores, logits = [], []
     decide = agents.begin(episodes.alive.shape[1])
     for agent, (seen, heard) in enumerate(zip(episodes.seen, episodes.heard, strict=True)):

@@ -1,4 +1,4 @@
-"""What an environment gives, held against what it says of itself."""
+"""Validation of environments: their description, and the values that they return."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ecsuite.runtime.given_values import require_different
 
 
 def require_described(environment: Environment) -> None:
-    """Raise `ConfigError` if an environment does not say who is in it, how long episodes are, or what is meant."""
+    """Raise `ConfigError` if agents, max_steps or attribute_names are missing, or attribute names are equal."""
     needed = ("agents", "max_steps", "attribute_names")
     if missing := [name for name in needed if not hasattr(environment, name)]:
         raise ConfigError(f"environment {type(environment).__name__}: expected {', '.join(missing)}")
@@ -17,7 +17,7 @@ def require_described(environment: Environment) -> None:
 
 
 def stepped(environment: Environment, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
-    """A step of episodes; `ConfigError` if what the environment gives is not as it says of itself."""
+    """Step an environment; `ConfigError` if its values do not match its description."""
     given, shape = environment.step(moment, actions), (len(actions), len(environment.agents))
     is_pair = isinstance(given, tuple) and len(given) == 2
     if not is_pair or np.shape(given[1]) != shape:
@@ -31,7 +31,7 @@ def stepped(environment: Environment, moment: Moment, actions: Integers) -> tupl
 
 
 def require_fitting(environment: Environment, moment: Moment, batch: int, method: str) -> None:
-    """Raise `ConfigError` if a moment is not as the environment says of itself."""
+    """Raise `ConfigError` if the shapes of a moment do not match the environment's description."""
     name, specs = type(environment).__name__, environment.agents
     most = max(spec.num_heard for spec in specs)
     if not isinstance(moment, Moment):

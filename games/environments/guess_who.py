@@ -1,4 +1,4 @@
-"""Guess who: an agent that sees some objects is to find out which of them the other one sees."""
+"""Guess who: an agent that sees several objects has to find out which of them the other agent sees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from ecsuite.games.environments.environment import Floats, Integers
 from ecsuite.parts.config import Levels
 
 OTHER_ROUND = 1 << 39
-"""How far the second round of an episode is from its first one."""
+"""Offset between the numbers of the first and the second round of an episode."""
 
 
 class GuessWho(Dialogue):
-    """An asker sees candidates, an answerer sees which of them is meant; the asker speaks first, and picks one.
+    """An asker sees candidates, an answerer sees the target; the asker speaks first, and finally picks a candidate.
 
-    Where both ask, each has an object of its own and candidates for the other's, and both pick one.
+    If both ask, each agent sees a target and the candidates for the other agent's target, and both pick.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,9 +32,9 @@ class GuessWho(Dialogue):
         """Options of guess who."""
 
         num_candidates: Levels = 4
-        """Objects among which the asker picks."""
+        """Objects among which the asker chooses, with the target."""
         both_ask: bool = False
-        """Each agent has an object, and is to find out that of the other one."""
+        """Each agent sees an object, and has to find out the other agent's object."""
 
     names: ClassVar[tuple[str, str]] = ("asker", "answerer")
     options: Options
@@ -75,7 +75,7 @@ class GuessWho(Dialogue):
         rows = np.arange(len(episodes))
         seen: list[list[Floats]] = [[], []]
         right = np.full((len(episodes), 2, 1), -1)
-        about = []  # what each asker is to find out, which the other one has
+        about = []  # target of each asker, seen by the other agent
         for asker in range(1 + self.options.both_ask):
             candidates, places = self.rounds.draw(seed, episodes + asker * OTHER_ROUND)
             features = self.rounds.features(seed, candidates)
@@ -99,9 +99,9 @@ class GuessWho(Dialogue):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Ask for the attribute in which those that are left differ most, and be told its value: see the base class.
+        """Ask for the attribute that best separates the remaining candidates, and hear its value: see the base class.
 
-        Whoever is not asked tells the first attribute.
+        An answerer that was not asked says the value of the first attribute.
         """
         step = memory["step"] = memory.get("step", -1) + 1
         batch, number = len(seen), 1 if agent else self.options.num_candidates
@@ -122,9 +122,9 @@ class GuessWho(Dialogue):
 
 
 class Feedback(GuessWho):
-    """The one who sees what is meant speaks first and last, and the one who is to find it gives feedback in between.
+    """The describer, which sees the target, speaks first and last; the guesser gives feedback in between.
 
-    So the guesser speaks one time less, and is silent where `turns` is 1. The one who speaks does not see candidates.
+    So the guesser sends one message fewer, and none if `turns` is 1. The describer does not see candidates.
     """
 
     names = ("guesser", "describer")

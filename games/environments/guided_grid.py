@@ -1,4 +1,4 @@
-"""A grid with a guide who sees and a walker who does not."""
+"""A grid with a guide that sees the walker and the goal, and a walker that does not."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ from ecsuite.games.environments.environment import (
 from ecsuite.parts.config import Count, Levels, Weight
 
 MOVES = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
-"""What the actions are: stay, up, down, left, right; in rows and columns."""
+"""Offsets in rows and columns of the actions: stay, up, down, left, right."""
 
 
 class GuidedGrid(Environment):
-    """A guide sees where a walker and its goal are on a grid; the walker sees nothing but whether it is at an edge.
+    """A guide sees the positions of a walker and its goal on a grid; the walker only sees whether it is at an edge.
 
-    What the guide says arrives a step later. Both get 1 when the walker comes to the goal, which ends the episode, and
-    lose `cost` at every step. Walls stop the walker.
+    Messages of the guide arrive one step later. Both agents get 1 when the walker reaches the goal, which ends the
+    episode, and lose `cost` at every step. Walls stop the walker.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,11 +33,11 @@ class GuidedGrid(Environment):
         """Options of the grid."""
 
         size: Levels = 5
-        """Rows, and columns."""
+        """Number of rows and of columns."""
         num_steps: Count = 12
-        """Steps of an episode at most."""
+        """Most steps of an episode."""
         cost: Weight = 0.02
-        """What a step costs."""
+        """Cost of a step."""
 
     attribute_names = ("goal_row", "goal_column", "row", "column")
     num_script_symbols = len(MOVES)
@@ -69,7 +69,7 @@ class GuidedGrid(Environment):
         ), rewards
 
     def _moment(self, places: Integers, goals: Integers, done: NDArray[np.bool_], step: int) -> Moment:
-        """The moment with walkers and goals in these rows and columns, (batch, 2) each."""
+        """State with walkers and goals at these rows and columns, (batch, 2) each."""
         size, batch = self.options.size, len(places)
         both = np.concatenate([goals, places], 1)
         edges = np.concatenate([places == 0, places == size - 1], 1).astype(np.float64)
@@ -87,7 +87,7 @@ class GuidedGrid(Environment):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Say the next move from where the last one will lead, or make the move that was heard: see the base class."""
+        """Say the best move after the one before, or make the move that was heard: see the base class."""
         batch = len(seen)
         if agent == 1:
             return (heard[:, 0] - 1).clip(0), np.ones(batch, np.int64)

@@ -1,9 +1,9 @@
-"""Worlds of particles and landmarks: speaker and listener, and two agents that each know where the other is to go.
+"""Particle environments with landmarks: a speaker and a listener, and two agents that know each other's goal.
 
 Both have the observations, motion and rewards of `simple_speaker_listener` and `simple_reference` of mpe2 1.1.1, the
 multi-agent particle environments of Lowe et al. (2017, arXiv 1706.02275) after Mordatch and Abbeel (2018), in float64:
 from the same positions and goals, the same actions give the same numbers (`tests/games/environments/test_landmarks.py`
-compares with the package, and with recorded figures where it is not installed). Positions are drawn in another way.
+compares with the package, and with recorded figures where it is not installed). Positions are drawn differently.
 """
 
 from abc import abstractmethod
@@ -25,14 +25,14 @@ from ecsuite.parts.config import Count
 
 NUM_LANDMARKS = 3
 INTERVAL, DAMPING, FORCE = 0.1, 0.25, 5.0
-"""Time of a step, share of the velocity that is lost in it, and force of an action."""
+"""Duration of a step, share of velocity lost in a step, and force of an action."""
 MOVES = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]], dtype=np.float64)
-"""What the actions are: nothing, left, right, down, up."""
+"""Directions of the actions: none, left, right, down, up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LandmarkOptions:
-    """Options of worlds with landmarks."""
+    """Options of environments with landmarks."""
 
     num_steps: Count = 25
     """Steps of an episode."""
@@ -41,24 +41,24 @@ class LandmarkOptions:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _State:
     positions: Floats
-    """Of agents that move, (batch, num_movers, 2)."""
+    """Positions of moving agents, (batch, num_movers, 2)."""
     velocities: Floats
     landmarks: Floats
-    """(batch, NUM_LANDMARKS, 2)."""
+    """Positions of the landmarks, (batch, NUM_LANDMARKS, 2)."""
     goals: Integers
-    """The landmark that each speaker knows, (batch, num_speakers)."""
+    """Index of the landmark that each speaker knows, (batch, num_speakers)."""
     step: int
 
 
 class Landmarks(Environment):
-    """Base class: agents that move, and landmarks to which they are to go."""
+    """Base class of environments in which agents move to landmarks."""
 
     Options = LandmarkOptions
     attribute_names = ("goal",)
     num_movers: ClassVar[int]
     num_speakers: ClassVar[int]
     colours: ClassVar[Floats]
-    """What a speaker sees of its goal, (NUM_LANDMARKS, 3)."""
+    """Observation of a speaker for each goal, (NUM_LANDMARKS, 3)."""
     num_script_symbols = NUM_LANDMARKS
 
     def __init__(self, options: Any) -> None:
@@ -73,7 +73,7 @@ class Landmarks(Environment):
         return self.begin(places[:, : self.num_movers], places[:, self.num_movers :], goals)
 
     def begin(self, positions: Floats, landmarks: Floats, goals: Integers) -> Moment:
-        """Episodes that begin with agents and landmarks at these places, with these goals; see `_State`."""
+        """Begin episodes with these positions of agents and landmarks, and these goals; see `_State`."""
         return self._moment(
             _State(
                 positions=positions,
@@ -99,7 +99,7 @@ class Landmarks(Environment):
 
     @abstractmethod
     def rewards(self, state: _State) -> Floats:
-        """The rewards of agents, (batch, num_agents)."""
+        """Rewards of the agents, (batch, num_agents)."""
 
     def _moment(self, state: _State) -> Moment:
         batch, number = len(state.goals), len(self.agents)
@@ -122,7 +122,7 @@ class Landmarks(Environment):
         )
 
     def _partners(self) -> Integers:
-        """Whom each agent hears, (num_agents, 1)."""
+        """Index of the agent that each agent hears, (num_agents, 1); -1: none."""
         return np.array(
             [[-1 if agent.num_heard == 0 else 1 - number] for number, agent in enumerate(self.agents)]
         )
@@ -130,9 +130,9 @@ class Landmarks(Environment):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Say the number of the goal, and go to the landmark whose number was heard last: see the base class.
+        """Say the index of the goal, and go to the landmark whose index was heard last: see the base class.
 
-        Of each action it is known where the agent would come to rest; the one nearest to the goal is taken.
+        The action is chosen after which the agent would come to rest nearest to the goal.
         """
         spec, batch = self.agents[agent], len(seen)
         symbols = seen[:, -3:].argmax(1) + 1 if spec.speaks else np.ones(batch, np.int64)
@@ -157,7 +157,7 @@ def _colours(high: float, low: float) -> Floats:
 
 
 class SpeakerListener(Landmarks):
-    """A speaker that sees which landmark is the goal, and a listener that moves and sees all of them alike.
+    """A speaker that sees which landmark is the goal, and a listener that moves and can't tell the landmarks apart.
 
     The reward of both is minus the squared distance of the listener from the goal, at each step.
     """
@@ -177,9 +177,10 @@ class SpeakerListener(Landmarks):
 
 
 class Reference(Landmarks):
-    """Two agents that move and speak, each of which sees to which landmark the other is to go.
+    """Two agents that move and speak, each of which sees the goal of the other.
 
-    The reward of an agent is minus the distance of the other from its goal, and that of both, in equal shares.
+    The reward of an agent is the mean of minus the other agent's distance from its goal and the average of this term
+    over both agents.
     """
 
     num_movers, num_speakers, colours = 2, 2, _colours(0.75, 0.25)

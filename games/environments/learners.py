@@ -1,4 +1,4 @@
-"""Learners: what agents that act learn from episodes, by policy gradient or by Q-learning."""
+"""Learners of agents that act: policy gradient and Q-learning."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -30,15 +30,15 @@ class Learner(nn.Module, ABC):
 
     Args:
         options: Its `Options`.
-        agents: Who learns.
-        channel: What they speak by.
+        agents: Agents to train.
+        channel: Channel of their messages.
     """
 
     Options: type
     num_updates: int | None = None
-    """Updates by the same episodes, for which agents meet what they met once more; None: one, by what they did then."""
+    """Updates per batch of episodes, each with a new forward pass; None: one update, with the rollout's own outputs."""
     needs_all: bool = True
-    """Whether it needs what agents make of steps where nothing of them counts in any episode."""
+    """Whether it needs network outputs at steps where an agent is inactive in every episode."""
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__()
@@ -46,31 +46,31 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def chooser(self, generator: torch.Generator) -> Choose:
-        """How actions are chosen in training."""
+        """Make the function that chooses actions in training."""
 
     def probabilities(self, scores: Tensor) -> Tensor:
-        """Of actions, by their scores, (batch, num_actions) each, as agents act once they have learnt."""
+        """Probabilities of actions after training, from their scores, (batch, num_actions) each."""
         return scores.softmax(-1)
 
     def begin_step(self, step: int, agents: ActingAgents) -> None:
-        """Called before each step of training, counted from 0."""
+        """Prepare a training step, counted from 0; called before it."""
         return
 
     @abstractmethod
     def objective(
         self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """What a step of training minimises, a scalar, and figures for the log."""
+        """Objective of a training step, a scalar to minimise, and figures for the log."""
 
 
 class PolicyGradient(Learner):
     """Policy gradient with a learnt baseline (Williams 1992; Sutton et al. 2000).
 
-    Actions, and symbols of channels that are trained by the score function, are made more likely by how much more came
-    of the rest of the episode than the baseline expected, in standard deviations of the batch. The baseline is a
-    network that in training sees what all agents see, what messages may be about, and the step, so that it knows the
-    goal that one of them does not (as the critics of Lowe et al. 2017). Of other channels, the gradient of what the
-    hearers do goes through the message to the speaker.
+    Actions, and symbols of channels trained by the score function, are reinforced by the advantage: the return minus
+    the baseline, in standard deviations of the batch. The baseline is a network that in training sees the observations
+    of all agents, the meanings of messages, and the step, so that it knows a goal that an agent does not know (a
+    centralised critic as in Lowe et al. 2017). In other channels, the gradient of the hearers' actions passes through
+    the message to the speaker.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,26 +78,26 @@ class PolicyGradient(Learner):
         """Options of the policy gradient."""
 
         discount: Rate = 0.95
-        """What a reward a step later is worth."""
+        """Discount factor of rewards, per step."""
         entropy: Weight = 0.01
         """Weight of the entropy of actions, and of symbols of channels trained by the score function."""
         signalling: Weight = 0.0
-        """Weight of a reward for symbols that are many over episodes and certain in each, positive signalling (Eccles
-        et al. 2019, arXiv 1912.05676), without which speakers often end by saying one thing."""
+        """Weight of positive signalling (Eccles et al. 2019, arXiv 1912.05676), a reward for symbols with high entropy
+        over episodes and low entropy in each. Without it, speakers often end with a single message."""
         signalling_of: Literal["observations", "meanings"] = "observations"
-        """Where symbols are to be certain: in each observation, or, as speakers who see much say anything of it, given
-        each attribute of what messages may be about, which the world tells in training."""
+        """Condition given which symbols should have a low entropy: the observation, or each attribute of the meaning,
+        which the environment gives in training. Use meanings for speakers with rich observations, which may talk
+        about any part of these."""
         baseline: Literal["learnt", "none"] = "learnt"
-        """none: what came is compared with nothing. Steps are less exact, and where mistakes cost more than success
-        brings, longer until all is right, so that agents leave languages that are only better than those near
-        them."""
+        """none: returns are not compared with a baseline. Gradients are noisier and, where mistakes cost more than
+        success brings, agents take longer until all is right, so that they leave locally optimal languages."""
         baseline_weight: Weight = 1.0
-        """Weight of the squared error of the baseline, in units of the variance of what came."""
+        """Weight of the squared error of the baseline, in units of the variance of returns."""
         baseline_size: Count = 64
         """Width of its two hidden layers."""
 
         def __post_init__(self) -> None:
-            """Check that what is set is read; `ConfigError` if not."""
+            """Validate that options that were set are read; `ConfigError` if not."""
             if self.baseline == "none":
                 require_defaults(self, ("baseline_weight", "baseline_size"), "with baseline=none")
             if not self.signalling:
@@ -125,7 +125,7 @@ class PolicyGradient(Learner):
             raise ConfigError("play.learner.signalling: expected 0 where messages are no symbols")
 
     def chooser(self, generator: torch.Generator) -> Choose:
-        """Actions drawn with their probabilities."""
+        """Sample actions with their probabilities."""
         return lambda scores: (scores.detach() + gumbel(scores.shape, generator, scores.device)).argmax(-1)
 
     def objective(
@@ -153,7 +153,7 @@ class PolicyGradient(Learner):
         return objective, figures
 
     def of_choices(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
-        """Log-probability and entropy of what each agent did and said, (steps, batch, num_agents) each."""
+        """Log-probability and entropy of each agent's action and message, (steps, batch, num_agents) each."""
         log_probabilities, entropies = [], []
         for agent, scores in enumerate(episodes.scores):
             chosen, entropy = torch.zeros_like(scores[..., 0]), torch.zeros_like(scores[..., 0])
@@ -173,7 +173,7 @@ class PolicyGradient(Learner):
 
     def _of_messages(self, episodes: TensorEpisodes, agent: int) -> tuple[Tensor, Tensor]:
         """Log-probability and mean entropy of the messages of an agent, (steps, batch) each."""
-        if isinstance(self.channel, ReinforceChannel):  # of all steps at once
+        if isinstance(self.channel, ReinforceChannel):  # all steps at once
             logits = of_symbols(self.channel, episodes.logits[agent], self.specs[agent].num_symbols)
             logits = logits if self.channel.has_eos else without_eos(logits)
             return of_sampled(episodes.words[:, :, agent].movedim(2, 0), logits.movedim(2, 0))
@@ -184,7 +184,7 @@ class PolicyGradient(Learner):
         return torch.stack(likely), torch.stack(entropy)
 
     def returns(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
-        """What came of the rest of each episode, (steps, batch, num_agents), and its standard deviation."""
+        """Discounted return from each step on, (steps, batch, num_agents), and the standard deviation of returns."""
 
         def summed(rewards: Floats, counts: NDArray[np.bool_]) -> Arrays:
             returns = np.zeros_like(rewards)
@@ -198,17 +198,18 @@ class PolicyGradient(Learner):
         return returns, spread
 
     def signalled(self, episodes: TensorEpisodes) -> Tensor:
-        """Entropy of the mean distribution of symbols minus a fifth of their mean entropy, the mean of speakers.
+        """Entropy of the mean distribution of symbols minus 0.2 times their mean entropy, averaged over speakers.
 
-        The second is of each episode, or of the mean of those with the same value, the mean of attributes. Means are
-        over the episodes at a step, as all speakers can tell the time. With the whole of the second term it would be
-        the mutual information, of which speakers often reach a maximum with too few symbols, and stay there.
+        The second entropy is that of each episode or, for `meanings`, that of the mean distribution of episodes with
+        the same attribute value, averaged over attributes. Means are over the episodes at a step, since speakers know
+        the step. With a weight of 1 instead of 0.2 this is the mutual information, which has local maxima with too few
+        symbols.
         """
         found = []
         for agent, logits in enumerate(episodes.logits):
             if episodes.messages[0][agent] is not None:
                 counts = episodes.speaking[..., agent, None, None].to(logits)
-                first = 0 if self.channel.has_eos else 1  # to be silent is also to say something
+                first = 0 if self.channel.has_eos else 1  # silence, EOS first, counts as a symbol
                 likely = logits.unflatten(2, (self.channel.max_len, -1))[..., first:].softmax(-1)
                 number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
                 gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
@@ -222,14 +223,14 @@ class PolicyGradient(Learner):
         return torch.stack(found).mean()
 
     def expected(self, known: Tensor) -> Tensor:
-        """What the baseline makes of what it sees, (steps, batch, num_agents); 0 where nothing is to be compared."""
+        """Predictions of the baseline, (steps, batch, num_agents); 0 without a baseline."""
         if self.options.baseline == "none":
             return known.new_zeros(*known.shape[:2], self.num_agents)
         expected: Tensor = self.baseline(known)
         return expected
 
     def known(self, episodes: TensorEpisodes) -> Tensor:
-        """What the baseline sees, (steps, batch, num_known), of which it makes returns in standard deviations."""
+        """Inputs of the baseline, (steps, batch, num_known); its outputs are returns in standard deviations."""
         meanings = episodes.meanings.to(episodes.said).flatten(2)
         step = torch.arange(len(meanings), device=meanings.device) / self.max_steps
         known = [*episodes.seen, meanings, step[:, None, None].expand(*meanings.shape[:2], 1)]
@@ -237,13 +238,13 @@ class PolicyGradient(Learner):
 
 
 def _entropy(likely: Tensor) -> Tensor:
-    """In nats, of the last dimension; its gradient is finite at 0, too."""
+    """Entropy over the last dimension, in nats; its gradient is finite at 0, too."""
     summed: Tensor = (likely * likely.clamp(min=torch.finfo(likely.dtype).tiny).log()).sum(-1)
     return -summed
 
 
 def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
-    """Entropy of symbols, (steps, batch, max_len, symbols), given a value, (steps, batch), times their number."""
+    """Entropy of symbols, (steps, batch, max_len, symbols), given values, (steps, batch), times the message count."""
     (different,) = outside(lambda each: (np.unique(each),), values)
     is_of = (values[..., None] == different.to(values)).to(counts) * counts[
         ..., 0
@@ -257,9 +258,9 @@ def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
 class QLearning(Learner):
     """Deep recurrent Q-learning; with the channel `dru` it is DIAL (Foerster et al. 2016, arXiv 1605.06676).
 
-    Scores of actions are expected returns. What they miss is the error of the next step's highest score, of agents as
-    they were some steps ago that see and hear the same. Gradients go through messages to the speaker, one step back.
-    An agent that does not act does action 0.
+    Scores of actions are expected returns. The target of a score is the reward plus the discounted highest score at the
+    next step, from a target network: the agents of some steps ago, with the same inputs. Gradients pass through
+    messages to the speaker, one step back. An agent that does not act takes action 0.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -267,11 +268,11 @@ class QLearning(Learner):
         """Options of Q-learning."""
 
         discount: Rate = 1.0
-        """What a reward a step later is worth."""
+        """Discount factor of rewards, per step."""
         exploration: Share = 0.05
-        """Share of actions that are drawn uniformly in training."""
+        """Share of actions drawn uniformly in training (epsilon)."""
         refresh_every: Count = 100
-        """Steps after which the agents that give the targets become those of now."""
+        """Training steps between updates of the target network."""
 
     options: Options
 
@@ -284,16 +285,16 @@ class QLearning(Learner):
         self.target = copy.deepcopy(agents).requires_grad_(False)
 
     def begin_step(self, step: int, agents: ActingAgents) -> None:
-        """Refresh the agents that give the targets, where it is time to."""
+        """Copy the weights to the target network every `refresh_every` steps."""
         if step % self.options.refresh_every == 0:
             self.target.load_state_dict(agents.state_dict())
 
     def probabilities(self, scores: Tensor) -> Tensor:
-        """The action with the highest score, always."""
+        """Probability 1 for the action with the highest score."""
         return one_hot(scores.argmax(-1), scores.shape[-1]).to(scores)
 
     def chooser(self, generator: torch.Generator) -> Choose:
-        """The best action, or any one with a small probability."""
+        """Make an epsilon-greedy choice: the best action, or with a small probability a uniform one."""
 
         def choose(scores: Tensor) -> Tensor:
             drawn = uniform((2, len(scores)), generator, scores.device)
@@ -322,7 +323,7 @@ class QLearning(Learner):
         return loss, {"value_error": loss.detach()}
 
     def _best(self, episodes: TensorEpisodes, agent: int) -> Tensor:
-        """The highest score of what the agent may do at each step, (steps, batch)."""
+        """Highest score among the possible actions of an agent at each step, (steps, batch)."""
         scores = episodes.scores[agent]
         may_choose = episodes.acting[..., agent].to(scores.device)
         return scores.amax(-1).where(may_choose, scores[..., 0])

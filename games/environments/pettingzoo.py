@@ -1,4 +1,4 @@
-"""PettingZoo's parallel interface, both ways: its environments as ours, and ours as its.
+"""Adapters for PettingZoo's parallel interface: from its environments to ours, and from ours to its.
 
 Example:
     from mpe2 import simple_spread_v3
@@ -21,14 +21,14 @@ from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 METHODS = ("reset", "step", "observation_space", "action_space", "possible_agents")
-"""What an environment of PettingZoo has."""
+"""Attributes required of an environment of PettingZoo."""
 
 
 class FromPettingZoo(Environment):
-    """An environment of PettingZoo, with our channel beside it: every speaker is heard by all others, a step later.
+    """An environment of PettingZoo with a broadcast channel: all other agents hear every speaker, one step later.
 
     Subclasses set `make`. Observations are vectors (boxes, flattened) and actions discrete; all agents stay until the
-    end. An episode is begun with a seed made of the run's and the episode's number.
+    end. The seed of an episode is derived from the run's seed and the episode's number.
 
     Raises:
         ConfigError: If what `make` returns has another interface.
@@ -39,12 +39,12 @@ class FromPettingZoo(Environment):
         """Options of environments of PettingZoo."""
 
         num_steps: Count = 100
-        """An episode ends after so many steps at the latest."""
+        """Most steps of an episode."""
 
     make: ClassVar[Callable[[], Any]]
-    """Makes one, such as `mpe2.simple_spread_v3.parallel_env`."""
+    """Factory of environments, such as `mpe2.simple_spread_v3.parallel_env`."""
     speakers: ClassVar[tuple[str, ...] | None] = None
-    """The agents that speak; None: all."""
+    """Names of the agents that speak; None: all."""
     attribute_names = ("step",)
 
     def __init__(self, options: Any) -> None:
@@ -147,15 +147,15 @@ def _number(space: Any, name: str, agent: str) -> int:
 
 
 def to_pettingzoo(environment: Environment, *, num_symbols: int, seed: int = 1) -> Any:
-    """A world with steps as a `pettingzoo.ParallelEnv`.
+    """Wrap an environment as a `pettingzoo.ParallelEnv`.
 
-    An action of an agent that speaks is action + num_actions * symbol, as in mpe2; what it hears stands one-hot at the
-    end of its observation. Episodes are numbered by the resets; `reset(seed=...)` begins with episode 0 of a seed.
+    The action of an agent that speaks is action + num_actions * symbol, as in mpe2; symbols that it hears are appended
+    to its observation, one-hot. Each reset begins the next episode; `reset(seed=...)` begins with episode 0 of a seed.
 
     Args:
-        environment: The world.
-        num_symbols: Symbols of a message of one symbol.
-        seed: Until reset is given one.
+        environment: The environment.
+        num_symbols: Vocabulary size; a message is one symbol.
+        seed: Seed until `reset` gets one.
 
     Raises:
         ConfigError: If PettingZoo is not installed.
@@ -215,7 +215,7 @@ def to_pettingzoo(environment: Environment, *, num_symbols: int, seed: int = 1) 
         def _seen(self) -> dict[str, Any]:
             seen = {}
             for number, (agent, spec) in enumerate(specs.items()):
-                heard = self.said[self.moment.heard[0, number, : spec.num_heard]]  # -1: what nobody said
+                heard = self.said[self.moment.heard[0, number, : spec.num_heard]]  # -1: no message
                 parts = [self.moment.observations[number][0], one_hot(heard, num_symbols).ravel()]
                 seen[agent] = np.concatenate(parts).astype(np.float32)
             return seen

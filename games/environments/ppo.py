@@ -18,15 +18,15 @@ from ecsuite.parts.config import Count, Positive, Rate
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 IMPOSSIBLE = -1e9
-"""Logit of what can't be chosen; finite, so that its share of the entropy is 0."""
+"""Logit of impossible choices; finite, so that their share of the entropy is 0."""
 
 
 class PPO(PolicyGradient):
-    """Proximal policy optimisation: several updates by the same episodes, each of which changes probabilities little.
+    """Proximal policy optimisation: several updates per batch of episodes, with clipped probability ratios.
 
-    What an agent does at a step is its action and every symbol of its message, together one choice. Advantages are
-    generalised ones (Schulman et al. 2016, arXiv 1506.02438), in standard deviations of a batch; the baseline is that
-    of `policy_gradient`, one for each agent, which sees what all see (Yu et al. 2022, arXiv 2103.01955).
+    The choice of an agent at a step is joint: its action and every symbol of its message. Advantages are generalised
+    (GAE, Schulman et al. 2016, arXiv 1506.02438), in standard deviations of a batch; the baseline is that of
+    `policy_gradient`: one value per agent, from the observations of all agents (Yu et al. 2022, arXiv 2103.01955).
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +34,11 @@ class PPO(PolicyGradient):
         """Options of PPO."""
 
         clip: Positive = 0.2
-        """Changes of a probability beyond this share are worth nothing."""
+        """Clipping range: ratios of new to old probabilities beyond 1 ± this bring no gain."""
         trace: Rate = 0.95
-        """How far advantages look ahead, from 0, to the next step, to 1, to the end (GAE's lambda)."""
+        """Lambda of GAE: 0: advantages look one step ahead; 1: to the end of the episode."""
         num_updates: Count = 4
-        """Updates by the same episodes."""
+        """Updates per batch of episodes."""
 
     options: Options
     needs_all = True
@@ -112,12 +112,12 @@ class PPO(PolicyGradient):
         return objective, {"entropy": found["entropy"], "clipped": found["clip_fraction"]}
 
     def choices(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
-        """Action and symbols of each agent, and which of them it chose, (steps, batch, num_agents, 1 + max_len).
+        """Action and symbols of each agent, and the mask of its choices, (steps, batch, num_agents, 1 + max_len) each.
 
-        What follows the end of a message, and the messages of those who do not speak, nobody chose: they are 0.
+        Symbols after the end of a message, and messages of agents that do not speak, are no choices: they are 0.
         """
         words = episodes.words[..., : self.channel.max_len]
-        is_idle = ~episodes.counts  # of whom nothing counts
+        is_idle = ~episodes.counts  # neither action nor message counts
         actions, acts, speaks = (
             each.to(words.device)[..., None]
             for each in (episodes.actions, is_idle | episodes.acting, is_idle | episodes.speaking)
@@ -127,7 +127,7 @@ class PPO(PolicyGradient):
         return torch.cat([actions, words.where(is_said, 0)], -1), torch.cat([acts, is_said], -1)
 
     def logits(self, episodes: TensorEpisodes, is_made: Tensor) -> Tensor:
-        """Logits of all that each agent might have chosen, (steps, batch, num_agents, 1 + max_len, most choices)."""
+        """Logits of each agent's choices, (steps, batch, num_agents, 1 + max_len, most choices)."""
         channel, of_agents = self.channel, []
         width = max(channel.symbol_size, *(spec.num_actions for spec in self.specs))
         for spec, scores, said in zip(self.specs, episodes.scores, episodes.logits, strict=True):
@@ -149,10 +149,10 @@ class PPO(PolicyGradient):
 
 
 def joint(logits: Tensor) -> Independent[Categorical]:
-    """The distribution of several choices as one, of their logits, (..., number, most choices)."""
+    """Joint distribution of independent choices with these logits, (..., number, most choices)."""
     return Independent(Categorical(logits=logits), 1)
 
 
 def _mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Of what counts."""
+    """Mean of the values in the mask."""
     return (values.reshape(mask.shape) * mask).sum() / mask.sum().clamp(min=1)

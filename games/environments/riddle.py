@@ -11,16 +11,17 @@ from ecsuite.games.environments.environment import AgentSpec, Environment, Float
 from ecsuite.parts.config import Levels
 
 MOST_COMPUTED = 6
-"""Prisoners for whom the best reward without messages is computed, in a tenth of a second; of more it takes seconds."""
+"""Most prisoners for whom the best reward without messages is computed: 6 take 0.1 s, more take seconds."""
 ROUNDING = 1e-12
-"""Far more than the sums of some thousand products below 1 are rounded by; of equal choices the prisoners wait."""
+"""Tolerance, far above the rounding error of sums of some thousand products below 1; on ties, prisoners wait."""
 
 
 class Riddle(Environment):
-    """Each day one prisoner is in the room, hears what was said there the day before, and may tell that all were there.
+    """One prisoner per day is in the room, hears the message of the day before, and may declare that all were there.
 
-    Telling ends the episode: its reward is 1 if all have been there, and -1 if not; there is none after the last day,
-    day 4 n - 6 of n prisoners, at least 2. A prisoner sees whether it is in the room, and only there acts and speaks.
+    A declaration ends the episode: the reward is 1 if all have been there, and -1 if not. Without one, the reward is 0
+    and the episode ends after day 4 n - 6 for n prisoners, at least 2. A prisoner sees whether it is in the room, and
+    only there acts and speaks.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +29,7 @@ class Riddle(Environment):
         """Options of the riddle."""
 
         num_prisoners: Levels = 3
-        """Prisoners."""
+        """Number of prisoners."""
 
     attribute_names = ("day", "others", "visits")
     options: Options
@@ -63,7 +64,7 @@ class Riddle(Environment):
         return self._moment(visitors, visits, day + 1, done | (day + 1 >= self.max_steps)), rewards
 
     def _moment(self, visitors: Integers, before: Integers, day: int, done: NDArray[np.bool_]) -> Moment:
-        """The moment on a day; `before` are the visits of each on the days before, (batch, num_prisoners)."""
+        """State on a day; `before`: earlier visits of each prisoner, (batch, num_prisoners)."""
         batch, number = before.shape
         active = np.zeros((batch, number), bool)
         heard = np.full((batch, number, 1), -1)
@@ -88,12 +89,12 @@ class Riddle(Environment):
 
 @cache
 def _without_messages(number: int, days: int) -> float:
-    """Reward of the best prisoners that hear nothing and tell by the day and the number of their own visits.
+    """Expected reward of the best prisoners without messages that decide by the day and the number of their own visits.
 
-    From prisoners that never tell, the choices of one day after the other, beginning with the last, are made the best
-    of all given the choices of the other days, until none changes. Only how often the prisoners were there counts, not
-    who was there how often: a state is the sorted numbers of their visits. For two and three prisoners nothing that
-    prisoners without messages could do is better, also by different rules and by the days of their visits.
+    Coordinate ascent: from prisoners that never declare, the decisions of one day at a time, from the last to the
+    first, are optimised given those of the other days, until none changes. Only the visit counts matter, not whose they
+    are: a state is the sorted counts. For two and three prisoners no other strategy without messages is better, not
+    even one with different rules per prisoner or with the days of their visits.
     """
     states: list[set[tuple[int, ...]]] = [{(0,) * number}]
     for _ in range(days):
@@ -109,7 +110,7 @@ def _without_messages(number: int, days: int) -> float:
                 for own, share, after in _visits(state):
                     reached[day + 1][after] += likely * share * ((day, own) not in tells)
         rewards = dict.fromkeys(states[-1], 0.0)
-        """From a state on, if nobody has told yet."""
+        """Expected reward from each state on, if nobody has declared yet."""
         for day in reversed(range(days)):
             gains: dict[int, float] = {}
             for state, likely in reached[day].items():
@@ -129,7 +130,7 @@ def _without_messages(number: int, days: int) -> float:
 
 
 def _visits(state: tuple[int, ...]) -> Iterator[tuple[int, float, tuple[int, ...]]]:
-    """Who may come next: the visits it had before, how likely that is, and the state after it."""
+    """Possible next visits: earlier visits of the visitor, probability, and the state afterwards."""
     for own in set(state):
         place = state.index(own)
         after = tuple(sorted((*state[:place], own + 1, *state[place + 1 :])))
@@ -137,5 +138,5 @@ def _visits(state: tuple[int, ...]) -> Iterator[tuple[int, float, tuple[int, ...
 
 
 def _reward(state: tuple[int, ...]) -> float:
-    """What telling in a state is worth."""
+    """Reward of a declaration in a state."""
     return 1.0 if state[0] else -1.0

@@ -21,12 +21,12 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class TaskAndTalk(Dialogue):
-    """An asker is to find out some attributes of an object, in an order; an answerer sees the object, not the task.
+    """An asker has to find out attributes of an object, in a given order; an answerer sees the object, not the task.
 
-    The asker speaks first. After the turns it says the values of its attributes, one after the other.
+    The asker speaks first. After the turns it gives the values of its attributes, one per step.
 
     Raises:
-        ConfigError: If objects have no attributes, or fewer than are asked for.
+        ConfigError: If objects have no attributes, or fewer than `num_asked`.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +34,7 @@ class TaskAndTalk(Dialogue):
         """Options of Task & Talk."""
 
         num_asked: Count = 2
-        """Attributes that are asked for: each order of so many different ones is a task."""
+        """Number of attributes of a task; tasks are all ordered selections of so many attributes."""
 
     names = ("asker", "answerer")
     options: Options
@@ -97,7 +97,7 @@ class TaskAndTalk(Dialogue):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Ask for one attribute after the other by its number, and be told its value: see the base class."""
+        """Ask for the attributes in turn by their indices, and hear their values: see the base class."""
         step = memory["step"] = memory.get("step", -1) + 1
         silent = np.ones(len(seen), np.int64)
         if agent == 1:
@@ -114,7 +114,7 @@ class TaskAndTalk(Dialogue):
 
 
 def _without_messages(values: Integers, probabilities: Floats | None, tasks: Integers, reward: str) -> float:
-    """What an asker gets that always says the values that are right most often of all objects."""
+    """Share of right answers (`each`), or probability that all are right (`all`), of the most frequent values."""
     weights = np.full(len(values), 1 / len(values)) if probabilities is None else probabilities
     best = []
     for asked in tasks:

@@ -1,4 +1,4 @@
-"""Agents that act and speak in a world with steps, as a play."""
+"""Agents that act and speak in an environment, as a play."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,20 +44,20 @@ from ecsuite.runtime.recording import Recorded, outside
 
 SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
 OBJECTIVE = "loss"
-"""The measure that is the objective."""
+"""Name of the objective among the measures."""
 RECURRENT = Part("recurrent", AgentsOptions())
 POLICY_GRADIENT = Part("policy_gradient", PolicyGradient.Options())
 
 
 def severed(step: int, said: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
-    """Nobody hears anything; see `Deliver`."""
+    """Remove all messages, as a control; see `Deliver`."""
     return said, torch.full_like(heard, -1)
 
 
 class Acting(TrainedPlay):
-    """Agents that act and speak in a world with steps, and learn from its rewards.
+    """Agents that act and speak in an environment, and learn from its rewards.
 
-    What is said at a step is heard at the next one. Episodes of training are drawn without end, and none comes again.
+    Messages arrive one step later. Training episodes are generated without end, and none is repeated.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,18 +65,19 @@ class Acting(TrainedPlay):
         """Options of agents that act."""
 
         environment: Annotated[Part, ENVIRONMENTS] = SPEAKER_LISTENER
-        """The world with steps."""
+        """The environment."""
         learner: Annotated[Part, LEARNERS] = POLICY_GRADIENT
-        """What agents learn from episodes."""
+        """The learning algorithm."""
         agents: Annotated[Part, ACTORS] = RECURRENT
         """The agents."""
         is_severed: bool = False
-        """Messages arrive at nobody: a control."""
+        """No message arrives: a control."""
         share_rewards: bool = False
-        """Each agent learns from the mean of all rewards: its own may depend more on what others do."""
+        """Each agent learns from the mean of all agents' rewards; its own reward may depend more on the actions of
+        others."""
         length_cost: Weight = 0.0
-        """Cost of each symbol that is said, without EOS, taken from the speaker's reward of that step; agents can be
-        silent where channel.length=variable."""
+        """Cost of each symbol, without EOS, subtracted from the speaker's reward at that step; agents can be silent if
+        channel.length=variable."""
 
     sections = (*TrainedPlay.sections, "channel")
     options_read = ("training.noise", "evaluation.noise", "evaluation.keep")
@@ -98,21 +99,21 @@ class Acting(TrainedPlay):
             {"agents": self.agents, "channel": self.channel, "learner": self.learner}
         ).to(device)
         self.generator, self.recorded = torch.Generator(device), Recorded()
-        self.records = device.type == "cpu" and not experiment.code  # own code may decide by values
+        self.records = device.type == "cpu" and not experiment.code  # own code may branch on values
 
     @property
     def figures(self) -> Sequence[str]:
-        """Accuracy, where there is one; reward, the mean of the agents, without costs of messages; steps; and costs."""
+        """Names of the figures: accuracy, if defined; reward, averaged over agents, before costs; steps; and cost."""
         accuracy = () if self.environment.right_reward is None else ("accuracy",)
         return (*accuracy, "reward", "steps", *(("cost",) if self.options.length_cost else ()))
 
     def chance(self) -> Mapping[str, float]:
-        """What is right without messages, where that is known."""
+        """Accuracy without messages, if it is known."""
         known = self.environment.silent_accuracy
         return {} if known is None else {"accuracy": known}
 
     def update(self, step: int, optimise: Optimise) -> Measures:
-        """Play batches of episodes, and learn from them."""
+        """Play batches of episodes, and update the weights."""
         training, measures, again = self.experiment.training, dict[str, Any](), self.learner.num_updates
         size, epoch = training.batch_size, step // self.steps_per_epoch
         batches = [
@@ -146,19 +147,19 @@ class Acting(TrainedPlay):
         return {name: value / (len(batches) * (again or 1)) for name, value in measures.items()}
 
     def practised(self, numbers: Tensor, epoch: int) -> TensorEpisodes:
-        """A batch of episodes of training, by their numbers."""
+        """Play a batch of training episodes with these numbers."""
         outside(self._begin_noise, numbers)
         has_all = self.learner.needs_all or bool(self.experiment.code)  # own learners may read all
         return self._played(numbers, "train", self.generator, epoch=epoch, has_all=has_all)
 
     def _begin_noise(self, numbers: NDArray[np.int64]) -> Arrays:
-        """Let the generator of training begin with the noise of a batch."""
+        """Seed the training generator for a batch."""
         training = self.experiment.training
         seeded(self.generator, training.seed, "train", int(numbers[0]) // training.batch_size)
         return ()
 
     def _objective(self, episodes: TensorEpisodes, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """What is minimised, and figures for the log."""
+        """Objective to minimise, and figures for the log."""
         costs = self.costs(episodes)
         rewards, figures = episodes.rewards - costs, {}
         if self.options.share_rewards:
@@ -172,14 +173,14 @@ class Acting(TrainedPlay):
         return objective, figures | dict(of_learner)
 
     def costs(self, episodes: Episodes | TensorEpisodes) -> Tensor:
-        """What messages cost, (steps, batch, num_agents)."""
+        """Costs of the messages, (steps, batch, num_agents)."""
         if not self.options.length_cost:
             return torch.zeros_like(torch.as_tensor(episodes.rewards))
         costs: Tensor = self.options.length_cost * episodes.num_symbols.double()
         return costs
 
     def _of_channel(self, episodes: TensorEpisodes) -> Tensor | float:
-        """What the channel itself adds to the objective, such as a divergence: the mean over messages that count."""
+        """Objective of the channel itself, such as a divergence: the mean over messages that count."""
         costs, counted = list[Tensor](), list[Tensor]()
         for of_step, speaking in zip(episodes.messages, episodes.speaking, strict=True):
             for agent, message in enumerate(of_step):
@@ -204,17 +205,17 @@ class Acting(TrainedPlay):
         deliver: Deliver | None = None,
         watch: Watch | None = None,
     ) -> Episodes:
-        """Play episodes of a purpose by their numbers; see `play_episodes`.
+        """Play the episodes of a purpose with these numbers; see `play_episodes`.
 
         Args:
-            numbers: Of the episodes, (batch,).
-            mode: How messages and, but in training, actions are chosen.
-            generator: Where draws come from.
+            numbers: Episode numbers within the purpose, (batch,).
+            mode: Mode in which messages are chosen; actions are the best ones if greedy, else the learner's.
+            generator: Random numbers for samples and noise.
             purpose: A key of `PURPOSES`.
             epoch: Passes over the training episodes so far.
-            agents: Who plays; None: those of this play.
-            deliver: Changes what is heard; None: nothing does, but `is_severed`.
-            watch: Is told before each decision.
+            agents: Policies of the agents; None: the agents of this play.
+            deliver: Intervention on messages; None: only that of `is_severed`.
+            watch: Callback before each decision.
         """
         return as_arrays(
             self._played(
@@ -240,7 +241,7 @@ class Acting(TrainedPlay):
         watch: Watch | None = None,
         has_all: bool = True,
     ) -> TensorEpisodes:
-        """Play the episodes of these numbers among all purposes; see `play`."""
+        """Play the episodes with these numbers, which include the offset of the purpose; see `play`."""
         experiment = self.experiment
         training_choice = self.learner.chooser(generator)
         noise = experiment.training.noise if mode == "train" else experiment.evaluation.noise
@@ -265,7 +266,7 @@ class Acting(TrainedPlay):
     def batches(
         self, purpose: str, number: int | None = None, agents: Policies | None = None
     ) -> Iterator[Episodes]:
-        """Batches of episodes of a purpose, as evaluations play them: so many, or without end."""
+        """Batches of `number` evaluation episodes of a purpose; None: without end."""
         evaluation, first = self.experiment.evaluation, 0
         size = evaluation.batch_size or self.experiment.training.batch_size
         while number is None or first < number:
@@ -277,16 +278,16 @@ class Acting(TrainedPlay):
             first = last
 
     def evaluate(self) -> dict[str, float]:
-        """Mean reward and steps of the episodes of validation."""
+        """Figures of the validation episodes."""
         return self._figures()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
-        """The same of the environment's other purposes, such as objects that are in training."""
+        """Figures of the environment's other purposes, such as episodes about training objects."""
         purposes = self.environment.other_purposes
         return {name: self._figures(purpose=purpose) for name, purpose in purposes.items()}
 
     def other_chance(self) -> Mapping[str, Mapping[str, float]]:
-        """What is right without messages, whatever the episodes are about."""
+        """Accuracy without messages, which is the same for all purposes."""
         return dict.fromkeys(self.environment.other_purposes, self.chance())
 
     def _figures(self, agents: Policies | None = None, purpose: str = "valid") -> dict[str, float]:
@@ -301,12 +302,12 @@ class Acting(TrainedPlay):
         return {name: float(np.concatenate(figures[name]).mean()) for name in self.figures}
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
-        """What each speaker says in episodes, step by step, with what it is about, its action, and its reward."""
+        """Messages of each speaker in episodes, step by step, with meanings, actions, and rewards."""
         seed, size = self.experiment.training.seed, evaluation.corpus_size
         return corpus_of(self.batches("corpus"), self.environment, self.channel, seed, size)
 
     def check(self, folder: Path, note: Any) -> None:
-        """Refuse interactions where pyarrow is missing, and parts of the user's own that do not fit."""
+        """Raise `ConfigError` if pyarrow is needed and missing; try parts of the user's own on two episodes."""
         super().check(folder, note)
         for line in self.environment.notes(self.experiment.training.seed):
             note(line)
@@ -318,7 +319,7 @@ class Acting(TrainedPlay):
             require_pyarrow()
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write the episodes of validation where `evaluation.keep` asks for them, a row an agent and step."""
+        """Write the validation episodes if `evaluation.keep` asks for them, a row per agent and step."""
         evaluation = self.experiment.evaluation
 
         def table() -> Any:
@@ -327,7 +328,7 @@ class Acting(TrainedPlay):
         return keep_interactions(folder, table if evaluation.keep else None)
 
     def lines(self) -> list[str]:
-        """What is played, by whom, and what others reach."""
+        """Describe the environment, the agents, and the reference rewards, for the user."""
         specs, options = self.environment.agents, self.options
         said = "; messages arrive at nobody" if options.is_severed else ""
         number = sum(each.numel() for each in self.agents.parameters())
@@ -342,7 +343,7 @@ class Acting(TrainedPlay):
         ]
 
     def references(self) -> Mapping[str, float]:
-        """Rewards to compare with, by who gets them: scripted agents, and the best that is known without messages."""
+        """Reference rewards by name: scripted agents, and the best known reward without messages."""
         known = {}
         try:
             figures = self._figures(ScriptedAgents(self.environment, self.channel))
@@ -358,17 +359,17 @@ class Acting(TrainedPlay):
 
 
 def _shared(rewards: Floats) -> Arrays:
-    """The mean of all agents in the place of each reward."""
+    """Replace each reward by the mean over agents."""
     return (np.broadcast_to(rewards.mean(2, keepdims=True), rewards.shape),)
 
 
 def _mean_return(rewards: Floats) -> Arrays:
-    """Of episodes, the mean of their agents."""
+    """Mean return over episodes and agents."""
     return (rewards.sum(0).mean(1).mean(),)
 
 
 def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
-    """Raise `ConfigError` if messages end early where nobody learns to, or cost something where none can be shorter."""
+    """Raise `ConfigError` if agents can't learn to end messages, or if length costs something and is fixed."""
     if channel.has_eos and not channel.has_policy_gradient:
         raise ConfigError(
             "channel.length: agents that act learn to end messages with channel reinforce only: expected fixed"
@@ -380,7 +381,7 @@ def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
 
 
 def require_read(channel: Channel, experiment: Experiment) -> None:
-    """Raise `ConfigError` if a setting of the channel, its noise, or what is kept has no effect on agents that act."""
+    """Raise `ConfigError` if a setting of channel, noise or `evaluation.keep` has no effect on agents that act."""
     part, evaluation = experiment.channel, experiment.evaluation
     for name in channel.options_of_games:
         if getattr(part.options, name) != (expected := getattr(type(part.options)(), name)):
@@ -396,7 +397,7 @@ def require_read(channel: Channel, experiment: Experiment) -> None:
 
 
 def require_symbols(environment: Environment, channel: Channel) -> None:
-    """Raise `ConfigError` if an agent has symbols of its own, and the channel has fewer, or messages of values."""
+    """Raise `ConfigError` if an agent needs more symbols than the channel has, or messages are real-valued."""
     most = max(spec.num_symbols or 0 for spec in environment.agents)
     if most and (channel.is_of_values or most > channel.vocab_size):
         has = "values" if channel.is_of_values else f"{channel.vocab_size} symbols"

@@ -1,4 +1,4 @@
-"""What agents of a world with steps said and did, as a corpus and as a table."""
+"""Records of agents in an environment: a corpus, and a table of interactions."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,20 +15,20 @@ from ecsuite.games.environments.episodes import Episodes
 from ecsuite.runtime.ragged import Ragged
 
 MAX_EPISODES = 10
-"""Episodes of a corpus, in multiples of the messages that are asked of each speaker."""
+"""Most episodes of a corpus, in multiples of the messages per speaker."""
 
 
 def corpus_of(
     batches: Iterable[Episodes], environment: Environment, channel: Channel, seed: int, size: int
 ) -> Corpus:
-    """What each speaker says, step by step, with what it is about, its action, and its reward.
+    """Corpus of the messages of each speaker, step by step, with meanings, actions, and rewards.
 
     Args:
         batches: Episodes for a corpus, without end.
-        environment: Their world.
-        channel: What is spoken by.
-        seed: Of the run.
-        size: Messages of each speaker; fewer if it says fewer in `MAX_EPISODES` times as many episodes.
+        environment: Environment of the episodes.
+        channel: Channel of the messages.
+        seed: Seed of the run.
+        size: Messages per speaker; fewer if `MAX_EPISODES * size` episodes have fewer.
     """
     specs = environment.agents
     missing = {number: size for number, spec in enumerate(specs) if spec.speaks}
@@ -69,7 +69,7 @@ def corpus_of(
 
 
 def _taken(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64], ...]:
-    """The messages of a batch that a corpus takes, by episode, step and speaker; fewer are missing then."""
+    """Select messages of a batch, as episode, step and speaker indices; `missing` is reduced by their number."""
     speakers = list(missing)
     counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
     episode, step, place = np.nonzero(counts)
@@ -83,7 +83,7 @@ def _taken(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64],
 
 
 def interactions_of(batches: Iterable[Episodes], environment: Environment) -> Any:
-    """What each agent saw, heard, said, did, and got at each step, as a `pyarrow.Table`."""
+    """Table of observations, messages heard and sent, actions and rewards by agent and step, a `pyarrow.Table`."""
     import pyarrow
 
     tables, first = [], 0

@@ -1,4 +1,4 @@
-"""The naming game: agents that meet in pairs, and agree on names for things, or do not."""
+"""The naming game: agents meet in pairs and may come to agree on names for objects."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,10 @@ COMMITTED = Part("committed", Committed.Options())
 
 
 class NamingGame(Rounds):
-    """In a round one agent names a thing to another one, or both name it at once.
+    """In a round one agent names an object to another one, or both name it at the same time.
 
-    Names are of a pool, or open: made of letters, syllables or words. The steps of `training` are so many rounds.
+    Names come from a pool, or are open: made of letters, syllables or words. A step plays
+    `training.batch_size` rounds.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,30 +35,30 @@ class NamingGame(Rounds):
         agents: Levels = 20
         """Number of agents."""
         participant: Annotated[Part, PARTICIPANTS] = COLLAPSING
-        """Who they are."""
+        """The participant that plays each agent."""
         num_others: Natural = 0
-        """How many of them are others, such as a committed minority."""
+        """Number of agents of the other kind, such as a committed minority."""
         other: Annotated[Part, PARTICIPANTS] = COMMITTED
-        """Who the others are."""
+        """The participant that plays agents of the other kind."""
         meets: Annotated[Part, MEETINGS] = EVERYONE
-        """Who meets whom."""
+        """Pairs of agents that meet."""
         objects: Count = 1
-        """Number of things that are named."""
+        """Number of objects to name."""
         symbols: Literal["pool", "letters", "syllables", "words", "text"] = "pool"
-        """pool: names are to choose from. Otherwise they are open, and made of these."""
+        """pool: names are chosen from a pool. Otherwise names are open, and made of these units."""
         pool: Count = 10
-        """Number of names of a pool, a, b, c, …, z, aa, ab, …"""
+        """Size of the pool of names: a, b, c, …, z, aa, ab, …"""
         names: tuple[str, ...] = ()
-        """The names of the pool, or the letters, syllables or words of open names, in place of these."""
+        """Names of the pool, or letters, syllables or words of open names, instead of the default ones."""
         max_symbols: Count = 12
         """Most symbols of an open name."""
         at_once: bool = False
-        """Whether both agents of a round say a name at the same time; otherwise one speaks, and the other one hears."""
+        """Whether both agents of a round say a name at the same time; otherwise one speaks, and the other listens."""
         window: Count = 100
-        """The last rounds, over which success is averaged."""
+        """Number of last rounds over which success is averaged."""
 
         def __post_init__(self) -> None:
-            """Check that what is set of words is read; `ConfigError` if not."""
+            """Validate that the options of words that were set are read; `ConfigError` if not."""
             require_words_read(self)
 
     attribute_names = ("object",)
@@ -68,15 +69,15 @@ class NamingGame(Rounds):
         return tuple(f"object {each + 1}" for each in range(number)), np.arange(number)[:, None]
 
     def make_words(self) -> Allowed:
-        """The names."""
+        """Allowed names."""
         return words_of(self.options)
 
     def chance(self) -> Mapping[str, float]:
-        """How often two names of a pool, drawn at random, are the same."""
+        """Probability that two names drawn uniformly from the pool are the same."""
         return {"accuracy": 1 / len(self.words.choices)} if self.words.choices else {}
 
     def start(self) -> None:
-        """See the base class; nobody has a name."""
+        """See the base class; no agent has a name yet."""
         super().start()
         self.held: list[Counter[str]] = [Counter() for _ in self.things]
         self._single: dict[tuple[int, int], str] = {}
@@ -89,7 +90,7 @@ class NamingGame(Rounds):
                 self._set(agent, thing, known[0] if len(known) == 1 else "")
 
     def planned(self, step: int) -> list[Planned]:
-        """Pairs that meet, drawn by their weights, and things, all equally likely."""
+        """Draw pairs by their weights, and objects uniformly."""
         size, rng = self.experiment.training.batch_size, self.rng("pairs", step)
         speakers, listeners = self.pairs(rng, size, step // self.steps_per_epoch)
         things = rng.integers(len(self.things), size=size)
@@ -98,9 +99,9 @@ class NamingGame(Rounds):
         return [Planned(step * size + n, *each) for n, each in enumerate(drawn) if n < left]
 
     def played(self, rounds: Sequence[Planned]) -> list[Round]:
-        """One speaks, and the other one knows the name or not; or both speak."""
+        """Let the speaker name the object, and check whether the listener knows the name; or let both name it."""
         spoken = [(plan, self._ask(plan, "speaker", plan.speaker)) for plan in rounds]
-        # A hearer is asked for a name if both speak at once, or if it is not known which names it knows.
+        # A listener is asked for a name if both speak at once, or if its participant does not expose its names.
         waiting = [
             plan
             for plan in rounds
@@ -125,7 +126,7 @@ class NamingGame(Rounds):
         return Ask(agent, role, "naming", plan.thing, self.words, self.memory[agent])
 
     def learnt(self, played: Round) -> None:
-        """Also count who has which name alone."""
+        """Update both memories, and note whose only name for the object has changed."""
         super().learnt(played)
         changes = []
         for agent, own in ((played.speaker, played.message), (played.listener, played.answer)):
@@ -135,7 +136,7 @@ class NamingGame(Rounds):
         self._changes[id(played)] = changes
 
     def _set(self, agent: int, thing: int, name: str) -> None:
-        """An agent has one name alone for a thing, or none."""
+        """Set the only name of an agent for an object; empty: no name, or several."""
         before = self._single.get((agent, thing), "")
         if before == name:
             return
@@ -157,17 +158,19 @@ class NamingGame(Rounds):
                 self.consensus_at = number + 1
 
     def _share(self) -> float:
-        """Share of the agents that have the most frequent name alone, over things."""
+        """Share of agents whose only name is the most frequent one, averaged over objects."""
         most = [max(each.values(), default=0) for each in self.held]
         return sum(most) / (len(most) * self.num_agents)
 
     def evaluate(self) -> dict[str, float]:
-        """Success, agreement and names.
+        """Success, agreement and number of names.
 
-        `consensus` is the share of agents that have the most frequent name and no other; `consensus_round` the rounds
-        until all of them had it, and the rounds played as long as they have not. `others_share` is the share of the
-        rest that has taken over the name which the others hold. `first_name` is the share of agents that have the first
-        name of the pool and no other: over runs, whether the population prefers a name that no agent does.
+        `consensus` is the share of agents whose only name is the most frequent one; `consensus_round` is the number of
+        rounds until this holds for all agents, or of all rounds played if it does not yet. `num_names` is the number of
+        names that are the only name of an agent, averaged over objects. `others_share` is the share of agents of the
+        first kind whose only name is the only name of an agent of the other kind. `first_name` is the share of agents
+        whose only name is the first of the pool: over runs, it shows whether the population has a bias that no agent
+        has.
         """
         figures = {
             **super().evaluate(),
@@ -184,7 +187,7 @@ class NamingGame(Rounds):
         return figures
 
     def _taken_over(self) -> float:
-        """Share of the agents of the first kind that have a name alone which one of the others has alone."""
+        """Share of agents of the first kind whose only name is the only name of an agent of the other kind."""
         first = self.num_first
         shares = []
         for thing in range(len(self.things)):
@@ -195,7 +198,7 @@ class NamingGame(Rounds):
         return sum(shares) / len(shares)
 
     def messages(self, played: Round) -> Sequence[tuple[int, str]]:
-        """See the base class; both say a name at once, or one of them."""
+        """See the base class; both agents send a message, or only the speaker."""
         said = (played.speaker, played.message), (played.listener, played.answer)
         return said if self.options.at_once else said[:1]
 
@@ -205,7 +208,7 @@ class NamingGame(Rounds):
         return tuple(dict.fromkeys((*super().figures, *self.evaluate())))
 
     def lines(self) -> list[str]:
-        """Who plays, and with which names."""
+        """Describe the participants and the names, for the user."""
         who = self.options.participant.kind
         if self.options.num_others:
             who += f", {self.options.num_others} of them {self.options.other.kind}"

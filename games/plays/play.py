@@ -1,14 +1,14 @@
-"""What a play is: agents and a world that make interactions, step by step, and a corpus at any of these steps.
+"""Interface of plays: agents interact in a world, step by step, and give a corpus at any step.
 
     class NamingGame(Play):                # agents that are not trained
         def train_step(self, step): ...    # one step; returns its measures
-        def evaluate(self): ...            # figures of the agents as they are
-        def corpus(self, evaluation): ...  # what they say
-        def state(self): ...               # tensors from which it goes on
+        def evaluate(self): ...            # figures of the current agents
+        def corpus(self, evaluation): ...  # their messages
+        def state(self): ...               # tensors from which it resumes
         def restore(self, state): ...
 
-A `TrainedPlay` has a module whose weights are trained, and an `objective`. A run folder serves both: log, checkpoints,
-resuming, stopping and the corpus are those of `ecsuite.games.training.trainer`.
+A `TrainedPlay` has a module whose weights are trained, and an `objective`. For both, log, checkpoints, resuming,
+stopping and the corpus are those of `ecsuite.games.training.trainer`.
 """
 
 from abc import ABC, abstractmethod
@@ -37,33 +37,33 @@ if TYPE_CHECKING:
 
 Note = Callable[[str], None]
 Measures = Mapping[str, Tensor | float]
-"""Figures of a step by name."""
+"""Measures of a step by name."""
 
 
 class Play(ABC):
-    """Agents and a world that make interactions.
+    """Base class of plays: agents that interact in a world.
 
-    Everything that is drawn is a pure function of the seed and the step, so that a play goes on from its state as if
-    it had never stopped.
+    All random numbers are pure functions of the seed and the step, so a play that resumes from its state continues as
+    if it had never stopped.
 
     Args:
         options: Its `Options`.
-        experiment: The config. A play may read the sections `training`, `evaluation` and those of `sections`.
-        device: Where it computes.
+        experiment: The config. A play may read the sections `training`, `evaluation` and those in `sections`.
+        device: Device of its tensors.
     """
 
     Options: ClassVar[type] = NoOptions
     sections: ClassVar[tuple[str, ...]] = ()
-    """Sections of a config that it reads beside `play`, `training` and `evaluation`."""
+    """Sections of a config that it reads, in addition to `play`, `training` and `evaluation`."""
     options_read: ClassVar[tuple[str, ...]] = ()
     """Options of `OF_AGENTS` in `ecsuite.games.config.sections` that it reads, such as `training.init_sender`."""
 
     accumulates: ClassVar[bool] = False
-    """Whether a step plays `training.accumulate` batches; if not, more than one are refused."""
+    """Whether a step plays `training.accumulate` batches; if not, a number above 1 is rejected."""
     precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
-    """What it reads of `training.precision`; others are refused, and auto is fp32 where bf16 is none of them."""
+    """Supported values of `training.precision`; auto is fp32 where bf16 is not supported."""
     can_speak: ClassVar[bool] = False
-    """Whether it has `players`, which are evaluated, asked, scored and intervened on; see `make_players`."""
+    """Whether it has `players`, as needed by evaluations, cross-play, scores and interventions; see `make_players`."""
     players: "Population | None" = None
     """Senders and receivers in a world; None where `can_speak` is false."""
 
@@ -87,36 +87,36 @@ class Play(ABC):
         raise ConfigError(f"play {experiment.play.kind} has no senders and receivers")
 
     def rng(self, purpose: str, step: int) -> np.random.Generator:
-        """Random numbers of a step for one purpose: a pure function of the seed, these two and nothing else."""
+        """Random numbers of a step for one purpose: a pure function of the seed, the step and the purpose only."""
         return np.random.default_rng([self.experiment.training.seed, step, *purpose.encode()])
 
     def noise(self, purpose: str, step: int) -> torch.Generator:
-        """The same for tensors."""
+        """Random numbers of a step for one purpose, for tensors: a `torch.Generator`; see `rng`."""
         return noise_generator(self.experiment.training.seed, purpose, step, self.device)
 
     @property
     def num_rounds(self) -> int:
-        """Rounds of an epoch."""
+        """Number of rounds per epoch."""
         return self.experiment.training.num_examples
 
     @property
     def batches_per_epoch(self) -> int:
-        """Batches in which the rounds of an epoch are played once; the last one may be smaller."""
+        """Number of batches that contain the rounds of an epoch once; the last one may be smaller."""
         return -(-self.num_rounds // self.experiment.training.batch_size)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps in which they are: each plays `training.accumulate` batches."""
+        """Number of steps per epoch: each plays `training.accumulate` batches."""
         return -(-self.batches_per_epoch // self.experiment.training.accumulate)
 
     @property
     def steps_before(self) -> int:
-        """Steps before the first epoch, such as those in which agents are taught; at most, until these are over."""
+        """Steps of the teaching phase before epoch 0; an upper bound until it has ended."""
         return 0
 
     @property
     def figures(self) -> Sequence[str]:
-        """The names of the figures of an evaluation."""
+        """Names of the figures of an evaluation."""
         return ("accuracy",)
 
     def chance(self) -> Mapping[str, float]:
@@ -128,27 +128,27 @@ class Play(ABC):
         """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
 
     def calls(self, num_steps: int) -> Sequence[int] | None:
-        """Calls of models in each of so many steps, where these take most of the time; None: all steps take as long."""
+        """Model calls in each of `num_steps` steps, if they dominate the time; None: all steps take equal time."""
         return None
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
-        """The figures of the agents as they are, by name."""
+        """Figures of the current agents, by name."""
 
     @abstractmethod
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
-        """What the agents say: at most `evaluation.corpus_size` messages of each speaker."""
+        """Corpus of the agents: at most `evaluation.corpus_size` messages of each speaker."""
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """Tensors from which it goes on, by name."""
+        """Tensors from which the play resumes, by name."""
 
     @abstractmethod
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a state; `RuntimeError` or `KeyError` if it does not fit."""
+        """Resume from a state; `RuntimeError` or `KeyError` if it does not fit."""
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
-        """Means of the measures of a number of steps, of which their sums are known."""
+        """Means of measures over `number` steps, from their sums."""
         return {name: total / number for name, total in sums.items()}
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
@@ -160,45 +160,45 @@ class Play(ABC):
         return {}
 
     def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
-        """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
+        """Initialise the agents of a role with the weights of those of another run; see `set_agent_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write what is kept beside the corpus into the run folder; returns what the metadata says of it."""
+        """Write further files into the run folder; returns their entries of the metadata."""
         return {}
 
     def check(self, folder: Path, note: Note) -> None:
-        """Refuse what can't work before anything is written, by `ConfigError`; `note` is told of the rest."""
+        """Raise `ConfigError` for an impossible run before anything is written; other remarks go to `note`."""
         return
 
     def cost(self) -> dict[str, Any]:
-        """What playing it takes, found out without asking or training anybody, JSON-ready."""
+        """Estimate the cost of playing without calling models or training agents, JSON-ready."""
         steps = self.steps_per_epoch * self.experiment.training.num_epochs
         return {"steps": steps, "rounds": self.num_rounds * self.experiment.training.num_epochs}
 
     def replay(self, folder: Path) -> None:
-        """Answer with what another run folder has, and ask nobody; `ConfigError` if that can't be."""
+        """Answer from the stored answers of another run folder only; `ConfigError` if that is impossible."""
         raise ConfigError(f"--replay: play {self.experiment.play.kind} keeps no answers: train it again")
 
     def lines(self) -> list[str]:
-        """What is played, in lines for people."""
+        """Describe the play, in lines for the user."""
         return [f"{self.experiment.name}: play {self.experiment.play.kind}"]
 
     def remarks(self) -> list[str]:
-        """What is found out in the first step, in lines for people."""
+        """Remarks after the first step, in lines for the user."""
         return []
 
 
 class TrainedPlay(Play):
-    """A play in which weights are trained: those of `module`, which a subclass sets in its constructor."""
+    """A play that trains weights: those of `module`, which a subclass sets in its constructor."""
 
     sections: ClassVar[tuple[str, ...]] = ("optimizer", "schedule")
     module: nn.Module
     optimise: "Optimise"
-    """Changes the weights; set before the first step."""
+    """Optimiser step; set before the first step."""
 
     def objective(self, step: int) -> tuple[Tensor, Measures]:
-        """What step `step` minimises, a scalar, and its measures. Not needed where `update` is defined."""
+        """Objective of step `step`, a scalar to minimise, and its measures. Not needed where `update` is defined."""
         raise ConfigError(f"{type(self).__name__}: for a TrainedPlay, expected a method objective or update")
 
     def update(self, step: int, optimise: "Optimise") -> Measures:
@@ -213,7 +213,7 @@ class TrainedPlay(Play):
         return measures
 
     def train_step(self, step: int) -> Measures:
-        """Play step `step`, and learn from it; see `update`."""
+        """Play step `step`, and update the weights; see `update`."""
         try:
             return self.update(step, self.optimise)
         except FrozenError as error:
@@ -223,7 +223,7 @@ class TrainedPlay(Play):
             raise PartError(f"{own_code.place_of(kind, 'update', 'objective')}: {error}") from error
 
     def check(self, folder: Path, note: Note) -> None:
-        """Refuse a play without weights, or without anything that they learn from."""
+        """Raise `ConfigError` for a play without a module, or without `objective` and `update`."""
         if not isinstance(vars(self).get("module"), nn.Module):
             raise ConfigError(f"{type(self).__name__}: for a TrainedPlay, expected a module, self.module")
         if type(self).update is TrainedPlay.update and type(self).objective is TrainedPlay.objective:
@@ -232,11 +232,11 @@ class TrainedPlay(Play):
             )
 
     def modules_of(self, role: Role) -> Iterable[nn.Module]:
-        """The modules whose weights `optimizer.sender_lr` or `receiver_lr` is of."""
+        """Modules of a role, to which `optimizer.sender_lr` or `receiver_lr` applies."""
         return ()
 
     def state(self) -> dict[str, Tensor]:
-        """The weights and buffers of the module."""
+        """Weights and buffers of the module."""
         return self.module.state_dict()
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -253,7 +253,7 @@ def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def play_class(experiment: Experiment) -> type[Play]:
-    """Class of the play of an experiment, which answers what such plays can do."""
+    """Get the class of the play of an experiment, which has the properties that need no instance."""
     return PLAYS.load(experiment.play.kind)  # type: ignore[no-any-return]
 
 
@@ -264,17 +264,17 @@ def players_of(experiment: Experiment, world: "World", dtype: torch.dtype = torc
 
 
 def make_play(experiment: Experiment, device: torch.device) -> Play:
-    """Make the play of an experiment at its beginning.
+    """Make the play of an experiment in its initial state.
 
-    Whatever a play draws in its constructor from torch's global generators, such as the initial weights of its
-    modules, is that of the seed of the experiment; the generators are left as they were.
+    Random numbers that a constructor draws from torch's global generators, such as initial weights, depend only on the
+    seed of the experiment; afterwards the generators are restored.
 
     Args:
-        experiment: What is played.
-        device: Where it computes.
+        experiment: The config.
+        device: Device of its tensors.
 
     Raises:
-        ConfigError: If it can't be played.
+        ConfigError: If the config does not fit the play.
     """
     with initial_weights(experiment.training.seed, device):
         play: Play = PLAYS.make(experiment.play, experiment=experiment, device=device)

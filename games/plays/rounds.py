@@ -1,7 +1,7 @@
-"""Plays that only go on: rounds among participants who remember, and who are not trained.
+"""Plays of rounds among participants that have memories and are not trained.
 
-The state of such a play is the list of its rounds: what participants know, figures and corpus follow from it. So it
-goes on after a stop as if there had been none, and nobody is asked anything but in `train_step`.
+The state of such a play is the list of its rounds, from which memories, figures and corpus are computed. So a resumed
+play continues as if it had not stopped, and participants are queried in `train_step` only.
 """
 
 import hashlib
@@ -35,12 +35,12 @@ from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
 
 SUCCEEDED, HEARD = "succeeded", "heard"
-"""Measures of a step: rounds that succeeded, and those in which somebody listened."""
+"""Names of the measures of a step: number of successful rounds, and number of rounds with a listener."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A round that is to be played."""
+    """A planned round."""
 
     number: int
     speaker: int
@@ -52,17 +52,17 @@ class Planned:
 
 
 class Rounds(Play):
-    """Rounds among agents of one kind, or of two.
+    """Base class of rounds among agents of one kind, or of two.
 
-    A subclass says what its rounds are (`planned`), how they are played (`played`), what they are about (`things`) and
-    what may be said (`words`).
+    A subclass plans rounds (`planned`), plays them (`played`), and defines meanings (`make_things`) and messages
+    (`make_words`).
     """
 
     precisions = ("fp32",)
     attribute_names: tuple[str, ...] = ()
     """Names of the attributes of meanings."""
     value_names: Sequence[Sequence[str]] = ()
-    """Names of the values of each, `shape=cup`, where the play has a world."""
+    """Names of the values of each attribute, such as `shape=cup`, where the play has a world."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -107,27 +107,27 @@ class Rounds(Play):
 
     @property
     def task(self) -> str:
-        """What is asked: naming, discrimination or reconstruction."""
+        """Task of the participants: naming, discrimination or reconstruction."""
         return str(getattr(self.options, "task", "naming"))
 
     @abstractmethod
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
-        """What rounds are about: texts, and attribute values, (num_things, num_attributes)."""
+        """Make the meanings of rounds: texts, and attribute values, (num_things, num_attributes)."""
 
     @abstractmethod
     def make_words(self) -> Allowed:
-        """What speakers may say."""
+        """Make the set of allowed messages."""
 
     @abstractmethod
     def planned(self, step: int) -> list[Planned]:
-        """The rounds of a step, a pure function of the seed."""
+        """Plan the rounds of a step: a pure function of the seed."""
 
     @abstractmethod
     def played(self, rounds: Sequence[Planned]) -> list[Round]:
-        """Play rounds in none of which is an agent of another."""
+        """Play rounds that have no agents in common."""
 
     def pairs(self, rng: np.random.Generator, size: int, epoch: int) -> tuple[list[int], list[int]]:
-        """Speakers and listeners of so many rounds, drawn by the weights of those who may meet in an epoch."""
+        """Draw speakers and listeners of `size` rounds, with the weights of the pairs that may meet in an epoch."""
         if self._meetings is None:
             speakers = rng.integers(self.num_agents, size=size)
             listeners = rng.integers(self.num_agents - 1, size=size)
@@ -143,7 +143,7 @@ class Rounds(Play):
         return [found[each].sender for each in chosen], [found[each].receiver for each in chosen]
 
     def start(self) -> None:
-        """Everybody is new, and nothing was played."""
+        """Reset all participants, memories and rounds."""
         self.rounds: list[Round] = []
         self.memory: list[list[Round]] = [[] for _ in range(self.num_agents)]
         for agent in range(self.num_agents):
@@ -162,15 +162,15 @@ class Rounds(Play):
         return made
 
     def answers(self) -> Iterable[Allowed]:
-        """What listeners may answer."""
+        """Sets of allowed answers of listeners."""
         return ()
 
     def participant_of(self, agent: int) -> Participant:
-        """Who answers for an agent: the others have the highest numbers."""
+        """Get the participant of an agent; agents of the other kind have the highest indices."""
         return self.participants[agent >= self.num_first]
 
     def asked(self, asks: Sequence[tuple[Planned, Ask]]) -> list[str]:
-        """The answers to questions about rounds, by one call of each participant."""
+        """Query participants about rounds, with one call of each participant; returns the answers."""
         found: list[str] = [""] * len(asks)
         for participant in self.participants:
             mine = [n for n, (_, ask) in enumerate(asks) if self.participant_of(ask.agent) is participant]
@@ -187,7 +187,7 @@ class Rounds(Play):
         return found
 
     def train_step(self, step: int) -> Measures:
-        """Play the rounds of a step. If one can't be played, none of the step is."""
+        """Play the rounds of a step. If one fails, the whole step is undone."""
         before = len(self.rounds)
         self._answering = self.rng("answers", step)
         planned = self.planned(step)
@@ -195,7 +195,7 @@ class Rounds(Play):
             return {}
         try:
             done: dict[int, Round] = {}
-            # A model may take long to answer, and its answers are kept: the first Ctrl-C then ends the run.
+            # A model may take long to answer, and its answers are stored: so the first Ctrl-C ends the run at once.
             with ending_at_once() if self._is_slow else nullcontext():
                 for wave in self._waves(planned):
                     for plan, result in zip(wave, self.played(wave), strict=True):
@@ -227,12 +227,12 @@ class Rounds(Play):
         ]
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
-        """The share of the rounds of some steps that succeeded, of those in which somebody listened, if any."""
+        """Success rate over the rounds that had a listener."""
         heard = sums.get(HEARD)
         return {"accuracy": sums[SUCCEEDED] / heard} if heard else {}
 
     def _waves(self, planned: Sequence[Planned]) -> Iterable[list[Planned]]:
-        """The rounds in their order; several at once where somebody is slow and no agent is in two of them."""
+        """Group rounds in their order: with slow participants, rounds without common agents are played together."""
         if not self._is_slow:
             yield from ([plan] for plan in planned)
             return
@@ -249,18 +249,18 @@ class Rounds(Play):
         yield from waves
 
     def learnt(self, played: Round) -> None:
-        """Both agents of a round take note of it."""
+        """Add a round to the memories of both agents."""
         for agent in (played.speaker, played.listener):
             if agent >= 0:
                 self.memory[agent].append(played)
                 self.participant_of(agent).learn(agent, played)
 
     def noted(self, before: int) -> None:
-        """Rounds after the first `before` were played."""
+        """Update figures after rounds from index `before` on were played."""
         return
 
     def _play_again(self, rounds: Sequence[Round]) -> None:
-        """Let everybody take note of rounds that were played, from the beginning."""
+        """Reset, and rebuild all memories from rounds that were played."""
         self.start()
         for each in rounds:
             self.rounds.append(each)
@@ -268,11 +268,11 @@ class Rounds(Play):
             self.noted(len(self.rounds) - 1)
 
     def state(self) -> dict[str, Tensor]:
-        """The rounds, as bytes of JSON."""
+        """Encode the rounds as bytes of JSON."""
         return {"rounds": torch.frombuffer(bytearray(msgspec.json.encode(self.rounds)), dtype=torch.uint8)}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Take note of the rounds of a state."""
+        """Restore rounds and memories from a state."""
         try:
             rounds = msgspec.json.decode(state["rounds"].numpy().tobytes(), type=list[Round])
             self._play_again(rounds)
@@ -280,7 +280,7 @@ class Rounds(Play):
             raise RuntimeError("no rounds of this play") from error
 
     def cost(self) -> dict[str, Any]:
-        """Play all rounds with answers at random in place of models; this play is then of no further use."""
+        """Count calls by playing all rounds with random answers; the play can't be used afterwards."""
         costs = {
             place: each.planned() for (_, place), each in zip(self.kinds, self.participants, strict=True)
         }
@@ -292,25 +292,25 @@ class Rounds(Play):
         }
 
     def replay(self, folder: Path) -> None:
-        """Let participants answer with what the folder has."""
-        if not any([each.replay(folder) for each in self.participants]):  # all of them, also after the first
+        """Let participants answer from the answers stored in a folder."""
+        if not any([each.replay(folder) for each in self.participants]):  # a list: call all of them
             raise ConfigError(
                 f"--replay: nobody who is asked plays {self.experiment.name}: it repeats without answers"
             )
 
     def seat(self, person: Person) -> None:
-        """Let a person answer where one is asked at a page."""
+        """Connect a person to the participants that query people on a page."""
         for each in self.participants:
             each.seat(person)
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
-        """Let participants keep their answers in the run folder."""
+        """Open the stored answers of participants in the run folder."""
         self._note = note
         for number, each in enumerate(self.participants):
             each.open(folder, self.participants[:number], note)
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write all rounds, a line each; returns who took part."""
+        """Write all rounds, a line each; returns hashes of the files, and the participants."""
         content = b"".join(self.row(number) for number in range(len(self.rounds)))
         write_atomically(folder / ROUNDS, content)
         for each in self.participants:
@@ -325,7 +325,7 @@ class Rounds(Play):
         return kept | ({"participants": known} if any(known.values()) else {})
 
     def row(self, number: int) -> bytes:
-        """A round as a line of JSON, which `ecsuite score` reads."""
+        """Encode a round as a line of JSON, which `ecsuite score` reads."""
         each = self.rounds[number]
         known = self.participant_of(each.speaker).provenance()
         row = {
@@ -339,21 +339,21 @@ class Rounds(Play):
         return msgspec.json.encode(row) + b"\n"
 
     def _kind_of(self, agent: int) -> str:
-        """Who an agent is: the kind, and the model where there is one."""
+        """Kind of an agent, and its model if it has one."""
         part, _ = self.kinds[agent >= self.num_first]
         return " ".join([part.kind, *self.participant_of(agent).provenance().get("models", ())])
 
     def meaning(self, thing: int) -> list[Any]:
-        """What a round is about, as values."""
+        """Attribute values of a meaning."""
         found: list[Any] = self.values[thing].tolist()
         return found
 
     def evaluate(self) -> dict[str, float]:
-        """Success in the last rounds, and length of the messages."""
+        """Success in the last rounds, and mean length of the messages."""
         return self.means_of(self.rounds[-self.options.window :])
 
     def means_of(self, rounds: Sequence[Round]) -> dict[str, float]:
-        """Success and length of the messages in some rounds; nothing of none."""
+        """Success and mean length of the messages in some rounds; empty without rounds."""
         number = len(rounds)
         if not number:
             return {}
@@ -364,11 +364,11 @@ class Rounds(Play):
 
     @property
     def figures(self) -> Sequence[str]:
-        """The names of the figures of an evaluation, some of which are not defined before rounds were played."""
+        """Names of the figures of an evaluation, some of which are undefined before rounds were played."""
         return ("accuracy", "length")
 
     def said(self) -> "dict[tuple[int, int], tuple[int, str]]":
-        """What each speaker said last of each thing, by speaker and thing: the number of the round, and the message."""
+        """Last message of each speaker for each meaning: (speaker, meaning) to (round number, message)."""
         found: dict[tuple[int, int], tuple[int, str]] = {}
         for number, each in enumerate(self.rounds):
             for speaker, message in self.messages(each):
@@ -376,11 +376,11 @@ class Rounds(Play):
         return dict(sorted(found.items()))
 
     def messages(self, played: Round) -> Iterable[tuple[int, str]]:
-        """Who said what in a round."""
+        """Speakers and messages of a round."""
         return ((played.speaker, played.message),)
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
-        """What each speaker said last of each thing."""
+        """Corpus of the last message of each speaker for each meaning."""
         taken: dict[int, int] = {}
         rows: list[tuple[int, int, int, str]] = []
         for (speaker, thing), (number, message) in self.said().items():
@@ -406,12 +406,12 @@ class Rounds(Play):
         )
 
     def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Further columns of the corpus about these things."""
+        """Further columns of the corpus for these meanings."""
         return {}
 
 
 def is_asked(experiment: Experiment) -> bool:
-    """Whether a game is a play of rounds in which somebody is asked, so that a step of it may cost something."""
+    """Whether a game is a play of rounds with slow participants, so that a step may cost time or money."""
     if not issubclass(PLAYS.load(experiment.play.kind), Rounds):
         return False
     options = experiment.play.options

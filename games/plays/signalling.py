@@ -1,4 +1,4 @@
-"""The signalling game as a play: speakers say what they see, listeners answer, and both learn from what comes of it."""
+"""The signalling game as a play: speakers describe what they see, listeners answer, and both learn from the outcome."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,13 +34,13 @@ from ecsuite.runtime.devices import PRECISIONS
 
 
 class Signalling(TrainedPlay):
-    """The game of an experiment's world, task, channel and agents.
+    """Signalling game with the world, task, channel and agents of an experiment.
 
     A step plays a batch and changes the weights: `begin_step`, then `update`, which calls `play_batch` and `loss`. A
-    subclass overrides one of them; its runs are evaluated, asked, scored and intervened on like those of this class.
+    subclass overrides one of these; evaluations, cross-play, scores and interventions work for its runs as well.
 
     Raises:
-        ConfigError: If the parts do not fit one another, or need more memory than there is.
+        ConfigError: If the parts do not fit one another, or need more memory than is available.
     """
 
     sections = (
@@ -70,30 +70,30 @@ class Signalling(TrainedPlay):
         return make_population(experiment, world, dtype)
 
     def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
-        """Let the agents of a role begin with the weights of those of another run."""
+        """Initialise the agents of a role with the weights of those of another run."""
         set_agent_weights(self.players, role, agents, source)
 
     @property
     def num_rounds(self) -> int:
-        """Rounds of an epoch: those that the world has."""
+        """Number of rounds per epoch: that of the world."""
         return self.world.num_train
 
     @property
     def steps_before(self) -> int:
-        """Steps in which agents are taught."""
+        """Steps of the teaching phase."""
         return self.players.teaching.num_steps
 
     @property
     def figures(self) -> Sequence[str]:
-        """Loss, the measures of the task, and length."""
+        """Names of the figures: loss, the measures of the task, and length."""
         return ("loss", *self.chance(), "length")
 
     def chance(self) -> Mapping[str, float]:
-        """What the best answer that reads no message is worth."""
+        """Figures of the best answers without messages."""
         return self.players.chance()
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
-        """Refuse what does not fit into the memory or on the disk, and parts of the user's own that fail."""
+        """Raise `ConfigError` if memory or disk is too small; try parts of the user's own on a first step."""
         super().check(folder, note)
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
@@ -108,7 +108,7 @@ class Signalling(TrainedPlay):
             require_choices(self.players, self.experiment, "evaluation.keep")
 
     def train_step(self, step: int) -> Measures:
-        """Teach agents a language in the first `steps_before` steps; later, begin a step and update the weights."""
+        """Teach agents a language in the first `steps_before` steps; afterwards, update the weights."""
         played = step - self.steps_before
         if played < 0:
             self.optimise.begin()
@@ -123,23 +123,23 @@ class Signalling(TrainedPlay):
         return super().train_step(played)
 
     def begin_step(self, step: int) -> None:
-        """Replace agents where a generation ends, and begin an epoch.
+        """Replace agents at the end of a generation, and begin an epoch.
 
         Args:
-            step: Number of the step, from 0, without those in which agents are taught.
+            step: Number of the step, from 0, without the steps of the teaching phase.
         """
         epoch, within = divmod(step, self.steps_per_epoch)
         self.players.begin_step(step, self.optimise.optimizer, None if within else epoch)
         self.optimise.scale = partial(self.players.scale_gradients, step)
 
     def batches_of(self, step: int) -> range:
-        """Numbers of the `training.accumulate` batches of a step, which are counted over all epochs."""
+        """Numbers of the `training.accumulate` batches of a step, counted over all epochs."""
         epoch, within = divmod(step, self.steps_per_epoch)
         size, accumulate = self.batches_per_epoch, self.experiment.training.accumulate
         return range(epoch * size + within * accumulate, epoch * size + min((within + 1) * accumulate, size))
 
     def play_batch(self, number: int, step: int, differentiate: Differentiate | None = None) -> StepResult:
-        """Play a batch with each pair that meets at a step: messages, answers, and what comes of them.
+        """Play a batch with each pair that meets at a step: messages, answers, and objective.
 
         Args:
             number: Number of the batch, one of `batches_of(step)`.
@@ -189,7 +189,7 @@ class Signalling(TrainedPlay):
         return {name: value / len(numbers) for name, value in measures.items()}
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
-        """Means over the steps in which agents played, and over those in which they learnt messages."""
+        """Means over the playing steps, and over the teaching steps."""
         return self.players.means_by_kind(super().means(sums, number))
 
     def evaluate(self) -> dict[str, float]:
@@ -198,7 +198,7 @@ class Signalling(TrainedPlay):
         return figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
-        """The same on held-out objects, objects of noise and so on."""
+        """Figures on held-out objects, noise objects and so on, by name of the evaluation."""
         evaluations = evaluations_of(self.world, self.experiment)
         return {
             name: evaluate(self.players, world, self.experiment, split)
@@ -206,12 +206,12 @@ class Signalling(TrainedPlay):
         }
 
     def other_chance(self) -> Mapping[str, Mapping[str, float]]:
-        """What the best answer that reads no message is worth in the rounds of the other evaluations."""
+        """Figures of the best answers without messages, in the rounds of the other evaluations."""
         evaluations = evaluations_of(self.world, self.experiment)
         return {name: self.players.chance(*where) for name, where in evaluations.items()}
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write the rounds of the last evaluation where `evaluation.keep` asks for them."""
+        """Write the rounds of the last evaluation if `evaluation.keep` asks for them."""
         experiment, kept = self.experiment, self.experiment.evaluation.keep
 
         def table() -> Any:
@@ -222,21 +222,21 @@ class Signalling(TrainedPlay):
         return keep_interactions(folder, table if kept else None) | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
-        """What each sender says of every meaning, or of as many as are asked for."""
+        """Corpus of each sender's messages for all meanings, at most `evaluation.corpus_size`."""
         corpus = record_corpus(self.players, replace(self.experiment, evaluation=evaluation))
         self.players.train()
         return corpus
 
     def modules_of(self, role: Role) -> Iterable[nn.Module]:
-        """The modules of the senders, or of the receivers."""
+        """Modules of the senders, or of the receivers."""
         return self.players.modules_of(role)
 
     def lines(self) -> list[str]:
-        """What is played, and by whom."""
+        """Describe the game and the agents, for the user."""
         return description(self.experiment, self.players, self.world, self.precision)
 
     def remarks(self) -> list[str]:
-        """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
+        """Reasons why pairs are not computed in parallel, and why steps are not recorded as CUDA graphs."""
         reason = self.players.engine.reason
         lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
         if self.device.type == "cuda":

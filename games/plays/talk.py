@@ -1,7 +1,8 @@
-"""Talk about things: one agent says what it sees, another one finds it, and both remember; in blocks and generations.
+"""Reference games with memory: one agent describes a meaning, another one identifies it; in blocks and generations.
 
-Repeated reference is talk in several blocks; learn-then-talk begins with a language that agents are taught; a chain has
-generations of new agents, who are taught what one of those before them said in a test (iterated learning).
+Repeated reference has several blocks of talk; learn-then-talk begins with a language that agents are taught; a chain
+has generations of new agents, which are taught the test messages of one agent of the generation before (iterated
+learning).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,10 +33,11 @@ TALK, TEST = "talk", "test"
 
 
 class Talk(Rounds):
-    """In a round one agent says what it sees, and another one finds it among candidates, or says what it was.
+    """In a round one agent describes a meaning, and another one identifies it among candidates or among all meanings.
 
-    A generation has `blocks` in which every thing is talked about once, and then a test, in which every agent names
-    every thing and nobody listens. An epoch of `training` is a generation, and has as many rounds as these take.
+    A generation has `blocks` in each of which every meaning is talked about once, and then a test, in which every agent
+    names every meaning without a listener. An epoch of `training` is a generation, with the number of rounds that these
+    take.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,39 +47,39 @@ class Talk(Rounds):
         agents: Levels = 2
         """Number of agents."""
         participant: Annotated[Part, PARTICIPANTS] = EXEMPLARS
-        """Who they are."""
+        """The participant that plays each agent."""
         num_others: Natural = 0
-        """How many of them are others, such as trained networks beside a language model."""
+        """Number of agents of the other kind, such as trained networks next to a language model."""
         other: Annotated[Part, PARTICIPANTS] = EXEMPLARS
-        """Who the others are."""
+        """The participant that plays agents of the other kind."""
         meets: Annotated[Part, MEETINGS] = EVERYONE
-        """Who speaks to whom."""
+        """Pairs of speakers and listeners."""
         task: Literal["discrimination", "reconstruction"] = "discrimination"
-        """discrimination: the listener chooses among candidates. reconstruction: among all things."""
+        """discrimination: the listener chooses among candidates. reconstruction: among all meanings."""
         candidates: Levels = 4
-        """Things that a listener chooses among."""
+        """Number of candidates that a listener chooses among."""
         symbols: Literal["letters", "syllables", "words", "text", "pool"] = "syllables"
-        """What messages are made of; text: free, and split into words; pool: one name each."""
+        """Units of messages; text: free text, split into words; pool: one name each."""
         pool: Count = 10
-        """Number of names of a pool."""
+        """Size of the pool of names."""
         names: tuple[str, ...] = ()
-        """The letters, syllables, words or names, in place of ours."""
+        """Letters, syllables, words or names, instead of the default ones."""
         max_symbols: Count = 6
         """Most symbols of a message."""
         language: Literal["none", "random", "compositional"] = "none"
-        """What the first agents are taught. random: a message for each thing that says nothing about its values.
-        compositional: a symbol for each value, in the order of the attributes."""
+        """Language that the first generation is taught. random: a message per meaning, independent of its values.
+        compositional: a symbol per value, in the order of the attributes."""
         num_taught: Count | None = None
-        """Things of which agents are taught the messages; the others are held out. null: all of them."""
+        """Number of meanings whose messages are taught; the others are held out. null: all of them."""
         blocks: Natural = 4
-        """How often every thing is talked about in a generation."""
+        """Number of times that every meaning is talked about in a generation."""
         test: bool = True
-        """Whether every agent names every thing after the blocks."""
+        """Whether every agent names every meaning after the blocks."""
         window: Count = 100
-        """The last rounds of talk, over which success is averaged."""
+        """Number of last rounds of talk over which success is averaged."""
 
         def __post_init__(self) -> None:
-            """Check that there is something to do, and that what is set of words is read; `ConfigError` if not."""
+            """Validate that there are blocks or a test, and that the options set are read; `ConfigError` if not."""
             if not self.blocks and not self.test:
                 raise ConfigError("blocks: expected blocks of talk, or test: true")
             require_words_read(self)
@@ -102,8 +104,8 @@ class Talk(Rounds):
         self._first_language()  # refused before anything is written
 
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
-        """The objects of the world, by the names of their values."""
-        # How many things a round has, the play says.
+        """Make the meanings: all objects of the world, described by the names of their values."""
+        # The play, not the task, sets the number of candidates.
         alone = Part("reconstruction", Reconstruction.Options())
         world = make_world(replace(self.experiment, task=alone))
         if world.num_values is None or world.has_rules:
@@ -120,11 +122,11 @@ class Talk(Rounds):
         return tuple(texts), values
 
     def make_words(self) -> Allowed:
-        """What messages are made of."""
+        """Make the set of allowed messages."""
         return words_of(self.options)
 
     def answers(self) -> Iterable[Allowed]:
-        """A label, or a thing."""
+        """Sets of allowed answers: labels of candidates, or all meanings."""
         return (self._answers(),)
 
     def _answers(self) -> Allowed:
@@ -133,32 +135,32 @@ class Talk(Rounds):
         return Allowed(choices=tuple(label(n) for n in range(self.options.candidates)))
 
     def chance(self) -> Mapping[str, float]:
-        """One of the answers, where there is talk."""
+        """Accuracy of a uniform guess, if there are blocks of talk."""
         return {"accuracy": 1 / len(self._answers().choices)} if self.options.blocks else {}
 
     @property
     def num_generations(self) -> int:
-        """As many as epochs."""
+        """Number of generations: one per epoch."""
         return self.experiment.training.num_epochs
 
     @property
     def num_rounds(self) -> int:
-        """Those of a generation."""
+        """Number of rounds per generation."""
         return sum(self._sizes)
 
     @property
     def _sizes(self) -> tuple[int, int]:
-        """Rounds of talk and of the test in a generation."""
+        """Numbers of rounds of talk and of the test in a generation."""
         number = len(self.things)
         return self.options.blocks * number, self.num_agents * number * self.options.test
 
     @property
     def batches_per_epoch(self) -> int:
-        """Steps of a generation, of which no step is in two phases."""
+        """Number of steps per generation; no step contains rounds of both phases."""
         return sum(-(-size // self.experiment.training.batch_size) for size in self._sizes)
 
     def start(self) -> None:
-        """See the base class; the first generation is taught the first language."""
+        """See the base class; also draw the meanings that are taught."""
         super().start()
         self.generation = -1
         self.taught: list[tuple[int, str]] = []
@@ -167,7 +169,7 @@ class Talk(Rounds):
         self.is_taught[known] = self.options.language != "none" or self.num_generations > 1
 
     def _enter(self, generation: int) -> None:
-        """Let a new generation take the places of the one before, and teach it."""
+        """Replace all agents by a new generation, and choose what it is taught."""
         if generation == self.generation:
             return
         self.generation = generation
@@ -186,13 +188,13 @@ class Talk(Rounds):
         self.taught = [(thing, said[thing]) for thing in order if self.is_taught[thing] and thing in said]
 
     def _first_language(self) -> dict[int, str]:
-        """The messages that the first generation is taught."""
+        """Messages that the first generation is taught, by meaning."""
         if self.options.language == "none":
             return {}
         rng, number = self.rng("language", 0), len(self.things)
         if self.options.language == "random":
             said: list[str] = []
-            for _ in range(100 * number):  # each another message, where there are as many
+            for _ in range(100 * number):  # draw until all differ, if there are enough
                 message = self.words.drawn(rng)
                 if message not in said:
                     said.append(message)
@@ -215,7 +217,7 @@ class Talk(Rounds):
         }
 
     def planned(self, step: int) -> list[Planned]:
-        """Part of a phase of a generation."""
+        """Plan a part of one phase of a generation."""
         size = self.experiment.training.batch_size
         talk = -(-self._sizes[0] // size)
         generation, within = divmod(step, self.batches_per_epoch)
@@ -231,7 +233,7 @@ class Talk(Rounds):
         ]
 
     def _talk(self, number: int, place: int, generation: int) -> Planned:
-        """A round of talk: things in a new order in each block."""
+        """Plan a round of talk; each block has the meanings in a new order."""
         block, within = divmod(place, len(self.things))
         order = self.rng(f"order {generation}", block)
         thing = int(order.permutation(len(self.things))[within])
@@ -245,7 +247,7 @@ class Talk(Rounds):
         return Planned(number, speakers[0], listeners[0], thing, candidates, TALK, generation)
 
     def played(self, rounds: Sequence[Planned]) -> list[Round]:
-        """Speakers first, and then listeners."""
+        """Query all speakers, then all listeners."""
         self._enter(rounds[0].generation)
         said = self.asked([(plan, self._ask(plan, "speaker", plan.speaker, plan.thing)) for plan in rounds])
         listening = [
@@ -279,17 +281,17 @@ class Talk(Rounds):
         )  # fmt: skip
 
     def learnt(self, played: Round) -> None:
-        """In a test nobody learns."""
+        """Update memories, but not in a test."""
         self._enter(played.generation)
         if played.phase == TALK:
             super().learnt(played)
 
     def evaluate(self) -> dict[str, float]:
-        """Success and length in the last rounds of talk, and what became of messages.
+        """Success and length in the last rounds of talk, and measures of the messages.
 
-        `shortening` is how much shorter they became since the first block, as soon as two blocks were talked about;
-        `recall` the share of what the last generation was taught that it says the same in its test, as soon as this has
-        begun: how learnable the language is. What no round was played for has no figure.
+        `shortening` is the relative decrease in length from the first block to the last, defined after two blocks;
+        `recall` is the share of taught meanings for which the last generation repeats the taught message in its test so
+        far: the learnability of the language. Figures without rounds are left out.
         """
         talk = [each for each in self.rounds if each.phase == TALK]
         figures = self.means_of(talk[-self.options.window :])
@@ -304,13 +306,13 @@ class Talk(Rounds):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Those of talk, if there is any, and of tests of what was taught."""
+        """Names of the figures: those of talk, if there is any, and recall if something is taught and tested."""
         options = self.options
         named = (*super().figures, *(("shortening",) if options.blocks > 1 else ())) if options.blocks else ()
         return (*named, *(("recall",) if options.test and self.is_taught.any() else ()))
 
     def _said_as_taught(self) -> list[bool]:
-        """Of each thing that the last generation was taught and has named in its test, whether it said the same."""
+        """For each taught meaning named in the last generation's test so far, whether the message is the one taught."""
         taught = dict(self.taught)
         return [
             each.message == taught[each.thing]
@@ -319,7 +321,7 @@ class Talk(Rounds):
         ]
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
-        """The same of rounds about things that were held out, and of each generation."""
+        """Success and length in rounds about held-out meanings, and in each generation."""
         talk = [each for each in self.rounds if each.phase == TALK]
         parts = {"held out": [each for each in talk if not self.is_taught[each.thing]]} if self.taught else {}
         if self.num_generations > 1:
@@ -328,11 +330,11 @@ class Talk(Rounds):
         return {name: self.means_of(rounds) for name, rounds in parts.items() if rounds}
 
     def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Whether a thing was taught."""
+        """Corpus column `split`: train if a meaning was taught, else held_out."""
         return {"split": np.where(self.is_taught[things], "train", "held_out")} if self.taught else {}
 
     def lines(self) -> list[str]:
-        """What is talked about, by whom, and what may be said."""
+        """Describe the task, the agents, and the messages, for the user."""
         options = self.options
         who = options.participant.kind + (f" and {options.other.kind}" if options.num_others else "")
         generations = f", {self.num_generations} generations" if self.num_generations > 1 else ""

@@ -1,4 +1,4 @@
-"""What may be said in plays of rounds, by their options."""
+"""Allowed messages in plays of rounds, from their options."""
 
 from itertools import chain, count, islice, pairwise, product
 from string import ascii_lowercase
@@ -10,9 +10,9 @@ from ecsuite.runtime.errors import ConfigError, shown
 
 
 def require_words_read(options: Any) -> None:
-    """Raise `ConfigError` if one of `names`, `pool` and `max_symbols` is set that nothing reads.
+    """Raise `ConfigError` if one of `names`, `pool` and `max_symbols` is set and not read.
 
-    With other `symbols`, a `pool` is kept for those runs of a sweep whose names are of one.
+    With other `symbols`, `pool` is accepted, since other runs of the same sweep may read it.
     """
     symbols = f"with symbols={options.symbols}"
     if options.symbols == "text":
@@ -24,10 +24,10 @@ def require_words_read(options: Any) -> None:
 
 
 def words_of(options: Any) -> Allowed:
-    """What speakers may say, by the options `names`, `symbols`, `pool` and `max_symbols` of a play.
+    """Make the set of allowed messages from the options `names`, `symbols`, `pool` and `max_symbols` of a play.
 
     Raises:
-        ConfigError: If there is none, a name is there twice, or a message could be read in two ways.
+        ConfigError: If names are too few or not unique, or make messages ambiguous.
     """
     names = options.names
     _require_names(names, options.symbols)
@@ -50,13 +50,13 @@ def words_of(options: Any) -> Allowed:
 
 
 def _letters(number: int) -> tuple[str, ...]:
-    """So many names: a to z, then aa, ab and so on."""
+    """The first `number` names: a to z, then aa, ab and so on."""
     words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
     return tuple(islice(chain.from_iterable(words), number))
 
 
 def _require_names(names: tuple[str, ...], symbols: str) -> None:
-    """Raise `ConfigError` for names that no message could have, or that are not told apart in one."""
+    """Raise `ConfigError` for names that are not printable or unique, or that make messages ambiguous."""
     if len(set(names)) < len(names) or not all(
         name.strip() == name and name.isprintable() and name for name in names
     ):
