@@ -331,7 +331,8 @@ def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
     is_known = metric.partition(",")[0] in METRIC_OF
     similar = [] if is_known else get_close_matches(metric, [*scores, *source.measures], n=1)
     hint = "".join(f"; did you mean {name!r}?" for name in similar)
-    return ConfigError(f"{file}: no score {metric} in it{hint}" + (f"; it has {others}" if others else ""))
+    has = (" It" if hint else "; it") + f" has {others}" if others else ""
+    return ConfigError(f"{file}: no score {metric} in it{hint}{has}")
 
 
 def _sample(source: Source, record: Score, file: Path) -> Sample:

@@ -69,8 +69,15 @@ def report(compared: Comparison) -> Report:
     samples = [sample for score in compared.scores for sample in score.samples.values()]
     if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
         lines.append(noise_between(samples))
-    unequal = [repetition(list(score.samples.values())) for score in compared.scores]
-    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
+    unknown: dict[str, dict[str, None]] = {}
+    for score in compared.scores:
+        if why := repetition(list(score.samples.values())):
+            lines.append(f"{XFERBENCH}: {why}; {EQUAL_SIZES}.")
+            continue
+        for each in score.differences:
+            if each.conclusion == "unknown":
+                unknown.setdefault(each.basis, {})[score.name] = None
+    lines += [f"unknown ({basis}): {', '.join(names)}." for basis, names in unknown.items()]
     ranked = [sample.signature for sample in samples if sample.signature.startswith(XFERBENCH)]
     limits = dict.fromkeys(map(limits_of, ranked))
     lines += [f"{XFERBENCH}: {each}." for each in limits if each]

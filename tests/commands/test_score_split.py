@@ -107,6 +107,16 @@ def test_noise_between_parts_of_a_run_is_not_that_of_seeds(ecsuite):
     assert "Noise between repetitions, such as other seeds or other people, is not in these intervals." in out
 
 
+def test_an_unknown_conclusion_has_its_reason(ecsuite):
+    meanings = [[a, b] for a in range(2) for b in range(2)] * 2  # too few meanings for an interval
+    columns = {"speaker": np.repeat([0, 1], 4)}
+    write_corpus(
+        Corpus([[1 + a, 5 + b] for a, b in meanings], meanings=np.array(meanings), columns=columns), "few"
+    )
+    code, out, _ = ecsuite("score", "few", "--metrics", "topsim", "--by", "speaker")
+    assert code == 0 and "unknown (no interval): topsim." in out
+
+
 def written(file, number, seed):
     """A table whose messages are words of letters, with a column `code`; in `held_out` the second letter is any."""
     rng = np.random.default_rng(seed)

@@ -277,7 +277,7 @@ def test_a_mistyped_measure_has_the_nearest_name(ecsuite, tmp_path):
         _, data = document(name, topsim=(0.5, 0.4, 0.6))
         (tmp_path / f"{name}.json").write_text(json.dumps(data))
     code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "topsym")
-    assert code == 2 and err == "a.json: no score topsym in it; did you mean 'topsim'?; it has topsim\n"
+    assert code == 2 and err == "a.json: no score topsym in it; did you mean 'topsim'? It has topsim\n"
     code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "cbm")
     assert code == 2 and err == "a.json: no score cbm in it; it has topsim\n"
 

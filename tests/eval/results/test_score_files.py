@@ -344,7 +344,7 @@ OTHERS = "compute it with `ecsuite score --metrics xferbench`, or choose one wit
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
-        ("topsin", None, "no score topsin in it; did you mean 'topsim'?; it has topsim, ami"),
+        ("topsin", None, "no score topsin in it; did you mean 'topsim'? It has topsim, ami"),
         ("xferbench", None, f"no XferBench score in it; {OTHERS}"),
         ("ami", None, "the score ami is undefined: few"),
         ("chrf", {"name": "a", "chrf": "x"}, "no score chrf in it"),
