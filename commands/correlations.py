@@ -19,7 +19,7 @@ READS = {
     "--translation": ("results", "translation", "metric"),
     "a collection": ("results", "metrics", "given", "plot"),
 }
-"""By what is correlated, the options that it reads beside those of all."""
+"""Options read by each kind of correlation, in addition to the common ones."""
 
 
 def correlations(

@@ -15,7 +15,7 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 Records = Mapping[str, Mapping[str, Any]]
-"""What `sources.json` has of files, by their names."""
+"""Entries of `sources.json`, by file name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

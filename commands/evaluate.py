@@ -15,7 +15,7 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 FLAGS = {"world.objects": "--objects", "world.features": "--features", "reasoning": "--reason"}
-"""What the options change, by `section.key`."""
+"""Option that changes each `section.key`."""
 
 
 def evaluate(

@@ -15,7 +15,7 @@ READS = {
     "--images": ("images", "encoder", "device"),
     "synthetic features": ("seed", "num_classes", "images_per_class", "num_features", "num_attributes"),
 }
-"""By what is written, the options that it reads."""
+"""Options read by each kind of output."""
 
 
 def features(

@@ -21,7 +21,7 @@ READS = {
     "end-to-end": ("device",),
     "metrics": (),
 }
-"""By protocol, the options of the command alone that it reads; `READS` of a study has those of its settings."""
+"""Options of the command alone that each protocol reads; `READS` of a study has those of its settings."""
 
 
 def seeds_of_study(text: str) -> tuple[int, ...] | None:

@@ -91,7 +91,7 @@ def list_names(
 
 
 def details_of(kind: str, name: str) -> dict[str, Any]:
-    """What is known of a name, JSON-ready: its line, further text, its options, where it is from.
+    """Details of a name, JSON-ready: its line, further text, its options and its source.
 
     Raises:
         ConfigError: If there is no such name.
@@ -189,7 +189,7 @@ def _own(name: str, registry: Any = None) -> dict[str, Any]:
 
 
 def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
-    """What is seen, said, asked and rewarded in a shipped game or one of the user's YAML, with one round."""
+    """Describe a shipped game or one of the user's YAML: what is seen, said, asked and rewarded, and one round."""
     if not name.endswith((".yaml", ".yml")):
         look_up("game", name, shipped)
     from ecsuite.games.config.experiment import load_experiment
@@ -211,7 +211,7 @@ def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> dict[str, Any]:
-    """What a table has by a name, such as the settings of a preset."""
+    """Fields of a table entry, such as the settings of a preset."""
     from ecsuite.commands.part_details import values_of
 
     if is_dataclass(entry):
@@ -221,7 +221,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 
 def _grammar_options(name: str) -> "Iterator[Option]":
-    """What may stand after the name of a grammar: choices of a corruption, or numbers."""
+    """Options after the name of a grammar: choices of a corruption, or numbers."""
     from ecsuite.commands.part_details import Option, written
 
     for key, choices in found("grammars.corruptions:OPTIONS").get(name, {}).items():
@@ -256,7 +256,7 @@ def _names_table(lines: Mapping[str, str]) -> Table:
 
 
 def _details_table(details: Mapping[str, Any]) -> Table | None:
-    """What there is to tabulate of a name: the sections of a game, or options."""
+    """Table of the details of a name: the sections of a game, or options."""
     if sections := details.get("sections"):
         rows = [row_of(section, text) for section, text in sections.items()]
         return Table(columns=(Column("what"), Column("in this game", wraps=True)), rows=rows)
@@ -269,7 +269,7 @@ def _details_table(details: Mapping[str, Any]) -> Table | None:
 
 
 def _lines_before(details: Mapping[str, Any]) -> list[str]:
-    """What stands above the options of a name."""
+    """Lines above the options of a name."""
     about, text = details["about"], list(details.get("text", ()))
     if text and text[0].startswith(about):
         about = text.pop(0)
@@ -278,7 +278,7 @@ def _lines_before(details: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_after(kind: str, details: Mapping[str, Any]) -> list[str]:
-    """What stands below them: a round, how the name is used and where it is from."""
+    """Lines below the options of a name: a round, how the name is used and its source."""
     lines = []
     if details.get("round"):
         lines += [f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]
@@ -305,7 +305,7 @@ def _show(before: Sequence[str], table: Table | None, after: Sequence[str], form
 
 
 def _about_score(score: Mapping[str, Any]) -> str:
-    """What is known of a score before it is computed."""
+    """Description of a score, independent of its value."""
     title = f", {score['title']}" if score["title"] else ""
     better = f" ({score['direction']} is better)." if score["direction"] else ""
     high = f" {score['high'][0].upper()}{score['high'][1:]}." if score["high"] else ""

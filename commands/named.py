@@ -1,4 +1,4 @@
-"""What can be named on the command line and in a YAML file, by kind; what a kind needs is imported when it is asked.
+"""Names for the command line and YAML files, by kind; the modules of a kind are imported on use.
 
 `ecsuite list` prints it, and the completion of a shell suggests it.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
-    """What has a name of one kind."""
+    """Names of one kind."""
 
     names: Callable[[], Mapping[str, str]]
     """All names, with a line for people each."""
     usual: tuple[str, ...] = ()
-    """Those to begin with; none: the first ones."""
+    """Names to list first; empty: in their order."""
     registry: str | None = None
     """`module:NAME` of the registry of such parts; None: they are no parts of a game, and no metrics."""
     functions: str | None = None
@@ -57,7 +57,7 @@ def about(entry: Any) -> str:
 
 
 def found(place: str) -> Any:
-    """What `module:NAME` in `ecsuite` names, imported now."""
+    """Import the object `module:NAME` of `ecsuite`."""
     module, name = place.split(":")
     return getattr(import_module(f"ecsuite.{module}"), name)
 

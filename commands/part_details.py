@@ -1,4 +1,4 @@
-"""What is known of a part by its name: what it is, where it is from, and every option with its default and bounds."""
+"""Details of a part: description, source, and every option with its default and bounds."""
 
 import dataclasses
 import inspect
@@ -25,9 +25,9 @@ class Option:
     default: str
     """As in YAML."""
     values: str
-    """What it may be."""
+    """Allowed values."""
     about: str
-    """What it means."""
+    """Description of the option."""
 
 
 def options_of(options: type) -> Iterator[Option]:
@@ -53,7 +53,7 @@ def values_of(entry: Any) -> Iterator[Option]:
 
 
 def described(hint: Any) -> str:
-    """What values an option of a type takes."""
+    """Describe the values that an option of a type takes."""
     if (inner := nested_registry(hint)) is not None:
         return f"a {inner.word}"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)

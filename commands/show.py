@@ -16,7 +16,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
 ROUNDS, SPLIT = 2, "train"
-"""Of a game, unless the user says others."""
+"""Default number of rounds and split of a game."""
 SPLITS = OneOf("train", "valid", "test", "seen")
 GAME = "Rounds of a game"
 

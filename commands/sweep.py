@@ -37,7 +37,7 @@ class SweepOptions(RunOptions):
     ] = False
 
     def place(self) -> "Place":
-        """Where the jobs are computed; of a script, Slurm."""
+        """Execution backend of the jobs; Slurm if a script is printed."""
         from ecsuite.jobs.engines import place_of
 
         place = place_of(self.on or ("slurm" if self.print_sbatch else "local"), self.slurm)

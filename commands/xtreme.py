@@ -29,7 +29,7 @@ READS = {
     "--model": _TUNING,
     "--baselines": (),
 }
-"""By what is evaluated, the options that it reads beside those of all."""
+"""Options read by each kind of evaluation, in addition to the common ones."""
 
 
 def xtreme(

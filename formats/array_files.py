@@ -29,7 +29,7 @@ DAMAGE = (
     ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, RuntimeError, MemoryError, SafetensorError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What NumPy and safetensors raise where a file is damaged."""
+"""Exceptions that NumPy and safetensors raise for damaged files."""
 Array = NDArray[Any]
 
 
@@ -81,7 +81,7 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
 
 
 def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:
-    """What the file is, its arrays by name, and what it says of EOS."""
+    """Format of the file, its arrays by name, and its EOS if it states one."""
     with open(file, "rb") as begun:
         start = begun.read(6)
     try:
@@ -125,7 +125,7 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
 
 
 def _other(array: Array) -> str:
-    """What of an array is no whole number from 0, for messages."""
+    """Describe what in an array is no whole number from 0, for messages."""
     if array.dtype.kind not in "iuf":
         return str(array.dtype)
     bad = ~((array >= 0) & (array < ID_LIMIT) & (array == np.floor(array)))

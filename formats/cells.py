@@ -13,7 +13,7 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
 SHARE_OF_LISTS = 0.5
-"""Where more cells of a column than this share are lists, the others are refused."""
+"""Share of lists in a column above which its other cells are rejected."""
 _WRAPPED = re.compile(
     r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
 )

@@ -85,7 +85,7 @@ def _concepts(corpus: Corpus) -> list[list[str]]:
 
 
 def _columns(corpus: Corpus) -> dict[str, list[Any]]:
-    """What was meant and what is kept, by the headers that are read as the same again."""
+    """Columns of meanings and stored columns, under headers that are read back with the same roles."""
     columns = _meant(corpus)
     told = corpus.metadata.get("roles")  # whatever somebody wrote there
     named = told.items() if isinstance(told, Mapping) else ()
@@ -198,7 +198,7 @@ def _eos(corpus: Corpus) -> str:
 
 
 def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]:
-    """What of a corpus is left out."""
+    """Describe what a conversion of a corpus loses."""
     has_meanings = corpus.meanings is not None or corpus.concepts is not None
     lost = ["meanings and concepts"] if has_meanings and not keeps_meanings else []
     lost += [f"the column {name}" for name in corpus.columns if not keeps_meanings]
@@ -242,7 +242,7 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
 
 
 def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:
-    """What is lost of meanings without names whose values are all like `color=red`."""
+    """Describe the loss of unnamed meanings whose values are all like `color=red`: they are read as concepts."""
     values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
     are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
     return ["that meanings are texts (now concepts)"] if are_concepts else []

@@ -1,4 +1,4 @@
-"""What was meant, in the columns of a table: values of attributes, features, and meanings without names."""
+"""Meanings in the columns of a table: values of attributes, features, and meanings without names."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 Numeric = Literal["values", "features"]
-"""What numbers of what was meant are: values of attributes, or features."""
+"""Type of numeric meanings: values of attributes, or features."""
 
 
 def parts_of(

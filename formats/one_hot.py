@@ -11,7 +11,7 @@ LEAST_WIDTH = 3
 """Fewest numbers of a row; two that exclude each other may be two attributes."""
 
 BEFORE_VALUES = "_=."
-"""What stands between an attribute and its value in the name of a column."""
+"""Separators of an attribute and its value in the name of a column."""
 
 
 def is_one_hot(array: NDArray[Any]) -> bool:

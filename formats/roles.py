@@ -1,6 +1,6 @@
-"""What each column of a table is: a message, an attribute, who speaks, when; as the user says, or by its name.
+"""Roles of the columns of a table, such as message, attribute, speaker or time, set by the user or inferred from names.
 
-What is guessed is said in one note, with the option that changes it. No column is lost: what is not scored is kept.
+Inferred roles are reported in one note, with the option that changes them. Columns that are not scored are stored.
 """
 
 import json
@@ -66,7 +66,7 @@ NOT_MEANT = ("distractor", "foil", "lure", "candidate")
 BESIDE_SUBJECTS = frozenset({"object", "verb", "predicate"})
 """Names of columns beside which `subject`, without digits in it, is that of a sentence, and no participant."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
-"""What columns of one symbol each are called, before their number: `symbol_0`, `symbol_1`."""
+"""Names of columns of one symbol each, before their number: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
 """Roles that one column has; the first by its name, the others are kept."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
@@ -93,7 +93,7 @@ def split_header(cell: str) -> tuple[str, str | None]:
 
 
 def eos_in(roles: Mapping[str, str]) -> str | None:
-    """What a header says of EOS, `eos=0`, `eos=none` or `eos="da bu"`; None if nothing."""
+    """EOS in a header, `eos=0`, `eos=none` or `eos="da bu"`; None if there is none."""
     said = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
     if said is not None and len(said) > 1 and said[0] == said[-1] == '"':
         return str(json.loads(said))
@@ -262,7 +262,7 @@ def _by_name(name: str, message: str | None, *, needs_message: bool) -> str:
 
 
 def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
-    """Of columns whose names say the same single role, the first has it."""
+    """Assign a role of `SINGLE` to the first of several columns whose names imply it."""
     for role in SINGLE:
         named = [name for name, each in roles.items() if each == role]
         said = [name for name in named if name in known]
@@ -321,7 +321,7 @@ def _is_distinct(cells: Sequence[Any]) -> bool:
 
 
 def described(table: Table, roles: Mapping[str, str]) -> str:
-    """What was taken for what: `message: code; attributes: colour, shape; kept: trial, rt`."""
+    """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
     parts = []
     for role in ROLES:

@@ -1,4 +1,4 @@
-"""What stands between the symbols of a message, or the values of a meaning, that are written as one text."""
+"""Separators of the symbols of a message, or the values of a meaning, that are written as one text."""
 
 import re
 from collections.abc import Sequence

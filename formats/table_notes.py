@@ -1,4 +1,4 @@
-"""What people are told of a table of which a corpus is made: what it lacks, and numbers that are hardly values."""
+"""Notes about a table that becomes a corpus: missing cells, and numbers that are unlikely to be values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ MANY = 10
 """Rows from which on that is said."""
 
 WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"}
-"""What programs write where there is no value. They are taken as values, which a note says."""
+"""Markers of missing values that programs write. They are read as values, which a note reports."""
 
 
 def note_missing(

@@ -18,11 +18,11 @@ CELLS = 12.0
 ENDINGS = (".csv", ".tsv")
 """Endings of files that are tables, whatever is in them."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-"""What stands between the cells of a table; of one that is called `.txt` also spaces, if its header says so."""
+"""Separators of the cells of a table; in a `.txt` file also spaces, if its header is separated by them."""
 PAIRS = (" ||| ", "|||", " -> ", "->", "\t")
-"""What stands between the two columns of a text, apart from the separators of tables."""
+"""Separators of the two columns of a text, in addition to the separators of tables."""
 _OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
-"""A first line that tells a spreadsheet what stands between cells."""
+"""First line that declares the separator of cells to a spreadsheet."""
 FEWEST = 3
 """Fewest rows of a table whose cells have spaces between them; of fewer lines it is not clear."""
 SAMPLE = 200
@@ -75,7 +75,7 @@ def read_text_table(
 
 
 def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) -> str | None:
-    """What stands between cells: of those that give all lines as many cells, at least two, the one that gives most."""
+    """The delimiter: the one that gives every line the same number (2 or more) of cells, and most of them."""
     found = {each: _num_cells(lines, each) for each in (*SEPARATORS, *PAIRS)}
     if is_table:
         first = lines[0] if lines else ""

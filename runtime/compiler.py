@@ -8,9 +8,9 @@ import torch
 _METHODS = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
 """Methods of optimizers that torch keeps its compiler out of, which it imports for that."""
 _DECIDED = "__dynamo_disable"
-"""Where torch looks for what it calls instead of a function, before it asks the compiler (`torch/_compile.py`)."""
+"""Attribute with a replacement for a function, which torch reads before it loads the compiler (`torch/_compile.py`)."""
 _OWN = ("step", "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
-"""What of an optimizer has a say in its step; without them it is that of its class alone."""
+"""Attributes of an optimizer that change its step; without them, the step is that of its class."""
 
 
 def leave_compiler_out() -> None:
@@ -36,5 +36,5 @@ def take_step(optimizer: torch.optim.Optimizer) -> None:
 
 
 def _step_of(kind: type[torch.optim.Optimizer]) -> Any:
-    """What a step does in an optimizer of torch, inside of what torch does around it; None for others."""
+    """Step function of a torch optimizer, without torch's wrappers; None for other classes."""
     return inspect.unwrap(kind.step) if kind.__module__.startswith("torch.optim.") else None

@@ -256,7 +256,7 @@ def free_memory(device: torch.device) -> int:
 
 
 def _missing_operation(error: NotImplementedError) -> Exception:
-    """What users are told of an operation that MPS lacks; torch falls back to the CPU only if it is asked to."""
+    """Error for an operation that MPS lacks; torch falls back to the CPU only on request."""
     found = re.search(r"operator '([^']+)'", str(error))
     if found is None:
         return error

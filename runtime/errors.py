@@ -15,7 +15,7 @@ LISTED = (
 ).split()
 """Kinds of which `ecsuite list KIND` has all names."""
 RUN_AGAIN = "run this again (train-game: with --resume)"
-"""What to do where a command stopped that can go on."""
+"""Advice after a command stopped that can be resumed."""
 
 
 class ConfigError(ValueError):

@@ -22,16 +22,16 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from ecsuite.runtime.graphs import Outputs, depends_on_values
 
 READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
-"""What takes values out of tensors without an operation of torch."""
+"""Methods that read values of tensors without an operation of torch."""
 
 Arrays = Sequence[NDArray[Any]]
 
 RECORDER: ContextVar["Recorder | None"] = ContextVar("what records", default=None)
-"""What records the operations that are made now."""
+"""Recorder of the current operations."""
 
 
 class OtherAnswerError(Exception):
-    """What is outside is not as it was while a recording was made, so that other operations follow."""
+    """An external value differs from that during recording, so that other operations would follow."""
 
 
 def as_array(tensor: Tensor) -> NDArray[Any]:
@@ -72,14 +72,14 @@ class Recorder(TorchDispatchMode):
         self.reason: str | None = None
         """Why they can't be recorded; None: they can."""
         self.inputs = [each.detach().clone() for each in inputs]
-        """What is to be used in the block in the place of the inputs. All else that is used and was not made in it is
-        used again as it is then: weights, buffers, generators."""
+        """Copies of the inputs, to be used in the block instead of them. All other tensors that were not created in the
+        block are used with their values at replay: weights, buffers, generators."""
         self.operations: list[_Operation] = []
         self.num_bytes = 0
         self.written: set[int] = set()
         """Memory that operations change which did not make it."""
         self.kept: list[Tensor] = []
-        """What was made, so that no two tensors have the same memory."""
+        """Created tensors, kept alive so that no two have the same memory."""
         self.memory: set[int] = set()
         self.aliases: dict[tuple[Any, ...], Tensor] = {}
         """Tensors without a graph of autograd of the memory that was made, by what they are of it."""
@@ -208,7 +208,7 @@ class Recorder(TorchDispatchMode):
     def function(
         self, figures: Mapping[str, Tensor], tensors: Sequence[Tensor | None]
     ) -> Callable[..., Outputs] | None:
-        """What makes the same operations with other inputs and returns these outputs; None if it can't be recorded."""
+        """A function that replays the recorded operations on new inputs; None if recording failed."""
         if self.reason is not None:
             return None
         names, values = tuple(figures), [self._alias(each) for each in figures.values()]

@@ -9,7 +9,7 @@ import numpy as np
 MAX_INTEGER = 1 << 63
 """Integers from here on, and below its negative, are refused: NumPy would make floats of them."""
 BITS = "integers of at most 64 bits"
-"""What is expected instead."""
+"""Expected integers, for error messages."""
 TYPES = {str, int, float, bool, list, dict, type(None)}
 """Types of such values."""
 

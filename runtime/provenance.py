@@ -1,4 +1,4 @@
-"""Where results come from: the commit of this package, and the processor; read from files, without other programs."""
+"""Provenance of results: the commit of this package, and the processor; read from files, without other programs."""
 
 import json
 import platform

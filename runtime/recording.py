@@ -19,7 +19,7 @@ from ecsuite.runtime.operations import RECORDER, Arrays, OtherAnswerError, Recor
 NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
 NUM_CALLS_BEFORE_GRAPH = 2
-"""The same of a graph of CUDA, which takes as long as three calls; before, libraries get ready."""
+"""Calls before a CUDA graph is recorded, which takes as long as three calls; earlier calls initialise libraries."""
 NUM_CALLS_UNTIL_STAYING = 2
 """Further calls of another function's graph until its outputs were the same tensors twice."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256

@@ -161,11 +161,11 @@ class Experiment:
     about: str = ""
     """One-line description for `ecsuite list`."""
     play: Annotated[Part, PLAYS] = SIGNALLING
-    """What turns agents and a world into interactions."""
+    """Kind of interaction between agents in a world."""
     world: Annotated[Part, WORLDS]
     """The source of meanings."""
     task: Annotated[Part, TASKS]
-    """What the receiver must do, and how that is scored."""
+    """Task of the receiver, and how it is scored."""
     channel: Annotated[Part, CHANNELS]
     """How the sender's logits become symbols."""
     sender: Annotated[Part, SENDERS]
@@ -177,7 +177,7 @@ class Experiment:
     schedule: Annotated[Part, SCHEDULES]
     """How the learning rate changes over the steps."""
     loss: Annotated[Part, LOSSES]
-    """What training minimises."""
+    """Objective that training minimises."""
     reasoning: Annotated[Part, REASONINGS] = LITERAL
     """How receivers take messages: by their networks, or by asking what else might have been said."""
     society: SocietyOptions = field(default_factory=SocietyOptions)
@@ -197,7 +197,7 @@ class Experiment:
     """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
 
     def __post_init__(self) -> None:
-        """Check the name, of which the folder of a run is made; `ConfigError` if it is none of a folder."""
+        """Check the name, a part of the name of run folders; `ConfigError` if it is not valid in one."""
         require_folder_name(self.name, "name")
 
     def to_tree(self) -> Tree:

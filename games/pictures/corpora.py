@@ -1,4 +1,4 @@
-"""Pictures of the meanings of a corpus, made again from the config of its run; for worlds of images only."""
+"""Pictures of the meanings of a corpus, regenerated from the config of its run; for worlds of images only."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -16,22 +16,22 @@ LISTED, DRAWN = ("images", "image_features"), ("shape", "shapeworld")
 SIDE = 64
 """Width and height of a picture of the user's data, in pixels; drawn ones have the size that agents see."""
 MOST_TARGETS = 3
-"""Targets of a round that are shown beside one another."""
+"""Maximum number of targets of a round that are shown side by side."""
 
 GAP, GREY = 4, 128
-"""Width of the line between targets, in pixels, and its colour."""
+"""Width of the line between targets, in pixels, and its grey level, 0-255."""
 
 Pictures = dict[int, tuple[NDArray[np.uint8], str]]
-"""By row of the corpus, pixels (height, width, 3), and what they show in words."""
+"""Pixels, uint8 (height, width, 3), and their caption, by row of the corpus."""
 
 
 def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pictures:
     """Pictures of the targets of some messages; empty if the world has no images.
 
     Args:
-        folder: Of a run with one of the kinds of worlds above, which was not changed since it wrote the corpus.
+        folder: Run folder, not changed since it wrote the corpus.
         corpus: Its corpus.
-        rows: The messages.
+        rows: Rows of the messages in the corpus.
 
     Raises:
         ConfigError: If the config can't be used, names foreign parts, or makes other objects than those of the corpus.
@@ -47,7 +47,7 @@ def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pict
 
 
 def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
-    """Images of the user's data, by the name of the file in the corpus."""
+    """Images of the user's data, looked up by the file name in the corpus."""
     from ecsuite.games.worlds.images import read_images
 
     found = read_images(options.objects, SIDE, options.fit)
@@ -62,7 +62,7 @@ def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 
 def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
-    """Images of the rounds of the corpus, which a world draws again from its seed."""
+    """Images of the rounds of the corpus, drawn again from the seed of the world."""
     from ecsuite.games.worlds.world import make_world
 
     world, wanted, first = make_world(experiment), sorted(rows), 0
@@ -85,6 +85,6 @@ def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 
 def _beside(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Images, (number, height, width, 3), side by side."""
+    """Concatenate images, (number, height, width, 3), side by side."""
     padded = np.pad(images, ((0, 0), (0, 0), (0, GAP), (0, 0)), constant_values=GREY)
     return np.concatenate(list(padded), axis=1)[:, :-GAP]

@@ -1,4 +1,4 @@
-"""A game on one page: what agents see, say, answer and are rewarded for, and one round."""
+"""Description of a game on one page: what agents see, say, answer and are rewarded for, and one round."""
 
 import inspect
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ from ecsuite.runtime.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GamePage:
-    """A game for people."""
+    """Description of a game for readers."""
 
     facts: dict[str, str]
-    """What is seen, said, asked, rewarded and so on, a sentence or two each."""
+    """Sentences by topic: seen, said, asked, rewarded and so on."""
     round: list[str]
-    """One round of training, a line an object; empty where there is none to tell."""
+    """One round of training, a line per object; empty if it can't be shown as text."""
 
 
 def game_page(experiment: Experiment) -> GamePage:
-    """What a game is. Where its data are not there, the page says so in the place of what is seen.
+    """Describe a game. If its data are missing, the page says so instead of describing the objects.
 
     Args:
         experiment: The game.
@@ -53,7 +53,7 @@ def game_page(experiment: Experiment) -> GamePage:
 
 
 def _seen(experiment: Experiment) -> tuple[World | None, str, list[str]]:
-    """The world, what is seen of it, and a round; without its data no world and no round."""
+    """World, text about its objects, and lines of a round; without its data None, the reason, and no lines."""
     try:
         world = make_world(experiment)
         preview = make_preview(experiment, num_rounds=1)
@@ -66,7 +66,7 @@ def _seen(experiment: Experiment) -> tuple[World | None, str, list[str]]:
 
 
 def _who_sees(world: World) -> str:
-    """What the sender and the receiver see in a round."""
+    """Sentence about the objects that sender and receiver see in a round."""
     spec = world.rounds
     what = "the target" if world.num_targets == 1 else f"{world.num_targets} targets"
     shown = what + (" and the distractors" if spec.sender_sees_all else "")
@@ -78,7 +78,7 @@ def _who_sees(world: World) -> str:
 
 
 def _agents(experiment: Experiment) -> str:
-    """Who plays."""
+    """Text about the agents, and how they meet."""
     agents = agents_text(experiment)
     if experiment.is_society:
         agents += f", who meet: {_line(MEETINGS, experiment.society.meets)}"
@@ -87,7 +87,7 @@ def _agents(experiment: Experiment) -> str:
 
 
 def _training(experiment: Experiment, world: World | None) -> dict[str, str]:
-    """How long it is trained."""
+    """Length of training: steps, epochs and rounds."""
     training = experiment.training
     num_rounds = training.num_examples if world is None else world.num_train
     steps = -(-num_rounds // training.batch_size) * training.num_epochs
@@ -96,18 +96,18 @@ def _training(experiment: Experiment, world: World | None) -> dict[str, str]:
 
 
 def _levels(chance: Mapping[str, float]) -> str:
-    """Chance levels: what the best answer that reads no message is worth."""
+    """Text of the chance levels: measures of the best answers that ignore the message."""
     levels = ", ".join(f"{name.replace('_', ' ')} {level:.3g}" for name, level in chance.items())
     return f"{levels}: the best answer that reads no message"
 
 
 def _line(registry: Registry, part: Part) -> str:
-    """The line about a part, as a sentence; of a user's own part the first of its docstring."""
+    """One-line description of a part, as a sentence; the docstring for a user's own part."""
     line = registry.lines().get(part.kind)
     return _sentences(registry, part) if line is None else f"{line[0].upper()}{line[1:]}."
 
 
 def _sentences(registry: Registry, part: Part) -> str:
-    """The first paragraphs of the docstring of a part, up to what it raises."""
+    """Docstring of a part, without its sections Args and Raises."""
     text = (inspect.getdoc(registry.load(part.kind)) or part.kind).partition("\n\nRaises:")[0]
     return " ".join(text.partition("\n\nArgs:")[0].split())

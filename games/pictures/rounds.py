@@ -74,7 +74,7 @@ class ShownRound:
     """Names of the values of each attribute, such as `color=red`; empty: `attribute0=3`."""
 
     def text(self, index: int) -> str:
-        """An object that is no image as text: its values, or the first numbers of its vector."""
+        """Text of an object that is no image: its values, or the first numbers of its vector."""
         values = self.objects[index].tolist()
         if self.objects.dtype.kind in "iu":
             return "  ".join(self.value_name(place, value) for place, value in enumerate(values))
@@ -227,7 +227,7 @@ class Preview:
     """The first rounds of a split of a game."""
 
     heading: str
-    """Names the game, the split and the seed."""
+    """Game, split and seed."""
     rounds: tuple[ShownRound, ...]
 
     @property
@@ -247,7 +247,7 @@ class Preview:
         write_atomically(path, draw_rounds(self.rounds, title=self.heading, format=kind))  # type: ignore[arg-type]
 
     def lines(self) -> list[str]:
-        """The rounds as text: what each is about, and its objects, a line each, unless they are images."""
+        """Rounds as text: a title, and a line per object; titles only if objects are images."""
         lines = [self.heading]
         for shown in self.rounds:
             lines += ["", shown.title]
@@ -264,7 +264,7 @@ class Preview:
 
 
 def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "train") -> Preview:
-    """The receiver's candidates in the first rounds of a split.
+    """Preview of the receiver's candidates in the first rounds of a split.
 
     Raises:
         ConfigError: If the game can't be made, or an argument is not valid.
@@ -298,7 +298,7 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
 
 
 def round_titles(world: World, batch: Batch) -> list[str]:
-    """What each round is about: its rule, such as `round 1: color=red and shape=circle`, its file, or its number."""
+    """Title of each round: its rule, such as `round 1: color=red and shape=circle`, its file, or its number."""
     numbers = range(1, len(batch) + 1)
     if batch.rules is not None and world.rules is not None and "file" in world.rules.columns:
         files = world.rules.columns["file"][batch.rules]
@@ -307,7 +307,7 @@ def round_titles(world: World, batch: Batch) -> list[str]:
         batch.rules is None
         or world.rules is None
         or world.rules.concepts is None
-        or world.rules_are_objects  # whose values are among those of the objects
+        or world.rules_are_objects  # the values of such rules are those of the objects
     ):
         return [f"round {number}" for number in numbers]
     rules = [world.rules.concepts[rule].tolist() for rule in batch.rules.tolist()]
@@ -317,5 +317,5 @@ def round_titles(world: World, batch: Batch) -> list[str]:
 
 def rule_text(names: Sequence[str]) -> str:
     """The concepts of a rule as one text, such as `red or circle`."""
-    connective = " or " if "or" in names else " and "  # ShapeWorld's rules have theirs among the concepts
+    connective = " or " if "or" in names else " and "  # ShapeWorld's rules have it among the concepts
     return connective.join(name for name in names if name not in ("and", "or"))

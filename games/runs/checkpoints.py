@@ -32,7 +32,7 @@ from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
 NUM_KEPT = 2
-"""Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
+"""Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
 
 
 def save_checkpoint(
@@ -58,7 +58,7 @@ def save_checkpoint(
 
 
 def remove_old_checkpoints(folder: Path) -> None:
-    """Remove all but the newest two."""
+    """Remove all but the newest `NUM_KEPT` checkpoints."""
     for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
 
@@ -73,12 +73,12 @@ def load_checkpoint(
 
     Args:
         folder: The run folder.
-        restore: Takes the tensors of the play.
-        note: Told of each damaged checkpoint.
-        optimizer: Takes its state.
+        restore: Loads the tensors of the play.
+        note: Called with a message about each damaged checkpoint.
+        optimizer: Receives the stored optimizer state.
 
     Returns:
-        The values saved beside the tensors, including `step`; None if there is no checkpoint.
+        The values saved with the tensors, including `step`; None if there is no checkpoint.
 
     Raises:
         DamagedError: If there are checkpoints and all are damaged.
@@ -88,7 +88,7 @@ def load_checkpoint(
 
 
 def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
-    """The weights in the newest undamaged checkpoint, by name; `note` is told of each damaged one.
+    """Model weights of the newest undamaged checkpoint, by name; `note` gets a message about each damaged one.
 
     Returns:
         None if there is no checkpoint.
@@ -119,7 +119,7 @@ def _first_undamaged(
 
 
 def weights_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Those tensors of a checkpoint that are the model's."""
+    """Model tensors of a checkpoint, without the prefix `model.` in their names."""
     return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
 
@@ -141,7 +141,7 @@ class Best:
     """The best evaluation so far.
 
     Args:
-        training: Which figure is watched, and for how many evaluations.
+        training: Options `keep_best` (the monitored figure) and `patience` (evaluations).
         figures: The figures of an evaluation by name, for messages and to check the name.
         lower_is_better: Metrics of which a lower value is better.
 
@@ -163,23 +163,23 @@ class Best:
         is_low = is_low or training.keep_best.startswith("-")
         self.sign, self.patience = -1 if is_low else 1, training.patience
         self.step: int | None = None
-        """Steps before the best evaluation; None before the first one."""
+        """Step of the best evaluation; None before the first one."""
         self.value: float | None = None
         self.num_since = 0
         """Evaluations since the best one."""
 
     def restore(self, saved: Mapping[str, Any] | None) -> None:
-        """Go on from what `to_json` returned for a checkpoint; None: there was no evaluation yet."""
+        """Load the state that `to_json` returned for a checkpoint; None: no evaluation yet."""
         if saved is not None:
             self.step, self.value, self.num_since = saved["step"], saved["value"], saved["since"]
 
     def improves(self, figures: Mapping[str, float | None]) -> bool:
-        """Whether an evaluation is better than the best so far; one that is not defined never is."""
+        """Whether an evaluation is better than the best so far; an undefined value never is."""
         value = figures.get(self.figure)
         return value is not None and (self.value is None or self.sign * (value - self.value) > 0)
 
     def add(self, step: int, figures: Mapping[str, float | None]) -> bool:
-        """Take an evaluation; returns whether it is the best."""
+        """Record an evaluation; return whether it is the best so far."""
         is_best = self.improves(figures)
         if is_best:
             self.step, self.value = step, figures[self.figure]
@@ -188,11 +188,11 @@ class Best:
 
     @property
     def is_over(self) -> bool:
-        """Whether patience has come to its end."""
+        """Whether `patience` evaluations have passed without an improvement."""
         return self.patience is not None and self.num_since >= self.patience
 
     def to_json(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
+        """State for a checkpoint; see `restore`."""
         return {"step": self.step, "value": self.value, "since": self.num_since}
 
 
@@ -219,7 +219,7 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
 
 
 def best_step(folder: Path) -> int | None:
-    """Steps of the best state, of which the corpus of a run folder is; None where it is that of the last one."""
+    """Step of the best state if the corpus of a run folder is from it; None if it is from the last state."""
     file = folder / METADATA
     try:
         metadata = json.loads(file.read_bytes())
@@ -231,11 +231,11 @@ def best_step(folder: Path) -> int | None:
 
 
 def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
-    """The weights of the agents whose messages are the corpus of a run folder: its best state, or the newest one.
+    """Weights of the agents that produced the corpus of a run folder: the best state, or the newest one.
 
     Args:
-        folder: The run folder; nothing of it is imported.
-        note: Told of each damaged checkpoint.
+        folder: The run folder; no code in it is imported.
+        note: Called with a message about each damaged checkpoint.
 
     Returns:
         None if there is no checkpoint.
@@ -254,21 +254,21 @@ def _file(folder: Path, step: int) -> Path:
 
 
 AgentWeights = Sequence[Mapping[str, Tensor] | None]
-"""The weights of each agent of a role, by name; None: its own."""
+"""Weights of each agent of a role, by name; None: the agent's own initialisation."""
 SIZES = ("num_attributes", "num_values")
-"""What a world says of the sizes of its objects."""
+"""World options that determine the size of objects."""
 
 
 def read_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
 ) -> tuple[dict[str, str], dict[Role, AgentWeights]]:
-    """The checksums of the weights that agents begin with, and these weights, both by agent.
+    """Read initial weights from other runs; return their checksums and the weights, both by role.
 
     Args:
         experiment: Names the runs.
-        folder: Its own run folder, which may not exist; where training has begun, checksums are there, too. None: it
-            has none.
-        note: Told of damaged checkpoints of the other runs.
+        folder: Run folder of the experiment, which may not exist; if it has a checkpoint, its config supplies the
+            checksums of runs that can't be read. None: no folder.
+        note: Called with a message about each damaged checkpoint of the other runs.
 
     Raises:
         ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
@@ -312,7 +312,7 @@ def read_initial_weights(
 
 
 def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:
-    """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
+    """Weights of each member that has a role; members of one run take its agents in turn, cyclically."""
     runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
     found: list[Mapping[str, Tensor] | None] = []
     for member in society.members_of(role):
@@ -326,7 +326,7 @@ def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], No
 
 
 def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> AgentWeights:
-    """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
+    """Weights of each agent of a role of a run, by name. No code of the run is imported.
 
     Raises:
         ConfigError: If the folder has no checkpoint, or no such agents.
@@ -345,31 +345,31 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agen
 
 
 def require_sizes(folder: Path, experiment: Experiment) -> None:
-    """Refuse a run whose objects have other attributes or values, where weights fit as the products are equal.
+    """Raise if a run has other numbers of attributes or values; weights may fit nevertheless, as their products do.
 
     Raises:
-        ConfigError: If it has.
+        ConfigError: If `num_attributes` or `num_values` differ in worlds of the same kind.
     """
     try:
         there = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))["world"]
         here = experiment.to_tree()["world"]
         others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # which is told where its weights are read
+        return  # reported where the weights are read
     if others:
         told = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in others)
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
 def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
-    """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
+    """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
 
     Args:
-        players: Whose agents.
-        role: Which of them.
-        agents: All weights of each agent of the other run. Of a channel, only what is learnt here, such as a
-            temperature, and nothing of a loss: its baselines are of another game.
-        source: Where they are from, for messages; empty: named members.
+        players: The population.
+        role: Role of the agents.
+        agents: All weights of each agent of the other run. Of a channel, only trainable parameters are loaded, such as
+            a temperature; of a loss nothing, as its baselines belong to another game.
+        source: Origin of the weights, for error messages; empty: the source of each member.
 
     Raises:
         ConfigError: If a weight has another shape, or is only there or only here; the message names one.
@@ -392,7 +392,7 @@ def set_agent_weights(players: Population, role: Role, agents: AgentWeights, sou
 
 
 def _is_kept(name: str, learnt: Collection[str]) -> bool:
-    """Whether an agent takes a weight of this name over: none of a loss, and of a channel only what is learnt."""
+    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
     module = name.partition(".")[0]
     return module != "loss" and (module != "channel" or name in learnt)
 
@@ -414,7 +414,7 @@ def _shown(shape: tuple[int, ...] | None) -> str:
 
 
 def _begun(folder: Path) -> Mapping[str, str]:
-    """The checksums in the config of a run that has a checkpoint, and so needs no initial weights; else empty."""
+    """Checksums in the config of a run with a checkpoint, which needs no initial weights; empty without one."""
     try:
         tree = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))
         return dict(tree["weights"]) if newest_step(folder) else {}

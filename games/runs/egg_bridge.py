@@ -124,8 +124,8 @@ def corpus_from_interaction(
     """Make a corpus from the messages of any EGG game: an `egg.core.Interaction`, such as `dump_interactions` returns.
 
     Messages of several symbols end with their first EOS (id 0 in all of EGG), as in its games; a message of a game
-    with a single symbol is that symbol. If `num_values` is given, the sender's input is one-hot for attributes of so
-    many values, and meanings are these, with concepts. Otherwise meanings are the unchanged input of the sender.
+    with a single symbol is that symbol. If `num_values` is given, the sender's input is one-hot for attributes with
+    that number of values, which become meanings, with concepts. Otherwise meanings are the sender's unchanged input.
 
     Raises:
         ValueError: If the interaction has no messages or continuous ones, or its input is not one-hot for attributes
@@ -168,7 +168,7 @@ class _Trained(BaseException):
 def corpus_of_egg_game(
     main: Callable[[list[str]], object], arguments: Sequence[str], *, num_values: int | None = None
 ) -> Corpus:
-    """Run a game of EGG as it is, and make a corpus of what its sender says of the validation data.
+    """Run an unmodified EGG game, and make a corpus of its sender's messages on the validation data.
 
     Args:
         main: The function that its program calls, such as `egg.zoo.channel.train.main`.
@@ -176,8 +176,8 @@ def corpus_of_egg_game(
         num_values: See `corpus_from_interaction`.
 
     Returns:
-        The language of the first trainer of the program, which is ended after it: its own analyses, and new receivers
-        that learn the language, are left out. Its metadata has the arguments and the accuracy.
+        Corpus of the first trainer of the program, which is ended after it, so that later analyses and trainings are
+        left out. Its metadata has the arguments and the accuracy.
 
     Raises:
         ValueError: If the program trains nothing, or as `corpus_from_interaction`.
@@ -206,7 +206,7 @@ def corpus_of_egg_game(
 
 @torch.no_grad()
 def _interaction(trainer: Any) -> Any:
-    """What the game of an EGG trainer makes of its validation data."""
+    """Evaluate the game of an EGG trainer on its validation data; return EGG's `Interaction`."""
     from egg.core.batch import Batch
     from egg.core.interaction import Interaction
 

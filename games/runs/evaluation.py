@@ -1,6 +1,6 @@
 """Evaluation of agents: the measures on the rounds of a split, and a corpus of the trained sender.
 
-A corpus has a message per distinct meaning, or per round about sets.
+A corpus has one message per distinct meaning or, in games about sets, per round.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,31 +23,31 @@ from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged
 
 MOST_VALUES = 2**20
-"""Of the rounds in which meanings are said once; in further ones they are said again."""
+"""Tensor elements per group of batches; within a group, each distinct meaning gets one message."""
 Item = TypeVar("Item")
-"""A batch, with what is known of it."""
+"""Element type of `in_groups`: a batch, or a batch with its messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpokenRounds:
-    """A batch of the rounds of a split, with what is said in them."""
+    """Batch of rounds of a split, with the senders' messages."""
 
     first: int
-    """The number of the first round."""
+    """Index of the first round."""
     batch: Batch
     rounds: SeenRounds
     """The rounds as agents see them."""
     messages: Sequence[Message] | None = None
-    """What each sender says; None where it is sampled, so that it is not known before."""
+    """Greedy messages of each sender; None in mode `sample`, where messages are sampled during play."""
 
 
 def spoken_rounds(players: Population, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
-    """The rounds of a split, batch by batch, with what each sender most likely says: of each meaning once.
+    """Iterate over the batches of a split; in greedy mode with messages, computed once per distinct meaning.
 
     Args:
         players: The agents, in evaluation mode.
-        world: Has the split.
-        split: Which rounds.
+        world: World with the split.
+        split: Name of the split.
         mode: How symbols are chosen: greedy or sample.
     """
     size = world.sizes.evaluation_batch_size
@@ -67,7 +67,7 @@ def spoken_rounds(players: Population, world: World, split: str, mode: Mode) -> 
 
 
 def in_groups(items: Iterable[Item], num_values: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """Items in groups, in their order, of `MOST_VALUES` values or little more."""
+    """Group consecutive items until a group has at least `MOST_VALUES` values; the last group may have fewer."""
     group, total = list[Item](), 0
     for item in items:
         group.append(item)
@@ -90,9 +90,9 @@ def evaluate(
 
     Args:
         players: The agents.
-        world: Has the split.
-        experiment: The evaluation's mode and seed.
-        split: Which examples.
+        world: World with the split.
+        experiment: Provides evaluation mode and seed.
+        split: Name of the split.
     """
     measures: list[Mapping[str, Tensor]] = []
     size = world.sizes.evaluation_batch_size
@@ -102,12 +102,12 @@ def evaluate(
         noise = noise_generator(experiment.training.seed, split, each.first, players.device)
         measures.append(players.play_rounds(each.rounds, mode, noise, messages=each.messages).measures)
     players.train()
-    # In one table, so that the device is waited for once.
+    # One table, so that there is one device synchronisation.
     sizes = [value.numel() for value in measures[0].values()]
     table = torch.stack([torch.cat([value.flatten() for value in each.values()]) for each in measures])
     numbers = np.arange(len(measures))
     weights = np.minimum(size, world.num_valid - numbers * size) / world.num_valid
-    # One batch after the other, so that a sum does not depend on how it is divided.
+    # Summed sequentially, so that the result does not depend on the order of reduction.
     total = np.zeros(table.shape[1])
     for row, weight in zip(table.double().cpu().numpy(), weights, strict=True):
         total += row * weight
@@ -119,7 +119,7 @@ def evaluate(
 def record_corpus(players: Population, experiment: Experiment) -> Corpus:
     """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
 
-    Of a society: as many of each sender, one after the other, with the column `speaker`.
+    With several senders: the same number of messages of each, concatenated, with the column `speaker`.
 
     Args:
         players: The trained agents.
@@ -167,7 +167,7 @@ def record_corpus(players: Population, experiment: Experiment) -> Corpus:
 
 
 def _most_likely(speaker: Speaker, size: int) -> Iterator[tuple[Batch, Message]]:
-    """The batches of a corpus, and what a speaker most likely says of them: of each meaning once."""
+    """Batches of a corpus with a speaker's greedy messages, computed once per distinct meaning."""
     batches = speaker.world.corpus_batches(size)
     for group in in_groups(batches, lambda batch: batch.objects.size + batch.shown.size):
         seen = [(speaker.shown(batch), batch.num_positive) for batch in group]
@@ -175,21 +175,21 @@ def _most_likely(speaker: Speaker, size: int) -> Iterator[tuple[Batch, Message]]
 
 
 def _sampled(speaker: Speaker, size: int, seed: int, purpose: str) -> Iterator[tuple[Batch, Message]]:
-    """The same with symbols that are sampled, of each batch with noise of its own."""
+    """Batches of a corpus with a speaker's sampled messages; each batch has its own noise generator."""
     for index, batch in enumerate(speaker.world.corpus_batches(size)):
         noise = noise_generator(seed, purpose, index, speaker.device)
         yield batch, speaker.generate_message(batch, "sample", noise)
 
 
 def _attribute_names(world: World, description: Description) -> tuple[str, ...]:
-    """Names of the attributes of meanings, such as `color` of the values `color=red` and `color=blue`; else none."""
+    """Names of the attributes of meanings, such as `color` for `color=red`; empty if meanings are no values."""
     names = world.names_of_attributes
     is_named = description.meanings.dtype.kind in "iu" and len(names) == description.meanings.shape[-1]
     return names if is_named else ()
 
 
 def joined(descriptions: Sequence[Description]) -> Description:
-    """The descriptions of several batches of one world as one."""
+    """Concatenate the descriptions of several batches of one world."""
     phrases = [description.concepts for description in descriptions if description.concepts is not None]
     concepts = None
     if phrases:

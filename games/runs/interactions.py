@@ -1,4 +1,4 @@
-"""What happened in evaluation, a row a round: what was seen, said and answered, as a table in a Parquet file.
+"""Evaluation interactions, one row per round: what was seen, said and answered, as a table in a Parquet file.
 
 Tables are `pyarrow.Table`; pyarrow is imported when one is made or read. Columns of several values are plain lists.
 """
@@ -30,13 +30,13 @@ from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 from ecsuite.runtime.ragged import Ragged
 
 KEY = "interactions"
-"""The key of the metadata of a run that has the checksum of the file."""
+"""Key of the metadata entry with the checksum of the file."""
 FILE = BESIDE[KEY]
-"""The file in a run folder."""
+"""Name of the file in a run folder."""
 PROBABILITIES = "probabilities"
-"""The column of what the receiver's answers were drawn from."""
+"""Column with the probabilities of the receiver's answers."""
 Evaluations = Mapping[str, tuple[World, str]]
-"""Evaluations by name: a world, and the split of it."""
+"""World and split of each evaluation, by name."""
 
 
 def require_pyarrow() -> None:
@@ -48,12 +48,12 @@ def require_pyarrow() -> None:
 
 
 def require_choices(players: Population, experiment: Experiment, place: str) -> None:
-    """Raise `ConfigError` if the answers of the task are no choices, so that there are no probabilities of them.
+    """Raise `ConfigError` if the task has no discrete answers, and so no probabilities of answers.
 
     Args:
         players: The agents.
         experiment: Names the task.
-        place: Where the probabilities are asked for, which begins the message.
+        place: Option that requests the probabilities; prefix of the message.
     """
     if not players.task.has_choices:
         raise ConfigError(
@@ -62,14 +62,14 @@ def require_choices(players: Population, experiment: Experiment, place: str) -> 
 
 
 def keep_interactions(folder: Path, make: Callable[[], Any] | None) -> dict[str, Any]:
-    """Write the interactions of a run into its folder; or remove those of a former state.
+    """Write the interactions of a run to its folder, or remove an outdated file.
 
     Args:
-        folder: Of the run.
-        make: Makes the table; None: none is kept.
+        folder: The run folder.
+        make: Creates the table; None: interactions are not stored.
 
     Returns:
-        What the metadata of the run says of the file; empty if there is none.
+        Metadata entry with the checksum and the number of rounds; empty without a file.
     """
     if make is None:
         (folder / FILE).unlink(missing_ok=True)
@@ -81,7 +81,7 @@ def keep_interactions(folder: Path, make: Callable[[], Any] | None) -> dict[str,
 
 
 def read_interactions(folder: Path) -> Any:
-    """The table that a run kept; None if it kept none.
+    """Read the stored interactions of a run; None if there are none.
 
     Raises:
         ConfigError: If pyarrow is not installed.
@@ -102,7 +102,7 @@ def read_interactions(folder: Path) -> Any:
 
 
 def as_parquet(table: Any) -> bytes:
-    """The content of a Parquet file with this table."""
+    """Serialise a table as Parquet."""
     import pyarrow
     from pyarrow import parquet
 
@@ -116,19 +116,19 @@ def as_parquet(table: Any) -> bytes:
 def record_interactions(
     players: Population, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
 ) -> Any:
-    """Play the rounds of evaluations once more, in their order and with their noise.
+    """Replay the rounds of evaluations with the same order and noise, and tabulate them.
 
     Args:
         players: The trained agents, which are in training mode afterwards.
-        evaluations: What to play.
+        evaluations: World and split of each evaluation to play.
         experiment: Sets the seed, and whether symbols are the most likely ones or sampled.
-        probabilities: Whether there is a column of the probabilities of the answers.
+        probabilities: Whether to add a column with the probabilities of the answers.
 
     Returns:
         A `pyarrow.Table` with a row for each round; docs/agents.md has its columns.
 
     Raises:
-        ConfigError: If pyarrow is not installed, or there are no probabilities to keep.
+        ConfigError: If pyarrow is not installed, or the task has no probabilities of answers.
     """
     require_pyarrow()
     import pyarrow
@@ -141,7 +141,7 @@ def record_interactions(
         for spoken in spoken_rounds(players, world, split, experiment.evaluation.mode):
             noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
             num_rounds, pairs = len(spoken.batch), players.pairs()
-            # In the order in which an evaluation draws.
+            # In the order in which an evaluation draws its noise.
             mode = experiment.evaluation.mode
             understood = players.understood(spoken.rounds, mode, noise, messages=spoken.messages)
             outcomes = {numbers_of_pair: outcome for numbers_of_pair, _, outcome in understood}
@@ -167,7 +167,7 @@ def _of_batch(
     numbers: ObjectNumbers,
     probabilities: bool,
 ) -> dict[str, Any]:
-    """The columns of a batch, of what came of it."""
+    """Table columns of one evaluated batch."""
     batch, rounds = spoken.batch, spoken.rounds
     about = _description(world, batch)
     columns: dict[str, Any] = {}
@@ -197,12 +197,12 @@ def _of_batch(
 
 
 def _apart(columns: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
-    """Columns of objects, whose names may be those of others."""
+    """Rename columns whose names are taken to `NAME (kept)`."""
     return {f"{name} (kept)" if name in taken else name: cells for name, cells in columns.items()}
 
 
 def _description(world: World, batch: Batch) -> dict[str, Any]:
-    """What the rounds are about: the meaning, its concepts, and what else the world says of it."""
+    """Columns that describe the targets: meaning, concepts, and further columns of the world."""
     described = world.describe(batch)
     columns = {"meaning": _lists(described.meanings)}
     if described.concepts is not None:
@@ -214,11 +214,11 @@ def _description(world: World, batch: Batch) -> dict[str, Any]:
 def _answers(
     pair: Pair, answer: Tensor, truth: Truth
 ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-    """What is right, what the receiver chose, and how likely each option was; None where a task has no choices.
+    """Correct answers, the receiver's choices, and the probability of each option; the last two None without choices.
 
-    Of candidates of which one is to be found: its place, (batch,), and the probability of each, (batch,
-    num_candidates). Of candidates of which each is taken or not: whether it is, (batch, num_candidates), and the
-    probability that it is. Of attributes: their values, (batch, num_attributes), and the probability of each value.
+    One target among candidates: its index, (batch,), and the probability of each candidate, (batch, num_candidates).
+    Candidates that are each accepted or rejected: whether each is, (batch, num_candidates), and the probability of
+    acceptance. Attributes: their values, (batch, num_attributes), and the probability of each value.
     """
     choices = pair.task.choices(answer).float() if pair.task.has_choices else None
     if truth.values is not None:
@@ -236,7 +236,7 @@ def _answers(
 
 
 def _messages(message: Message, *, is_of_values: bool) -> Any:
-    """The messages: lists of content symbols, or of words of values."""
+    """Messages as a column: lists of content symbols, or of real-valued words."""
     symbols = _numbers(message.symbols.transpose(0, 1).float() if is_of_values else message.symbols.t())
     if is_of_values:
         return _lists(symbols)
@@ -250,13 +250,13 @@ def _numbers(values: Tensor) -> NDArray[Any]:
 
 
 def _place_among(present: NDArray[np.bool_], places: NDArray[Any]) -> NDArray[Any]:
-    """Places among all candidates, (batch,), as places among those that are present, (batch, num_candidates)."""
+    """Map candidate indices, (batch,), to indices among the present candidates; `present`: (batch, num_candidates)."""
     counted: NDArray[Any] = np.cumsum(present, axis=1)[np.arange(len(places)), places] - 1
     return counted
 
 
 def _lists(values: NDArray[Any], present: NDArray[np.bool_] | None = None) -> Any:
-    """An array as a column: a number a row, or a list, or a list of lists; of lists only what is present."""
+    """Convert an array to a column of numbers, lists or nested lists; `present` masks the elements of lists."""
     import pyarrow
 
     if present is not None:
@@ -271,7 +271,7 @@ def _lists(values: NDArray[Any], present: NDArray[np.bool_] | None = None) -> An
 
 
 def _ragged(rows: Ragged, named: Callable[[NDArray[Any]], NDArray[Any]] = lambda ids: ids) -> Any:
-    """Rows of different lengths as a column of lists."""
+    """Convert rows of different lengths to a column of lists."""
     import pyarrow
 
     return pyarrow.ListArray.from_arrays(rows.offsets.astype(np.int32), pyarrow.array(named(rows.values)))

@@ -1,6 +1,6 @@
-"""Interventions on messages: what the receiver still understands when symbols are lost, moved or replaced.
+"""Interventions on messages: accuracy of the receiver when symbols are dropped, permuted or replaced.
 
-The agents of a run play the rounds of its validation set once more, with greedy messages that are changed on their way.
+The agents of a run replay the rounds of its validation set with edited greedy messages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,11 @@ INTERVENTIONS: Mapping[str, str] = {
     "replace": "the symbol at a position replaced by another, each of the others as likely",
     "noise": "each symbol replaced with a probability",
 }
-"""What can be done to messages, with a line for people."""
+"""Interventions, with a one-line description each."""
 NOISE = (0.1, 0.25, 0.5)
 """Probabilities of `noise`."""
 NUM_OTHERS = 10
-"""Symbols at most that a causal influence compares."""
+"""Maximum number of symbols that a causal influence compares."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,24 +36,24 @@ class Row:
     """The outcome of one intervention."""
 
     intervention: str
-    """Its name; `none`: messages as they were said."""
+    """Name of the intervention; `none`: unchanged messages."""
     accuracy: float
-    """Share of right answers to the messages that it changes, 0 to 1."""
+    """Accuracy on the messages that the intervention changes, 0 to 1."""
     before: float
-    """The same for these messages as they were said."""
+    """Accuracy on these messages before the intervention, 0 to 1."""
     num_messages: int
-    """How many it changes."""
+    """Number of changed messages."""
     position: int | None = None
-    """The place in the message, from 1."""
+    """Position in the message, from 1."""
     symbol: int | None = None
-    """The symbol that was left out everywhere."""
+    """Symbol that was dropped at every position."""
     probability: float | None = None
-    """Of `noise`."""
+    """Probability of replacing a symbol, for `noise`."""
     influence: float | None = None
     """Causal influence of the symbol at this position on the answer, in nats; see `causal_influence`."""
 
     def to_json(self) -> dict[str, Any]:
-        """The row as JSON-ready data, without what it does not have."""
+        """Fields that are not None, JSON-ready."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
@@ -62,7 +62,7 @@ class Interventions(Sequence[Row]):
     """The outcomes of interventions on the messages of a run; it prints as a table."""
 
     rows: tuple[Row, ...]
-    """First the messages as they were said, then a row for each intervention, position, symbol and probability."""
+    """First the unchanged messages, then a row for each intervention, position, symbol and probability."""
     chance: float
     """Chance level of accuracy."""
 
@@ -85,7 +85,7 @@ class Interventions(Sequence[Row]):
         return self.table().html()
 
     def table(self) -> Table:
-        """A row for each intervention, with the accuracy of the same messages before it."""
+        """Table with a row for each intervention, and the accuracy on the same messages before it."""
         columns = [
             name_column("intervention"),
             *(Column(name, is_shown=False) for name in ("position", "symbol", "probability")),
@@ -115,7 +115,7 @@ class Interventions(Sequence[Row]):
 
 
 def chosen_interventions(names: Sequence[str]) -> list[Intervention]:
-    """Interventions by their names; `all` alone are all; `ConfigError` if one is unknown, or there is none."""
+    """Validate names of interventions; `all` selects every one; `ConfigError` if one is unknown, or none is given."""
     chosen: list[Any] = [name.strip() if isinstance(name, str) else name for name in names]
     if chosen == ["all"]:
         return list(get_args(Intervention))
@@ -128,19 +128,19 @@ def chosen_interventions(names: Sequence[str]) -> list[Intervention]:
 
 @torch.inference_mode()
 def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) -> list[Row]:
-    """Change the messages of the validation rounds, and see what the receiver answers.
+    """Edit the messages of the validation rounds, and measure the receiver's accuracy.
 
     Args:
         pair: The trained agents, in evaluation mode.
-        world: Its validation rounds are played.
-        names: What to do to messages.
-        seed: Of random orders and symbols.
+        world: World with the validation rounds.
+        names: Interventions to apply.
+        seed: Seed of random orders and symbols.
 
     Returns:
-        First the messages as they were said, then a row for each intervention, position, symbol and probability.
+        First the unchanged messages, then a row for each intervention, position, symbol and probability.
 
     Raises:
-        ConfigError: If messages are no symbols of a vocabulary.
+        ConfigError: If the channel is not discrete, or `replace` is named and the task has no discrete answers.
     """
     if pair.channel.is_of_values:
         raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
@@ -184,10 +184,10 @@ def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) ->
 
 
 class _Rounds:
-    """The validation rounds with the messages of the sender.
+    """Validation rounds with the greedy messages of the sender.
 
     Attributes:
-        ids: Content symbols, (num_messages, longest), 0 after the end.
+        ids: Content symbols, (num_messages, max_length), padded with 0.
         lengths: Number of content symbols of each message, (num_messages,).
     """
 
@@ -205,7 +205,7 @@ class _Rounds:
         self.correct = self._ask(self.ids, self._is_right)
 
     def row(self, name: str, ids: Tensor, changed: Tensor, **place: Any) -> Row:
-        """The outcome for other messages, of which those that changed, (num_messages,), are counted."""
+        """Accuracy on edited messages; only those that the edit `changed`, (num_messages,), count."""
         correct = self.correct if name == "none" else self._ask(ids, self._is_right)
         return Row(
             intervention=name,
@@ -218,7 +218,7 @@ class _Rounds:
     def choices(self, ids: Tensor) -> Tensor:
         """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options).
 
-        In a game among the objects of a batch, the last one may have fewer options; others are not chosen there.
+        With in-batch candidates, the last batch may have fewer options; missing ones get log-probability -inf.
         """
 
         def log_probabilities(answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
@@ -236,11 +236,11 @@ class _Rounds:
         return right
 
     def _ask(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> Tensor:
-        """What the receiver makes of a message for each round, (num_messages, ...)."""
+        """Apply `of_answer` to the receiver's answers to one message per round, (num_messages, ...)."""
         return torch.cat(self._asked(ids, of_answer))
 
     def _asked(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> list[Tensor]:
-        """The same by batch."""
+        """Apply `of_answer` to the receiver's answers; one tensor per batch, (batch, ...)."""
         found = []
         for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
             candidates, truth = self.pair.round_parts(batch)
@@ -252,9 +252,9 @@ class _Rounds:
 def causal_influence(rounds: _Rounds, place: int, vocab_size: int, generator: torch.Generator) -> float:
     """Causal influence of the symbol at a position on the answer (Lowe et al. 2019, arXiv 1903.05168, algorithm 1).
 
-    The mutual information in nats of symbol and answer, where the symbol is set to every one of the vocabulary, each
-    as likely (of at most `NUM_OTHERS`, drawn at random), and the rest of the message stays: the mean over messages of
-    the entropy of the mean answer minus the mean entropy of the answers, averaged over the choices of an answer.
+    Mutual information of symbol and answer, in nats, under a uniform intervention on the symbol (over the vocabulary,
+    or at most `NUM_OTHERS` symbols drawn at random) with the rest of the message fixed: the entropy of the mean answer
+    distribution minus the mean entropy, averaged over messages and over the choices of an answer.
     """
     symbols = torch.randperm(vocab_size, generator=generator)[:NUM_OTHERS] + 1
     having = rounds.lengths > place
@@ -280,13 +280,13 @@ def _mean(values: Tensor) -> float:
 
 
 def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
-    """Messages for the receiver, from content symbols with 0 after the end."""
+    """Convert content symbols, padded with 0, to the receiver's input."""
     lengths = (ids > EOS).sum(1)
     padded = torch.nn.functional.pad(ids, (0, 1)).to(device)
     places = torch.arange(padded.shape[1], device=device)
     ends = lengths.to(device)[:, None]
     if has_eos:
-        # No step more than the longest message has: a receiver may have no place for one.
+        # No more steps than the longest message has: a receiver may have a maximum length.
         symbols = torch.where(places <= ends, padded, PAD)[:, : int(lengths.max()) + 1]
         return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float() + 1)
     symbols = torch.where(places < ends, padded, PAD)[:, : max(1, int(lengths.max()))]
@@ -295,7 +295,7 @@ def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
 
 
 def _without(ids: Tensor, lost: Tensor) -> Tensor:
-    """Messages without some symbols; the others move up."""
+    """Drop the symbols in the mask `lost`; later symbols shift left."""
     order = torch.where(lost | (ids <= EOS), 1, 0).sort(dim=1, stable=True).indices
     kept = torch.where(lost, EOS, ids)
     moved: Tensor = kept.gather(1, order)
@@ -303,13 +303,13 @@ def _without(ids: Tensor, lost: Tensor) -> Tensor:
 
 
 def _permuted(ids: Tensor, generator: torch.Generator) -> Tensor:
-    """Messages with their content symbols in a random order."""
+    """Shuffle the content symbols of each message."""
     keys = torch.rand(ids.shape, generator=generator).masked_fill(ids <= EOS, 2.0)
     return ids.gather(1, keys.argsort(dim=1))
 
 
 def _replaced(ids: Tensor, places: Tensor, vocab_size: int, generator: torch.Generator) -> Tensor:
-    """Messages with another symbol at some places, each of the others as likely."""
+    """Replace the symbols in the mask `places` by another symbol, uniformly at random."""
     if vocab_size == 1:
         return ids
     shift = torch.randint(1, vocab_size, ids.shape, generator=generator)

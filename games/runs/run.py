@@ -1,4 +1,4 @@
-"""A run, finished or not: its settings, log and corpus, and its agents, which can be asked for messages and answers."""
+"""A run, finished or not: its settings, log and corpus, and its agents, to query for messages and answers."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -49,17 +49,17 @@ from ecsuite.runtime.ragged import Ragged
 class Run:
     """A run folder.
 
-    Its agents are loaded from the newest checkpoint when they are first asked, on the CPU and in fp32.
+    Agents are loaded on first use from the checkpoint that the corpus is from, on the CPU and in fp32.
     """
 
     folder: Path
-    """Where it lies."""
+    """Path of the run folder."""
     experiment: Experiment
-    """Its config."""
+    """Config of the run."""
     note: Callable[[str], None] = ignore
     """Called with each message about its files."""
     flags_by_key: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """How a user of a command wrote changes, such as `--objects`, by their `section.key`, for messages."""
+    """Command-line option, such as `--objects`, of each changed `section.key`, for messages."""
 
     def __repr__(self) -> str:
         """The folder, the experiment, and the last evaluation."""
@@ -67,19 +67,19 @@ class Run:
         return f"Run {self.folder}: {self.experiment.name}\n{figures or 'not evaluated yet'}"
 
     def _repr_html_(self) -> str:
-        """The same in a notebook."""
+        """HTML representation for notebooks."""
         return preformatted(repr(self))
 
     @cached_property
     def corpus(self) -> Corpus:
-        """What the sender said of every meaning."""
+        """Corpus of the run: the messages of its senders, with their meanings."""
         return read_corpus(self.folder)
 
     @property
     def measures(self) -> dict[str, float]:
-        """Loss, accuracy and so on of the last evaluation, or of the best one if it is kept; empty before the first.
+        """Loss, accuracy and so on of the last evaluation, or of the best one with `keep_best`; empty before the first.
 
-        Once there is a corpus of the last step that was logged, or of a later one, they are of the agents who say it.
+        If the corpus is from the last logged step or a later one, they describe the agents that produced it.
         """
         log, last = self.log, -1
         ending = ending_of(self.folder)
@@ -95,7 +95,7 @@ class Run:
 
     @property
     def log(self) -> dict[str, NDArray[np.float64]]:
-        """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
+        """Learning curves: one array per figure, by name: `step`, `train.loss`, `valid.accuracy` and so on."""
         file = self.folder / LOG
         require_unchanged_log(self.folder)
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -109,7 +109,7 @@ class Run:
 
     @property
     def pair(self) -> Pair:
-        """The trained agents that meet, in evaluation mode; of several pairs, the first.
+        """The trained sender and receiver, in evaluation mode; the first of several pairs.
 
         Raises:
             ConfigError: If the folder has no checkpoint, or its data files have changed.
@@ -119,20 +119,20 @@ class Run:
 
     @property
     def has_agents(self) -> bool:
-        """Whether there are senders and receivers to ask: loaded ones, or trained ones in a checkpoint."""
+        """Whether senders and receivers are available: already loaded, or in a checkpoint."""
         is_trained = any(self.folder.glob("*.safetensors"))
         return "players" in vars(self) or (is_trained and play_class(self.experiment).can_speak)
 
     @cached_property
     def play(self) -> Play:
-        """The play with the agents of its corpus, on the CPU and in fp32; for errors see `pair`."""
+        """The play with the agents that produced the corpus, on the CPU and in fp32; for errors see `pair`."""
         check_data(self.experiment)
         play = make_play(with_training(self.experiment, precision="fp32"), torch.device("cpu"))
         self._restore(play.restore)
         return play
 
     def _restore(self, load: Callable[[dict[str, Tensor]], Any]) -> None:
-        """Load the weights of the corpus; for errors see `pair`."""
+        """Load the weights of the agents that produced the corpus; for errors see `pair`."""
         weights = weights_of_corpus(self.folder, self.note)
         if weights is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")
@@ -166,19 +166,19 @@ class Run:
         receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> dict[str, dict[str, float]]:
-        """Evaluate the agents as they are, also on other objects or with another task than in training.
+        """Evaluate the trained agents, optionally on other objects or with another task.
 
         Args:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
-            assignments: The same as texts, `task.num_distractors=20`, which take precedence.
-            receiver_from: Run, or its folder, of other receivers of the same shapes, which take the places of these.
+            assignments: Changes as texts, such as `task.num_distractors=20`; they take precedence over `changes`.
+            receiver_from: Run, or its folder, whose receivers, with weights of the same shapes, replace those here.
             device: auto, cpu, cuda or mps.
 
         Returns:
             The measures of each evaluation: `valid`, and further ones by name where the world has them.
 
         Raises:
-            ConfigError: If a change is not valid, or the agents do not fit to what it makes.
+            ConfigError: If a change is not valid, or the agents do not fit the changed game.
         """
         experiment, world, players = self.changed(changes, assignments, receiver_from, device)
         others = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
@@ -191,7 +191,7 @@ class Run:
     def chance(
         self, changes: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
     ) -> dict[str, Mapping[str, float]]:
-        """What the best answer that reads no message is worth in the rounds of `evaluate`.
+        """Chance levels in the rounds of `evaluate`: measures of the best answers that ignore the message.
 
         Args:
             changes: See `evaluate`.
@@ -213,19 +213,19 @@ class Run:
         receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> Any:
-        """What was seen, said and answered in each round of evaluation.
+        """Table of evaluation rounds: what was seen, said and answered in each.
 
-        The table that the run kept is read; where it kept none, or after changes, the agents play the rounds.
+        Reads the table that the run stored; without one, or with changes, the agents play the rounds again.
 
         Args:
             changes: See `evaluate`, as for the other arguments.
             assignments: See `evaluate`.
-            probabilities: Whether there has to be a column of the probabilities of the answers.
+            probabilities: Whether to require a column with the probabilities of the answers.
             receiver_from: See `evaluate`.
             device: See `evaluate`.
 
         Returns:
-            A `pyarrow.Table` with a row for each round; `to_pandas()` makes a data frame of it.
+            A `pyarrow.Table` with a row for each round; `to_pandas()` converts it to a data frame.
 
         Raises:
             ConfigError: If pyarrow is not installed, or as `evaluate` does.
@@ -253,7 +253,7 @@ class Run:
         receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> Interventions:
-        """Change messages on their way from sender to receiver, and see what is still understood.
+        """Edit messages between sender and receiver, and measure the accuracy of the receiver.
 
         Args:
             names: `permute`, `drop`, `replace`, `noise`, several in a list or separated by commas, or `all`.
@@ -284,9 +284,9 @@ class Run:
         *,
         notes: bool = True,
     ) -> tuple[Experiment, World, Population]:
-        """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`.
+        """Apply changes; return the experiment, its world and the agents in it; see `evaluate`.
 
-        `notes` asks for lines about what its rounds can't show.
+        With `notes`, messages about what its rounds can't test go to `note`.
         """
         experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
         given_by = "--set" if self.flags_by_key else "assignments"
@@ -313,10 +313,10 @@ class Run:
         return experiment, world, players.to(place)
 
     def speak(self, meanings: ArrayLike) -> list[list[int]]:
-        """What the sender says, most likely symbols, without EOS.
+        """Greedy messages of the sender: content symbols, without EOS.
 
         Args:
-            meanings: Attribute values, (number, num_attributes), or objects as the world has them.
+            meanings: Attribute values, (number, num_attributes), or objects in the world's format.
 
         Raises:
             ConfigError: If these are no meanings of the world, or the sender sees more than one object.
@@ -324,12 +324,12 @@ class Run:
         return said_of(self.pair, meanings)
 
     def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
-        """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
+        """Decode messages with the receiver: the best candidate, or the reconstructed object.
 
         Args:
             messages: Content symbols of each message, (num_messages, any length); EOS ends one.
-            candidates: Meanings to choose from, (number, num_attributes); None: those of the corpus, each once, or in
-                reconstruction all.
+            candidates: Meanings to choose from, (number, num_attributes); None: the distinct ones of the corpus, or
+                in reconstruction all.
 
         Returns:
             A meaning for each message, (num_messages, num_attributes).
@@ -350,16 +350,16 @@ class Run:
         return best
 
     def scores(self, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
-        """How well the receiver finds that candidates fit to messages: the higher, the better.
+        """Scores of candidates given messages, by the receiver; higher is a better fit.
 
         Args:
             messages: Content symbols of each message, (num_messages, any length); EOS ends one.
-            candidates: Meanings to choose from, (number, num_attributes), or objects as the world has them; in
+            candidates: Meanings to choose from, (number, num_attributes), or objects in the world's format; in
                 reconstruction always attribute values.
 
         Returns:
-            (num_messages, num_candidates): the scores that its softmax is of, in a game with candidates; in
-            reconstruction log-probabilities of the values, in nats.
+            (num_messages, num_candidates): in a game with candidates, the logits of the receiver's softmax; in
+            reconstruction, log-probabilities of the values, in nats.
 
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
@@ -368,7 +368,7 @@ class Run:
 
 
 def _listed(assignments: Iterable[str]) -> list[str]:
-    """Assignments as a list; one alone may be a text."""
+    """Assignments as a list; a single one may be a string."""
     return [assignments] if isinstance(assignments, str) else list(assignments)
 
 
@@ -389,7 +389,7 @@ def load_run(
 
     Raises:
         ConfigError: If it is no run folder, or its config can't be used.
-        UntrustedError: If its config names foreign parts that nobody else named.
+        UntrustedError: If its config names foreign parts that the user has not named or trusted.
     """
     config = Path(folder) / CONFIG
     if not config.is_file():
@@ -400,7 +400,7 @@ def load_run(
 
 @torch.inference_mode()
 def said_of(pair: Pair, meanings: ArrayLike) -> list[list[int]]:
-    """The most likely symbols of the sender, without EOS; for arguments and errors see `Run.speak`."""
+    """Greedy messages of the sender, without EOS; for arguments and errors see `Run.speak`."""
     if pair.world.rounds.sender_sees_all or pair.world.rounds.num_targets > 1:
         raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
     message = pair.speaker.message(_view(pair, meanings), 1, "greedy", None, 0)
@@ -419,7 +419,7 @@ def reconstructed(pair: Pair, task: Reconstruction, messages: Ragged | ArrayLike
 
 @torch.inference_mode()
 def scores_of(pair: Pair, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
-    """How well candidates fit to messages, (num_messages, num_candidates); see `Run.scores`."""
+    """Scores of candidates given messages, (num_messages, num_candidates); see `Run.scores`."""
     choices, states = array_of(candidates), _states(pair, messages)
     if not len(choices):
         raise ConfigError("candidates: expected at least one")
@@ -443,7 +443,7 @@ def array_of(meanings: ArrayLike) -> NDArray[Any]:
     """Meanings as an array, (number, ...).
 
     Raises:
-        ConfigError: If they are no rows of one length.
+        ConfigError: If the rows differ in length.
     """
     try:
         found = np.asarray(as_array(meanings))
@@ -462,7 +462,7 @@ def _states(pair: Pair, messages: Ragged | ArrayLike) -> Tensor:
 
 
 def _view(pair: Pair, meanings: ArrayLike) -> View:
-    """Meanings as objects that an agent sees, one a round."""
+    """View of meanings as objects, one per round."""
     world, given = pair.world, array_of(meanings)
     if world.num_values is not None and world.shows_values:
         _require_values(pair, given)
@@ -474,7 +474,7 @@ def _view(pair: Pair, meanings: ArrayLike) -> View:
 
 
 def _require_values(pair: Pair, meanings: NDArray[Any]) -> None:
-    """Refuse what are no attribute values of the world, (number, num_attributes)."""
+    """Raise ConfigError unless meanings are attribute values of the world, (number, num_attributes)."""
     num_values = pair.world.num_values or ()
     fits = meanings.ndim == 2 and meanings.shape[1] == len(num_values) and meanings.dtype.kind in "iu"
     if not fits or (meanings < 0).any() or (meanings >= np.array(num_values)).any():
@@ -482,7 +482,7 @@ def _require_values(pair: Pair, meanings: NDArray[Any]) -> None:
 
 
 def _message(pair: Pair, messages: Ragged | ArrayLike) -> Message:
-    """Messages of symbols as the receiver gets them."""
+    """Convert symbol sequences to the receiver's input."""
     channel = pair.channel
     if channel.is_of_values:
         raise ConfigError("the words of this channel are values, which messages of ids can't give")

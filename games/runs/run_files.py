@@ -1,6 +1,6 @@
 """Files of a run folder: their names, and the log, a line of JSON per evaluation.
 
-Each checkpoint has the checksum of the lines of the log before it. Nothing here imports torch.
+Each checkpoint stores the checksum of the log lines before it. This module does not import torch.
 """
 
 import hashlib
@@ -30,15 +30,15 @@ SCORES = "scores.json"
 SWEEP = "sweep.json"
 """File of the folder of a sweep: its runs."""
 ROUNDS_KEY = "rounds"
-"""Where metadata have the checksum of all rounds of a play of rounds."""
+"""Key of the checksum of all rounds in the metadata of a play of rounds."""
 ROUNDS = BESIDE[ROUNDS_KEY]
-"""Name of their file in the run folder."""
+"""Name of the file of rounds in the run folder."""
 CLOCK = "examples_per_second"
-"""Key that is not in the checksum, because no two runs have the same one."""
+"""Key of the log that is not in the checksum, as it differs between equal runs."""
 CHECKSUM, NUM_LINES = "log_sha256", "log_lines"
-"""Keys in checkpoints."""
+"""Keys of the log's checksum and number of lines in checkpoints."""
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What is raised by reading damaged JSON."""
+"""Exceptions raised by reading damaged JSON."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -47,7 +47,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def newest_step(folder: Path) -> int:
-    """The number of steps of the newest checkpoint, which may be damaged; 0 if there is none."""
+    """Step of the newest checkpoint, which may be damaged; 0 if there is none."""
     steps = [file.stem.removeprefix("checkpoint-") for file in checkpoints(folder)]
     return max((int(step) for step in steps if step.isdecimal()), default=0)
 
@@ -57,7 +57,7 @@ class Log:
 
     Args:
         file: The file.
-        lines: The lines that it has.
+        lines: Its present lines.
     """
 
     def __init__(self, file: Path, lines: Iterable[bytes]) -> None:
@@ -67,13 +67,13 @@ class Log:
             self._count(json.loads(line))
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Add an evaluation."""
+        """Append an evaluation."""
         self.file.write(json.dumps(entry).encode() + b"\n")
         self._count(entry)
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Number of lines and checksum, for a checkpoint."""
         return {NUM_LINES: self.num_lines, CHECKSUM: self._digest.hexdigest()}
 
     def _count(self, entry: Mapping[str, Any]) -> None:
@@ -86,17 +86,18 @@ def open_log(
 ) -> Log:
     """Open a log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
 
-    Lines that follow are those of a killed run, and are written again. Damaged ones cannot be, which `note` is told.
+    Later lines are from a killed run and are removed, as they will be written again. Missing or damaged lines cannot be
+    restored; they are reported to `note`.
 
     Args:
         file: The log.
         step: Steps at the checkpoint.
         num_lines: Lines at the checkpoint.
         note: Called with each message for the user.
-        checksum: Of these lines; None: not known.
+        checksum: Checksum of these lines; None: unknown.
 
     Raises:
-        DamagedError: If the lines are whole, and their figures are others.
+        DamagedError: If the lines are complete, but do not match the checksum.
     """
     lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
     kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
@@ -112,17 +113,17 @@ def open_log(
 
 
 def require_unchanged_log(folder: Path) -> None:
-    """Hold the log of a run folder against its newest checkpoint; nothing is known of later lines.
+    """Compare the log of a run folder with the checksum in its newest checkpoint; later lines are not checked.
 
     Raises:
-        DamagedError: If lines are missing or others.
+        DamagedError: If lines are missing or changed.
     """
     for checkpoint in checkpoints(folder)[:1]:
         try:
             with safe_open(checkpoint, framework="numpy") as opened:  # without a check of the tensors
                 values = dict(json.loads(opened.metadata()["ecsuite"].partition(" ")[2]))
         except (SafetensorError, *UNREADABLE):
-            return  # which is told where it is read
+            return  # reported where the checkpoint is read
         file, num_lines = folder / LOG, values.get(NUM_LINES)
         if CHECKSUM not in values or not num_lines:
             return
@@ -140,7 +141,7 @@ def accept_log(folder: Path) -> None:
     Raises:
         DamagedError: If the log or the checkpoint can't be read.
     """
-    from ecsuite.files.tensor_files import read_tensors, write_tensors  # which import torch
+    from ecsuite.files.tensor_files import read_tensors, write_tensors  # imports torch
 
     for checkpoint in checkpoints(folder)[:1]:
         tensors, values = read_tensors(checkpoint)

@@ -74,32 +74,32 @@ TMP_FILES = re.compile(
 """Names of temporary files that a killed run may leave behind."""
 
 EXTRA, EXTRA_CHANCE = "extra_evaluations", "extra_chance"
-"""Keys of the evaluations of other objects, and of their chance levels, in the metadata and in `--json`."""
+"""Keys of the extra evaluations and of their chance levels in the metadata and in `--json`."""
 METRICS = "metrics"
-"""Key of the scores of the language in the metadata and in the log."""
+"""Key of the language metrics in the metadata and in the log."""
 SINCE_BEST = "evaluations_since_best"
 """Key of the number of evaluations since the best one in the metadata."""
 NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, EXTRA_CHANCE, METRICS)
-"""Keys of the training section of the metadata that are no figures of the evaluation."""
+"""Keys of the training section of the metadata that are no evaluation measures."""
 StopReason = Literal["epochs", "accuracy", "patience", "minutes", "limit", "diverged"] | StopRequest
 """Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, another limit, figures
 that are not finite, or a request to stop."""
 SECONDS_BETWEEN_TRIES = 0.2
-"""How often a process that waits for a run folder looks whether it is free."""
+"""Polling interval while waiting for the lock of a run folder."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
-"""What helps where training diverges."""
+"""Advice in messages about divergence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FolderState:
-    """What a run that may use the folder finds in it."""
+    """State of a run folder that a run may use."""
 
     finished: Mapping[str, Any] | None = None
-    """The training section of the metadata, with the extra evaluations; None if something is left to train."""
+    """The training section of the metadata, with the extra evaluations; None if training is unfinished."""
     diverged_at: int | None = None
     """The step at which the run in the folder diverged; None if it did not."""
     is_replaced: bool = False
-    """Whether the folder holds another run, which diverged, and whose files are to be replaced."""
+    """Whether the folder holds another, diverged run whose files will be replaced."""
 
 
 @contextmanager
@@ -108,15 +108,15 @@ def only_process(
     note: Callable[[str], None],
     should_stop: Callable[[], StopRequest | None] = lambda: None,
 ) -> Iterator[None]:
-    """Keep other processes from using a run folder meanwhile; the kernel ends this when the process ends.
+    """Lock a run folder against other processes; the kernel releases the lock when the process ends.
 
-    The lock is a file beside the folder, which need not exist, and is removed at the end. While another process has it,
-    this one waits, and says for which one.
+    The lock file lies next to the folder, which need not exist, and is removed at the end. If another process holds it,
+    wait, and report which one.
 
     Args:
         folder: The run folder.
-        note: Told of the process that is waited for, and of file systems without locks.
-        should_stop: Asked while waiting.
+        note: Called with messages about the process that holds the lock, and about file systems without locks.
+        should_stop: Polled while waiting.
 
     Raises:
         ConfigError: If this process itself trains in the folder.
@@ -150,10 +150,10 @@ def check_run_folder(
 
     Args:
         folder: The run folder.
-        requested: The run; the settings of when to stop may differ from those of the run in the folder.
+        requested: The requested run; its stopping criteria may differ from those of the run in the folder.
         steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
-        steps_before: Steps before the first epoch, at most.
+        steps_before: Upper bound of the steps of the teaching phase, before the first epoch.
 
     Raises:
         ConfigError: If the folder holds another run, or one with more steps, or an unfinished one and `resume` is
@@ -186,12 +186,12 @@ def check_run_folder(
     ):
         if not holds_out(world):  # the table does
             raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
-    if not existing.data:  # of a version that knew data files by their paths only
+    if not existing.data:  # written by a version that identified data files by path only
         requested = replace(requested, data={})
     num_steps_done = newest_step(folder)
     training = _read_training(folder, existing)
     if training is not None and training["step"] < num_steps_done:
-        training = None  # written before the run went on, and was killed
+        training = None  # outdated: the run continued afterwards and was killed
     diverged_at = training["step"] if training and training["stopped"] == "diverged" else None
     if diverged_at is not None and not resume:
         if existing.identity() != requested.identity():
@@ -228,24 +228,24 @@ def check_run_folder(
 
 
 def measures_of(training: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of the last evaluation in the training section of the metadata, by name."""
+    """Evaluation measures in the training section of the metadata, by name."""
     return {name: value for name, value in training.items() if name not in NO_MEASURES}
 
 
 def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> bool:
-    """Whether an evaluation (empty: none) has the accuracy at which the experiment stops."""
+    """Whether an evaluation (empty: none) reaches `training.until_accuracy`."""
     until_accuracy = experiment.training.until_accuracy
     return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
 
 
 def is_patience_over(experiment: Experiment, training: Mapping[str, Any]) -> bool:
-    """Whether a run that ended has as many evaluations since the best one as the experiment waits for."""
+    """Whether a finished run has at least `training.patience` evaluations since its best one."""
     patience = experiment.training.patience
     return patience is not None and training.get(SINCE_BEST, 0) >= patience
 
 
 def prepare_run_folder(folder: Path, context: RunContext, *, is_replaced: bool) -> None:
-    """Create the folder, write `config.yaml`, and remove what killed, diverged and replaced runs leave behind."""
+    """Create the folder, write `config.yaml`, and remove leftover files of killed, diverged and replaced runs."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         if TMP_FILES.fullmatch(file.name):
@@ -256,13 +256,13 @@ def prepare_run_folder(folder: Path, context: RunContext, *, is_replaced: bool) 
     text = f"{FORMAT}: {FORMATS['config']}\n{as_yaml(context.to_tree())}"
     write_atomically(folder / CONFIG, sealed_text(text.encode()))
     keep_copies(folder, context.experiment.code)
-    # Last, because it is what allows to replace the run.
+    # Last, because these metadata permit replacing the run.
     if ending_of(folder).get("stopped") == "diverged":
         (folder / METADATA).unlink()
 
 
 def write_divergence(folder: Path, log: Log, entry: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    """Write the last line of the log, and the metadata unless they are those of a corpus of fewer steps."""
+    """Write the last line of the log, and the metadata unless the folder has a corpus of an earlier step."""
     log.write(entry)
     log.file.flush()
     if not (folder / CORPUS).exists():
@@ -284,7 +284,7 @@ def versions(device: torch.device) -> dict[str, Any]:
 
 
 def ending_of(folder: Path) -> Mapping[str, Any]:
-    """What the metadata say of the end of the run; empty if it has not ended, or they are damaged."""
+    """Training section of the metadata; empty if the run has not ended, or they are damaged."""
     ending = _read_metadata(folder).get("training")
     return ending if isinstance(ending, dict) else {}
 
@@ -300,7 +300,7 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def _read_training(folder: Path, existing: RunContext) -> dict[str, Any] | None:
-    """The folder's metadata on the training and the extra evaluations, if they and its corpus are of this run."""
+    """Training section and extra evaluations in the metadata; None unless they and the corpus are of this run."""
     metadata = _read_metadata(folder)
     try:
         known = msgspec.convert(metadata["training"], dict[str, int | float | str])
@@ -329,16 +329,15 @@ def _read_training(folder: Path, existing: RunContext) -> dict[str, Any] | None:
         return None
 
 
-"""Holds the checksums of the files of a corpus."""
 RESULTS = (SCORES, SWEEP)
-"""Further files with a checksum of their own."""
+"""Other files that contain their own checksum."""
 
 
 def accept_edits(folder: Path) -> list[str]:
-    """Take what was edited in a run folder, a corpus or a sweep as it is.
+    """Accept edited files of a run folder, a corpus or a sweep by updating their checksums.
 
     Returns:
-        The names of the files that were taken.
+        The names of the accepted files.
 
     Raises:
         ConfigError: If the folder has no file with a checksum.
@@ -364,7 +363,7 @@ def accept_edits(folder: Path) -> list[str]:
 
 
 def _accept_corpus(folder: Path) -> list[str]:
-    """Take the files of a corpus."""
+    """Accept edited files of a corpus; return their names."""
     metadata = _read(folder / METADATA)
     if metadata is None:
         return []
@@ -386,7 +385,7 @@ def _accept_corpus(folder: Path) -> list[str]:
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """A JSON object; None if there is no such file."""
+    """Read a JSON object; None if there is no such file."""
     if not file.is_file():
         return None
     try:
@@ -396,12 +395,12 @@ def _read(file: Path) -> dict[str, Any] | None:
 
 
 def _is_sealed(data: dict[str, Any]) -> bool:
-    """Whether a JSON object has its own checksum."""
+    """Whether the checksum in a JSON object matches its content."""
     return bool(data.get(CHECKSUM) == checksum_of(data))
 
 
 def _write(file: Path, data: dict[str, Any] | None) -> bool:
-    """Write a JSON object with its checksum if it has another one, or none."""
+    """Write a JSON object with its checksum unless it has it already; return whether it was written."""
     if data is None or _is_sealed(data):
         return False
     write_atomically(file, json.dumps(sealed(data), indent=2, ensure_ascii=False).encode() + b"\n")
@@ -409,14 +408,14 @@ def _write(file: Path, data: dict[str, Any] | None) -> bool:
 
 
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
-"""What a figure is in, by its name."""
+"""Units of figures, by name."""
 WITHOUT_EOS = {**UNITS, "length": "mean message length"}
-"""The same of plays of rounds, which have no loss, and whose messages no EOS."""
+"""Units in plays of rounds, which have neither loss nor EOS."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """How a run ended."""
+    """Outcome of a run."""
 
     stopped: StopReason
     step: int
@@ -431,23 +430,23 @@ class Result:
     extra_evaluations: dict[str, dict[str, float]]
     """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
     extra_chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Chance level of each of their measures that has one."""
+    """Chance levels of the extra evaluations, by evaluation and measure."""
     was_done: bool = False
-    """Whether the folder already held this run, finished."""
+    """Whether the folder already held this finished run."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
-    """Scores of the language by `evaluation.metrics`, of the same agents as the measures; None: not defined."""
+    """Language metrics (`evaluation.metrics`) of the same agents as the measures; None: undefined."""
     best_step: int | None = None
-    """Steps of the agents that the measures and the corpus are of, where `training.keep_best` names a figure."""
+    """Step of the agents that measures and corpus describe, with `training.keep_best`; else None."""
 
     def to_json(self) -> dict[str, Any]:
-        """How the run ended, JSON-ready."""
+        """Outcome, JSON-ready, without unused optional fields."""
         tree = asdict(self)
         tree[EXTRA] = tree.pop("extra_evaluations")
         unused = [name for name in ("metrics", "best_step", "extra_chance") if tree[name] in ({}, None)]
         return {name: value for name, value in tree.items() if name not in unused}
 
     def summary(self) -> str:
-        """How the run ended, in a few lines of text."""
+        """Outcome in a few lines of text."""
         how = {
             "epochs": "all epochs done",
             "accuracy": "accuracy reached",
@@ -479,5 +478,5 @@ class Result:
 
 
 def share_text(value: float, chance: float | None) -> str:
-    """A share with its chance level, where that is known."""
+    """Percentage, with its chance level if known."""
     return f"{value:8.1%}" if chance is None else f"{value:8.1%}  chance level {chance:.2g}"

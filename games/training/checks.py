@@ -1,7 +1,7 @@
 """Invariants of batches, messages and measures; a check returns the fault in words.
 
-They are tested once, in a first step with a copy of the game, before a run with a user's own part writes anything; and
-not in training.
+They are tested once, in a first step with a copy of the game, before a run with a user's own part writes anything, and
+not during training.
 """
 
 import copy
@@ -32,15 +32,15 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError
 
 Hook = Callable[[Play, int, Measures], None]
-"""Function that is called after each step with the play, the number of the step, from 0, and its measures."""
+"""Function called after each step with the play, the number of the step, from 0, and its measures."""
 TOLERANCE = 1e-4
-"""Largest difference of two probabilities, or of a length from the one that the symbols have."""
+"""Tolerance for probabilities, and for lengths computed from symbols, in fp32."""
 ROUNDED = 0.05
-"""The same of symbols in bf16."""
+"""Tolerance for symbols in lower precision, such as bf16."""
 
 
 def fault_of_batch(batch: Batch) -> str | None:
-    """Which field of a batch does not fit the others; None if all do."""
+    """Check that the fields of a batch are consistent; return the fault, or None."""
     labels, num_objects = batch.labels, len(batch.objects)
     if labels.ndim != 2 or labels.dtype != np.bool_:
         return f"expected labels, (batch, num_candidates), of bool, got {labels.shape} of {labels.dtype}"
@@ -63,7 +63,7 @@ def fault_of_batch(batch: Batch) -> str | None:
 
 
 def fault_of_features(world: World, batch: Batch, dtype: torch.dtype) -> str | None:
-    """What is wrong with the objects of a batch as input of perceptions; None if nothing is."""
+    """Check shape, dtype and finite values of the features of a batch's objects; return the fault, or None."""
     found = world.features(torch.from_numpy(np.array(batch.objects)), dtype)
     shape = (len(batch.objects), *world.object_shape)
     if not isinstance(found, torch.Tensor) or tuple(found.shape) != shape or found.dtype != dtype:
@@ -77,11 +77,11 @@ def fault_of_features(world: World, batch: Batch, dtype: torch.dtype) -> str | N
 
 
 def fault_of_measures(measures: Mapping[str, float], needed: Iterable[str]) -> str | None:
-    """What is missing or not finite among the means of a batch or of an evaluation; None if nothing is.
+    """Check that the means of a batch or an evaluation are complete and finite; return the fault, or None.
 
     Args:
-        measures: By name, such as loss, measures of the task, and length.
-        needed: The names that there have to be.
+        measures: Values by name, such as loss, measures of the task, and length.
+        needed: Required names.
     """
     missing = [name for name in needed if name not in measures]
     if missing:
@@ -91,7 +91,7 @@ def fault_of_measures(measures: Mapping[str, float], needed: Iterable[str]) -> s
 
 
 def fault_of_ids(message: Message) -> str | None:
-    """What breaks the rules of a message of ids; None if nothing does.
+    """Check a message of ids; return the fault, or None.
 
     After the first EOS there is only PAD, and the length counts the symbols with EOS.
     """
@@ -108,10 +108,10 @@ def fault_of_ids(message: Message) -> str | None:
 
 
 def fault_of_message(message: Message, channel: Channel) -> str | None:
-    """What two parts of a message say that do not agree; None if they agree.
+    """Check that symbols, ends and length of a message agree; return the fault, or None.
 
-    A relaxed message ends with a step with the weight of EOS there, if it has not ended before: symbols that are not
-    there, such as those that a channel drops, have no weight and say nothing.
+    The probability that a relaxed message ends at a step is the weight of EOS there times the probability that it has
+    not ended before. Symbols without weight, such as those that a channel drops, are not checked.
     """
     symbols, ends, length = message.symbols, message.ends, message.length
     near = TOLERANCE if symbols.dtype == torch.float32 else ROUNDED
@@ -130,7 +130,7 @@ def fault_of_message(message: Message, channel: Channel) -> str | None:
     steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
     if not torch.allclose(steps @ ends, length, atol=near * len(ends)):
         return "its length is not the mean of its ends"
-    left = 1 - (ends.cumsum(0) - ends)  # the probability that it has not ended before, (num_steps, batch)
+    left = 1 - (ends.cumsum(0) - ends)  # P(not ended before), (num_steps, batch)
     is_there = symbols.sum(-1) > 0.5
     expected = left * symbols[..., EOS]
     if channel.has_eos and not torch.allclose(ends[is_there], expected[is_there], atol=near):
@@ -142,11 +142,11 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
     """Play a batch in training and in evaluation, and make the first update.
 
     Raises:
-        PartError: If a part of the user's own returns what does not fit; the message names its file and line.
-        ConfigError: If a part refuses the game.
+        PartError: If a part of the user's own returns an invalid value; the message names its file and line.
+        ConfigError: If a part rejects the game.
     """
     kinds = sorted(set(foreign_parts(experiment)))
-    if not kinds:  # the user's own is a metric
+    if not kinds:  # the user's own part is a metric
         return
     trial = copy.deepcopy(game)
     _watch(experiment, trial)
@@ -209,10 +209,10 @@ def hook_of(experiment: Experiment) -> Hook | None:
 
 
 def try_play(experiment: Experiment, device: torch.device) -> None:
-    """Make the first step of a play with another one like it, and evaluate it.
+    """Run the first step and an evaluation on a new instance of a play.
 
     Raises:
-        PartError: If what it returns does not fit; the message names its file and line.
+        PartError: If a returned value is invalid; the message names its file and line.
     """
     kind = experiment.play.kind
     play = make_play(experiment, device)
@@ -248,13 +248,13 @@ def _check_play(experiment: Experiment, game: Pair, played: PlayResult) -> None:
 
 
 def _refuse(kind: str, method: str, fault: str | None) -> None:
-    """Tell a fault with the place of the method of the part that it is of, if that is the user's own."""
+    """Raise `PartError` with file and line of the method if there is a fault, and the part is the user's own."""
     if fault is not None and own_code.is_foreign(kind):
         raise PartError(f"{own_code.place_of(kind, method)}: {kind.partition(':')[2]}: {fault}")
 
 
 def _watch(experiment: Experiment, game: Pair) -> None:
-    """Check what the user's own parts of a game return."""
+    """Install checks of the return values of the user's own parts of a game."""
     sender, receiver = experiment.sender, experiment.receiver
     for agent, perception in ((sender, game.speaker.perception), (receiver, game.listener.perception)):
         if perception is not None:
@@ -271,7 +271,7 @@ def _watch(experiment: Experiment, game: Pair) -> None:
 
 
 def _check_received(kind: str, channel: Channel, message: Any) -> None:
-    """Check what the receiver gets of a message."""
+    """Check the message that the channel gives to the receiver."""
     if not isinstance(message, Message):
         raise wrong(kind, "received", "a Message", type_name(message))
     _refuse(kind, "received", fault_of_message(message, channel))
@@ -297,7 +297,7 @@ def _check_task(kind: str, module: Any, answer: Tensor, returned: Any) -> None:
 
 
 def _watch_builder(kind: str, channel: Any, builder: Any) -> None:
-    """Check the symbols and the message of a message builder."""
+    """Install checks of the symbols and the message of a message builder."""
     num_weights = channel.num_logits or channel.symbol_size
 
     def check_symbols(said: Any, logits: Tensor) -> None:

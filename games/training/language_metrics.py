@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 PLACE = "ecsuite.eval.metrics"
-"""The package of the metrics, which is above this one and imported when it is used."""
+"""Package of the metrics; it is a higher layer, so it is imported on use."""
 BY_SPEAKER = "ecsuite.eval.metrics.computing"
-"""What scores the speakers of a society one by one; imported when it is used."""
+"""Module that scores each speaker of a society; imported on use."""
 RESAMPLING = "ecsuite.eval.statistics.resampling"
-"""Where their draws are made; imported when it is used, as it takes half a second."""
+"""Module of the resampling draws; imported on use, as it takes half a second."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,27 +28,27 @@ class LanguageScores:
     """Scores of the language at an evaluation."""
 
     values: Mapping[str, float | None] = field(default_factory=dict)
-    """By name of the score; None where it is not defined."""
+    """Values by name of the score; None: undefined."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """Why a score is not defined."""
+    """Reasons of undefined scores, by name."""
     lower_is_better: tuple[str, ...] = ()
-    """The scores of which a lower one is better, by the names of `figures`."""
+    """Scores for which lower is better, by their names in `figures`."""
 
     def entry(self) -> dict[str, Any]:
-        """Their part of an entry of the log."""
+        """Keys and values for an entry of the log."""
         reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
         return {"metrics": dict(self.values), **reasons} if self.values else {}
 
     def figures(self) -> dict[str, float | None]:
-        """The scores by the names that they have among other figures, such as `metrics.topsim`."""
+        """Scores by their names among all figures, such as `metrics.topsim`."""
         return {f"metrics.{name}": value for name, value in self.values.items()}
 
 
 def metrics_of(experiment: Experiment) -> dict[str, Any]:
-    """The metrics of an experiment by their names.
+    """Metrics of an experiment, by name.
 
     Raises:
-        ConfigError: If there is no such metric, or it takes too long.
+        ConfigError: If there is no such metric, or it trains models.
     """
     metrics: dict[str, Any] = {}
     for name in experiment.evaluation.metrics:
@@ -65,7 +65,7 @@ def metrics_of(experiment: Experiment) -> dict[str, Any]:
 
 
 class LanguageMetrics:
-    """The metrics of an experiment, for errors see `metrics_of`.
+    """Scores the language of a play by the metrics of an experiment; for errors see `metrics_of`.
 
     Args:
         experiment: Names the metrics.
@@ -83,10 +83,10 @@ class LanguageMetrics:
         self.copy: Population | None = None
 
     def __call__(self, play: Play) -> LanguageScores:
-        """Score the messages of the agents of a play, or these agents.
+        """Score the messages of a play, and its agents.
 
         Raises:
-            ConfigError: If a metric asks senders and receivers, and the play has none.
+            ConfigError: If a metric needs senders and receivers, and the play has none.
             PartError: If a metric of a user's own returns something that is no score.
         """
         if not self.metrics:
@@ -112,9 +112,9 @@ class LanguageMetrics:
         )
 
     def _run(self, play: Play, corpus: Corpus) -> "Run | None":
-        """The agents as a run has them, on the CPU and in fp32, so that nothing of the training's own is touched.
+        """Run with a copy of the agents, on the CPU and in fp32, so that the state of the training does not change.
 
-        None if the play has no senders and receivers, which only metrics that can do without them are content with.
+        None if the play has no senders and receivers, and no metric requires them.
         """
         players = play.players
         if players is None:
@@ -128,5 +128,5 @@ class LanguageMetrics:
         self.copy.load_state_dict(players.state_dict())
         experiment = replace(self.experiment, evaluation=self.evaluation)
         run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)
-        vars(run).update(players=self.copy, corpus=corpus)  # in place of what it would read from its folder
+        vars(run).update(players=self.copy, corpus=corpus)  # instead of reading them from the folder
         return run

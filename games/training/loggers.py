@@ -29,10 +29,10 @@ from ecsuite.runtime.printable import note
 
 
 class Logger(Protocol):
-    """Something that takes figures."""
+    """Interface of loggers."""
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Begin, or go on with, a run.
+        """Start or resume a run.
 
         Args:
             config: Every setting of the run.
@@ -41,7 +41,7 @@ class Logger(Protocol):
         """
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take the figures of an evaluation after `step` steps; those that are not defined are left out."""
+        """Log the figures of an evaluation after `step` steps; undefined ones are left out."""
 
     def close(self) -> None:
         """End, also after an error."""
@@ -123,7 +123,7 @@ class TensorboardLogger:
 
 
 def make_loggers(texts: Iterable[str]) -> list[Logger]:
-    """The loggers of lists such as `csv,wandb,mode=offline`; in a list, options follow the logger that they are of.
+    """Parse lists of loggers such as `csv,wandb,mode=offline`; in a list, options follow their logger.
 
     Raises:
         ConfigError: If there is no such logger, or an option is not valid, or a package is missing.
@@ -183,19 +183,19 @@ def started(
 
 
 def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of an entry of the log but the step, those of sections by `section.name`."""
+    """Figures of a log entry without the step; those of sections are named `section.name`."""
     values = dotted_values(entry).items()
     return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}
 
 
 class TrackedRun(ABC):
-    """A run in a service, under a name that the run folder keeps."""
+    """A run in a tracking service; its identifier is stored in the run folder."""
 
     service: ClassVar[str]
     """The name of the package, of its extra, and of the folder in the run folder."""
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Begin a run, or go on with that of the folder."""
+        """Start a run, or resume that of the folder."""
         self.kept = folder / self.service / "ecsuite.json"
         state: dict[str, Any] = json.loads(self.kept.read_bytes()) if step and self.kept.exists() else {}
         self.step = state.get("step", -1)
@@ -203,12 +203,12 @@ class TrackedRun(ABC):
         self.is_away = False
         try:
             self.identifier = self.begin(state.get("run"), config, folder)
-        except Exception as error:  # of a package of others, whatever it raises
+        except Exception as error:  # third-party packages may raise anything
             raise ConfigError(f"--log {self.service}: {_told(error)}") from None
         self._keep()
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Send the figures, unless the service has those of this step or is away; training goes on without it."""
+        """Send the figures unless the service has those of this step; if it fails, training continues without it."""
         if step <= self.step or self.is_away:
             return
         try:
@@ -222,7 +222,7 @@ class TrackedRun(ABC):
 
     @abstractmethod
     def begin(self, identifier: str | None, config: Mapping[str, Any], folder: Path) -> str:
-        """Begin a run (`None`) or go on with one, and give what the service knows it by."""
+        """Start a run (`None`) or resume one; return its identifier in the service."""
 
     @abstractmethod
     def send(self, step: int, figures: Mapping[str, float]) -> None:
@@ -233,7 +233,7 @@ class TrackedRun(ABC):
 
 
 def _told(error: Exception) -> str:
-    """What an error of a service says, in a line."""
+    """Message of a service's error, in one line."""
     return one_line(" ".join(str(error).split()))
 
 
@@ -259,7 +259,7 @@ class WandbLogger(TrackedRun):
         self.options, self.wandb = options, wandb
 
     def begin(self, identifier: str | None, config: Mapping[str, Any], folder: Path) -> str:
-        """Begin a run or go on with one."""
+        """Start or resume a run."""
         identifier = identifier or secrets.token_hex(4)
         self.run = self.wandb.init(
             project=self.options.project,
@@ -304,9 +304,9 @@ class TrackioLogger(TrackedRun):
         self.options, self.trackio = options, trackio
 
     def begin(self, identifier: str | None, config: Mapping[str, Any], folder: Path) -> str:
-        """Begin a run or go on with one of this name."""
+        """Start a run, or resume one of this name."""
         name = identifier or f"{folder.name}-{secrets.token_hex(4)}"
-        with redirect_stdout(sys.stderr):  # it prints where to look
+        with redirect_stdout(sys.stderr):  # it prints the address of its pages
             self.run = self.trackio.init(
                 project=self.options.project,
                 name=name,
@@ -351,7 +351,7 @@ class MlflowLogger(TrackedRun):
         self.options, self.mlflow = options, mlflow
 
     def begin(self, identifier: str | None, config: Mapping[str, Any], folder: Path) -> str:
-        """Begin a run with its settings or go on with one."""
+        """Start a run with its settings, or resume one."""
         self.client = self.mlflow.MlflowClient(tracking_uri=self.options.tracking or None)
         if identifier:
             self.client.update_run(identifier, "RUNNING")
@@ -362,7 +362,7 @@ class MlflowLogger(TrackedRun):
         settings = [
             self.mlflow.entities.Param(name, str(value)) for name, value in dotted_values(config).items()
         ]
-        for first in range(0, len(settings), 100):  # no server takes more at once
+        for first in range(0, len(settings), 100):  # limit of servers per request
             self.client.log_batch(run, params=settings[first : first + 100])
         return run
 

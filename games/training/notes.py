@@ -21,13 +21,13 @@ from ecsuite.runtime.printable import counted
 
 
 def description(experiment: Experiment, players: Population, world: World, precision: str) -> list[str]:
-    """What is trained, in two lines.
+    """Describe the game and its agents in two lines.
 
     Args:
-        experiment: What is trained.
+        experiment: The experiment.
         players: The agents, on their device.
         world: Its world.
-        precision: Of products and activations.
+        precision: Precision of products and activations.
     """
     channel = players.channel
     task = experiment.task.kind
@@ -49,7 +49,7 @@ def description(experiment: Experiment, players: Population, world: World, preci
 
 
 def candidates_text(world: World) -> str:
-    """What the receiver chooses among."""
+    """Text about the receiver's candidates."""
     if world.rounds.in_batch:
         return " among the objects of a batch"
     if world.num_targets > 1:
@@ -59,7 +59,7 @@ def candidates_text(world: World) -> str:
 
 
 def objects_text(world: World) -> str:
-    """What an object is."""
+    """Text about the objects of a world."""
     if world.num_values is not None and world.shows_values:
         number, values = len(world.num_values), sorted(set(world.num_values))
         each = f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
@@ -70,7 +70,7 @@ def objects_text(world: World) -> str:
 
 
 def words_text(channel: Channel, experiment: Experiment) -> str:
-    """What a message is."""
+    """Text about the messages: vocabulary, length and noise."""
     if channel.is_of_values:
         return f"{channel.max_len} words of values"
     up_to = "up to " if channel.has_eos else ""
@@ -78,7 +78,7 @@ def words_text(channel: Channel, experiment: Experiment) -> str:
 
 
 def _noise(experiment: Experiment) -> str:
-    """The noise of the channel, and when messages have it; nothing where there is none."""
+    """Text about the noise of the channel and when it applies; empty without noise."""
     section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
     if section[KIND] == "none":
         return ""
@@ -92,7 +92,7 @@ def _noise(experiment: Experiment) -> str:
 
 
 def agents_text(experiment: Experiment) -> str:
-    """The agents of a game, and how many they are where they are more than a pair."""
+    """Text about the agents of a game, with their numbers if there is more than one pair."""
     society = experiment.society
     agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
     if society.agents is not None:
@@ -105,7 +105,7 @@ def agents_text(experiment: Experiment) -> str:
 
 
 def agent_text(part: Part) -> str:
-    """An agent in a few words."""
+    """Short description of an agent."""
     cell, size = getattr(part.options, "cell", None), getattr(part.options, "hidden_size", None)
     name = part.kind if cell is None else cell if part.kind == "recurrent" else f"{part.kind}:{cell}"
     return name if size is None else f"{name} of {size} units"
@@ -113,7 +113,7 @@ def agent_text(part: Part) -> str:
 
 ROLES = ("sender", "receiver")
 SMALLEST_BF16 = 2_000_000
-"""Work of a game (`work_of_step`) from which on bf16 is the faster one on CPUs that multiply it natively.
+"""Work of a game (`work_of_step`) from which bf16 is faster on CPUs with native bf16 products.
 
 Fitted to all shipped games on an AMD EPYC: `benchmarks/precisions.py`, docs/evidence/speed.md.
 """
@@ -125,7 +125,7 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
     Casts to and from bf16, and gates in it, take longer than the time that small products save.
 
     Raises:
-        ConfigError: If the play does not read it, or if it is tf32, and the device is not CUDA.
+        ConfigError: If the play does not support the precision, or it is tf32 and the device is not CUDA.
     """
     asked, kind = experiment.training.precision, experiment.play.kind
     read = PLAYS.load(kind).precisions
@@ -150,12 +150,12 @@ def has_convolutions(experiment: Experiment) -> bool:
 
 
 def has_small_products(experiment: Experiment) -> bool:
-    """Whether torch's default library multiplies faster than the one for large products: up to the same work."""
+    """Whether torch's default library is the faster one for products: below `SMALLEST_BF16`."""
     return 0 < work_of_step(experiment) < SMALLEST_BF16
 
 
 def work_of_step(experiment: Experiment) -> int:
-    """To what the largest product of a batch is proportional: its rows times the square of its width.
+    """Work of the largest product of a batch, up to a factor: its rows times the square of its width.
 
     The rows of hidden states are examples, those of perceptions with hidden layers examples times candidates. Agents of
     other kinds than ours have no width, since nothing is known of them.

@@ -20,7 +20,7 @@ from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
-"""Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
+"""Parameters, or parameter groups with their own rate, as torch's optimizers take them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,10 +34,10 @@ class OptimizerOptions:
     receiver_lr: Positive | None = None
     """Learning rate of the receiver; null: lr."""
     clip_norm: Positive | None = None
-    """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
+    """Maximum norm of the gradient of all weights together; a larger one is scaled down to it; null: no clipping."""
     clip_value: Positive | None = None
-    """Larger gradients of single weights become this large, before that; null: none does. With a tiny number, only
-    the signs of gradients count."""
+    """Maximum absolute gradient of a single weight, clipped before clip_norm; null: no clipping. With a tiny number,
+    only the signs of gradients count."""
 
 
 class Optimizer(ABC):
@@ -50,14 +50,14 @@ class Optimizer(ABC):
 
     @abstractmethod
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
-        """Make the optimizer of these parameters, with the rate `options.lr`."""
+        """Make the optimizer for these parameters, with the rate `options.lr`."""
 
 
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
-        """Make the optimizer of these parameters."""
+        """Make the optimizer for these parameters."""
         return torch.optim.Adam(parameters, lr=self.options.lr, fused=True)
 
 
@@ -72,7 +72,7 @@ class AdamW(Optimizer):
         """Share of each weight that is taken off at every step, times the learning rate."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
-        """Make the optimizer of these parameters."""
+        """Make the optimizer for these parameters."""
         options = self.options
         return torch.optim.AdamW(parameters, lr=options.lr, weight_decay=options.weight_decay, fused=True)
 
@@ -92,12 +92,12 @@ class SGD(Optimizer):
         """Weight of the squared norm of the weights in the loss, halved."""
 
         def __post_init__(self) -> None:
-            """Check that there is a momentum to change; `ConfigError` if not."""
+            """Raise `ConfigError` for Nesterov's momentum without a momentum."""
             if self.nesterov and self.momentum == 0:
                 raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
-        """Make the optimizer of these parameters."""
+        """Make the optimizer for these parameters."""
         options = self.options
         return torch.optim.SGD(
             parameters,
@@ -112,39 +112,39 @@ class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011): the rate of a weight decreases with its past gradients."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
-        """Make the optimizer of these parameters."""
+        """Make the optimizer for these parameters."""
         return torch.optim.Adagrad(parameters, lr=self.options.lr)
 
 
 RECORDED = frozenset((torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD))
-"""Optimizers that make the same operations at each step."""
+"""Optimizers that run the same operations at each step, so that a step can be recorded."""
 RATES_ON_CUDA = frozenset((torch.optim.Adam, torch.optim.AdamW))
-"""Those of them that take a rate which is on CUDA."""
+"""Recorded optimizers that accept the learning rate as a tensor on CUDA."""
 
 
 class NotFiniteError(Exception):
-    """An objective that is not a finite number; no update was made of it, or it is not known of which one."""
+    """The loss is NaN or infinite. On the CPU the update was skipped; on a GPU the step is not known."""
 
 
 class Optimise:
-    """Changes the weights of a play by the gradients of its objectives.
+    """Updates the weights of a play by the gradients of its objectives.
 
         optimise(objective)         # one update
 
         optimise.begin()            # one update by the sum of several gradients
         optimise.backward(first)
-        optimise.backward(second, only=[module])    # of the weights of this module
+        optimise.backward(second, only=[module])    # gradient for this module alone
         optimise.step()
 
-    Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
+    On the CPU, each objective is checked to be finite at once; on other devices, `require_finite` checks them later.
 
     Args:
         part: The section `optimizer`.
-        module: Whose weights.
-        modules_of: The modules of the sender and of the receiver.
+        module: Module whose weights are trained.
+        modules_of: The modules of a role, sender or receiver.
 
     Raises:
-        ConfigError: If there is nothing to train, or an agent has a rate of its own and nothing to train.
+        ConfigError: If no weight is trainable, or a role with its own rate has no trainable weight.
     """
 
     optimizer: torch.optim.Optimizer
@@ -165,22 +165,22 @@ class Optimise:
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.recorded = Recorded(self.optimizer, inputs_stay=True)
         self._forms: dict[Hashable, int] = {}  # see `_state_of`
-        self._known: tuple[Any, int, tuple[int, ...], int] | None = None  # of the last step
+        self._known: tuple[Any, int, tuple[int, ...], int] | None = None  # cache of `_state_of`
         self._is_clear = False  # whether no weight has a gradient
         self._all_places = tuple(range(len(self.parameters)))
         self.factor = 1.0
-        """What learning rates are multiplied by: that of the schedule at this step."""
-        self._factor: float | None = None  # of the last step
+        """Factor on all learning rates: the value of the schedule at this step."""
+        self._factor: float | None = None  # factor of the last step
         self.scale: Callable[[], object] | None = None
         """Called before an update, to change the gradients of weights."""
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
         self._buffers: list[Tensor] = []
-        self._sum: Tensor | None = None  # of objectives; not finite if one of them is not
+        self._sum: Tensor | None = None  # sum of objectives; not finite if one of them is not
 
     def __call__(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> None:
-        """Change the weights by the gradient of a scalar; see `backward`."""
+        """Update the weights by the gradient of a scalar; see `backward`."""
         self.begin()
         self.backward(objective, only=only)
         self.step()
@@ -197,27 +197,27 @@ class Optimise:
             ]
 
     def backward(self, objective: Tensor, share: int = 1, only: Iterable[nn.Module] | None = None) -> None:
-        """Add the gradient of an objective to that of the update.
+        """Add the gradient of an objective to the gradients of the update.
 
         Args:
             objective: A scalar.
-            share: Number that its gradient is divided by.
-            only: Modules whose weights learn from it, such as `play.modules_of("sender")`; None: all.
+            share: Divisor of its gradient.
+            only: Modules whose weights get the gradient, such as `play.modules_of("sender")`; None: all.
 
         Raises:
-            NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
-                normalisation, are then as they were before the update.
+            NotFiniteError: If it is not finite, on the CPU. Buffers, such as the statistics of normalisation, are then
+                restored to their values before the update.
         """
         self.add(objective.detach(), self.gradients(objective, only), share)
 
     def gradients(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> list[Tensor | None]:
-        """The gradients of the weights; None: of those that an objective does not depend on, or that do not learn."""
+        """Gradient of each weight; None if the objective does not depend on the weight, or it is not in `only`."""
         if not all(parameter.requires_grad for parameter in self.parameters):
             raise FrozenError(
                 "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
                 "them yet, or cut the graph by detach()"
             )
-        if not objective.requires_grad:  # where all agents of a step are slow
+        if not objective.requires_grad:  # no agent learns in this step
             return [None] * len(self.parameters)
         chosen = self.parameters
         if only is not None:
@@ -231,14 +231,14 @@ class Optimise:
             gradients = [found.get(id(parameter)) for parameter in self.parameters]
         overlapping = _overlapping(gradients)
         return [
-            # Optimizers write into gradients, which have to have the layout of the weights.
+            # Optimizers modify gradients in place, which need the layout of the weights.
             each if each is None or (each.stride() == parameter.stride() and place not in overlapping)
             else torch.empty_like(parameter).copy_(each)
             for place, (each, parameter) in enumerate(zip(gradients, self.parameters, strict=True))
         ]  # fmt: skip
 
     def add(self, objective: Tensor, gradients: Sequence[Tensor | None], share: int = 1) -> None:
-        """The same as `backward`, with gradients that were computed before."""
+        """Add precomputed gradients of an objective; see `backward`."""
         self._is_clear = False
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             if gradient is not None:
@@ -247,12 +247,12 @@ class Optimise:
         self._note(objective)
 
     def end(self, objective: Tensor, gradients: Sequence[Tensor | None]) -> None:
-        """The same as `add` and `step`, without the time of giving gradients to weights."""
+        """Update by precomputed gradients: `add` and `step` in one, without accumulation."""
         self._note(objective)
         self._change(gradients)
 
     def _note(self, objective: Tensor) -> None:
-        """Look at an objective, or have it looked at later."""
+        """Check that an objective is finite (CPU), or add it to the sum for `require_finite`."""
         if objective.device.type != "cpu":
             self._sum = objective if self._sum is None else self._sum + objective
         elif not math.isfinite(value := objective.item()):
@@ -262,15 +262,15 @@ class Optimise:
             raise NotFiniteError(f"the loss is {value}, so this update was skipped")
 
     def step(self) -> None:
-        """End the update: change the weights."""
+        """End the update: apply the gradients to the weights."""
         self._is_clear = False
         if self.scale is not None:
             self.scale()
         self._change([parameter.grad for parameter in self.parameters])
 
     def _change(self, found: Sequence[Tensor | None]) -> None:
-        """Change the weights by their gradients."""
-        # Rates of graphs of CUDA are on the device, as a graph keeps what is not.
+        """Apply gradients to the weights, by a recorded step if possible."""
+        # On CUDA, rates are tensors: a CUDA graph would treat numbers as constants.
         on_device = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             if not on_device:
@@ -294,11 +294,10 @@ class Optimise:
             self._step(places, *gradients)
 
     def _state_of(self, places: tuple[int, ...]) -> int | None:
-        """The number of the weights at some places with the tensors that the optimizer has of them.
+        """Index of a set of weights and their optimizer state, a part of the key of a recording.
 
-        None: it is yet to make some.
-
-        It makes those of an agent at its first step, and where an agent is replaced, takes them away before the next.
+        None: some of the state does not exist yet. It is created at the first step of an agent, and removed when the
+        agent is replaced.
         """
         state, known = self.optimizer.state, self._known
         if known is None or known[0] is not state or known[1:3] != (len(state), places):
@@ -312,13 +311,13 @@ class Optimise:
         return known[3]
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
-        """Change the weights at some places by their gradients; nothing comes of it."""
+        """Clip gradients and step the optimizer for the parameters at `places`; the outputs are empty."""
         for parameter in self.parameters:
             parameter.grad = None
         for place, gradient in zip(places, gradients, strict=True):
             self.parameters[place].grad = gradient
         self._is_clear = False
-        if not gradients:  # of a step in which nobody learns
+        if not gradients:  # no agent learns in this step
             return {}, ()
         if self.clip_value is not None:
             torch.nn.utils.clip_grad_value_(self.parameters, self.clip_value)
@@ -335,7 +334,7 @@ class Optimise:
 
 
 def _overlapping(tensors: Sequence[Tensor | None]) -> set[int]:
-    """The places of tensors that have memory in common with one of the others that are left."""
+    """Indices of tensors that overlap in memory with an earlier one."""
     parts = sorted(
         (int(each.untyped_storage()._cdata), int(each.storage_offset()), each.numel(), place)
         for place, each in enumerate(tensors)
@@ -354,7 +353,7 @@ def _groups(
     modules_of: Callable[[Role], Iterable[nn.Module]],
     rates: Mapping[Role, float | None],
 ) -> list[dict[str, Any]]:
-    """The weights of each agent with its rate, and those of neither; what both use has the sender's."""
+    """Parameter groups: sender, receiver, rest; shared parameters are in the sender's group."""
     groups: list[dict[str, Any]] = []
     left = list(trained)
     for role, rate in rates.items():
@@ -369,7 +368,7 @@ def _groups(
 
 
 class Constant:
-    """The same rate at every step."""
+    """Constant learning rate."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -380,7 +379,7 @@ class Constant:
 
     @staticmethod
     def horizon(options: Options, num_epochs: int) -> Options:
-        """The options for a run of `num_epochs`: the same."""
+        """Options for a run of `num_epochs`: unchanged."""
         return options
 
     def factor(self, step: int) -> float:
@@ -389,7 +388,7 @@ class Constant:
 
 
 def with_epochs(options: Any, num_epochs: int) -> Any:
-    """Options with their horizon in epochs written out; `ConfigError` if the run is longer."""
+    """Options with `num_epochs` set; `ConfigError` if the run is longer."""
     if options.num_epochs is not None and options.num_epochs < num_epochs:
         raise ConfigError(
             f"schedule.num_epochs: the rate is at its end after {options.num_epochs} epochs, expected at least "
@@ -458,7 +457,7 @@ class Cosine:
 
 
 class Steps:
-    """The rate is multiplied by the same factor every so many epochs."""
+    """The rate is multiplied by a constant factor every `every` epochs."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -474,7 +473,7 @@ class Steps:
 
     @staticmethod
     def horizon(options: Options, num_epochs: int) -> Options:
-        """The options for a run of `num_epochs`: the same."""
+        """Options for a run of `num_epochs`: unchanged."""
         return options
 
     def factor(self, step: int) -> float:

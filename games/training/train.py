@@ -78,7 +78,7 @@ def train(
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
     place = choose_device(device)
-    metrics_of(experiment)  # a name that is none is told before data are downloaded or read
+    metrics_of(experiment)  # unknown names are reported before data are downloaded or read
     callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
@@ -103,10 +103,10 @@ def train(
 
 
 def cost(experiment: Experiment, device: str = "auto") -> dict[str, Any]:
-    """What a run takes, JSON-ready: steps, rounds, and of participants who are asked calls, tokens and hours.
+    """Cost of a run, JSON-ready: steps, rounds, and for queried participants calls, tokens and hours.
 
     Args:
-        experiment: What is to be trained or played; nothing is written, and nobody is asked.
+        experiment: The experiment; nothing is written, and no participant is queried.
         device: auto, cpu, cuda or mps.
 
     Raises:
@@ -124,7 +124,7 @@ SLOWNESS = {"thing": 1.0, "shape": 3.0}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Game:
-    """An experiment as the input of a job: known by its settings and the content of its data files."""
+    """An experiment as the input of a job: identified by its settings and the content of its data files."""
 
     tree: dict[str, Any]
     """Every setting as in a YAML file, with the checksums of data files and initial weights."""
@@ -173,9 +173,7 @@ class Game:
         """Every setting but the description and the paths of data files."""
         experiment = self.experiment
         tree = RunContext.of(experiment, schedule=experiment.schedule).identity()
-        if not tree["training"][
-            "deterministic"
-        ]:  # so that results from before there was this setting keep their keys
+        if not tree["training"]["deterministic"]:  # results from before this setting existed keep their keys
             del tree["training"]["deterministic"]
         return tree
 
@@ -229,17 +227,17 @@ def train_in_job(
 NUMBER = 4
 """Bytes of a number in fp32."""
 LARGE = 2048
-"""Agents whose options are all smaller are not looked at: their weights take some hundred megabytes at most."""
+"""Agents whose options are all smaller are not checked: their weights take some hundred megabytes at most."""
 HUGE = 2**31
-"""From such a size on a layer may have more numbers than torch can count."""
+"""Size from which a layer may have more elements than torch can count."""
 FIGURE = 8
-"""Bytes of a measure of a round of evaluation, of which chance levels need all."""
+"""Bytes per measure and evaluation round; chance levels need all rounds."""
 NUM_MOMENTS = {"adam": 2, "adamw": 2}
-"""Numbers that an optimizer keeps for each weight; others are counted as keeping none."""
+"""Numbers that an optimizer stores for each weight; 0 is assumed for other optimizers."""
 
 
 def require_weights(experiment: Experiment, world: World) -> None:
-    """Refuse agents whose weights do not fit into the free memory, before they are made.
+    """Raise if the weights of agents do not fit into the free memory, before they are created.
 
     Agents of the user's own are not looked at: they would be made twice.
 
@@ -252,7 +250,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
         return
     try:
         with torch.device("meta"):
-            if is_many:  # which would take long to make
+            if is_many:  # which would take long to create
                 pair = make_pair(experiment, world)
                 sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
                 weights = sum(society.number(role) * num_weights(side) for role, side in sides)
@@ -280,7 +278,7 @@ def require_resources(
     device: torch.device,
     note: Callable[[str], None],
 ) -> None:
-    """Refuse a training whose batches do not fit into the free memory, or whose files do not fit on the disk.
+    """Raise if the batches of a training do not fit into the free memory, or its files on the disk.
 
     Args:
         experiment: What is trained.

@@ -1,7 +1,7 @@
 """The trainer of a play in a run folder: steps, regular evaluations and checkpoints, and at the end the corpus.
 
-`Trainer.step` is the loop: a step of the play, and what is due after it. Nothing but evaluations and checkpoints waits
-for the device.
+`Trainer.step` is one iteration: a step of the play, then evaluation and checkpoint if due. Only evaluations and
+checkpoints synchronise with the device.
 """
 
 import math
@@ -56,16 +56,16 @@ from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
 from ecsuite.runtime.time_left import TimeLeft, duration_text
 
 REMARK_AFTER = 5.0
-"""Seconds of training after which a play is asked again for its remarks."""
+"""Seconds of training after which the remarks of a play are queried a second time."""
 LONG_RUN = 900.0
-"""Remaining seconds from which the user gets a note on how to end the run sooner."""
+"""Estimated remaining seconds from which a note explains how to end the run sooner."""
 FORWARD_SHARE = 1 / 3
-"""Time of a batch of evaluation, as a share of that of a step of training."""
+"""Duration of an evaluation batch relative to a training step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingCallbacks:
-    """Who is told of a training, and who may stop it; see `ecsuite.games.training.train.train`."""
+    """Callbacks for progress, messages and stop requests; see `ecsuite.games.training.train.train`."""
 
     progress: Callable[[str, float, float], None]
     note: Callable[[str], None]
@@ -76,38 +76,38 @@ class TrainingCallbacks:
 
 @dataclass(kw_only=True, slots=True)
 class TrainState:
-    """Where a training stands."""
+    """Mutable state of a training run."""
 
     step: int = 0
     """Steps done."""
     sums: dict[str, Any] = field(default_factory=dict)
-    """Of the measures of the steps since the last evaluation at a multiple of `evaluate_every`."""
+    """Sums of the measures over the steps since the last evaluation at a multiple of `evaluate_every`."""
     valid: dict[str, float] = field(default_factory=dict)
     """The last evaluation; empty before the first one."""
     is_evaluated: bool = False
-    """Whether it is of the agents as they are."""
+    """Whether `valid` is of the agents' current weights."""
     language: LanguageScores = field(default_factory=LanguageScores)
     stopped: StopReason | None = None
-    """Why no further step is made; None: it goes on."""
+    """Reason to stop; None: training continues."""
     must_save: bool = False
-    """Whether there is a reason to write a checkpoint after this step, beside `checkpoint_every`."""
+    """Whether to write a checkpoint after this step even if `checkpoint_every` does not require one."""
     is_checked: bool = False
-    """Whether its figures are known to be finite."""
+    """Whether losses and weights up to this step are known to be finite."""
 
     def stop(self, reason: StopReason) -> None:
-        """Make no further step; the first reason counts. The state is saved."""
+        """Stop after this step and save the state; the first reason counts."""
         self.stopped = self.stopped or reason
         self.must_save = True
 
 
 class Progress:
-    """Tells how far a training is, and once, of a long one, how long it takes.
+    """Reports progress and, once for a long run, the remaining time.
 
     Args:
-        play: What is played.
+        play: The play.
         num_steps: Steps of all epochs.
-        first_step: Steps that were done before.
-        callbacks: Who is told.
+        first_step: Steps done before this process.
+        callbacks: Receive progress and notes.
     """
 
     def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: TrainingCallbacks) -> None:
@@ -120,7 +120,7 @@ class Progress:
             batches = (evaluation.num_valid + evaluation.corpus_size) / self.settings.batch_size
             end = math.ceil(
                 batches * FORWARD_SHARE
-            )  # steps that take as long as the last evaluation and the corpus
+            )  # duration of the last evaluation and the corpus, in steps
         self.total = num_steps + end if self.calls is None else max(1, self.calls[-1])
         self.left, self.is_hinted = TimeLeft(self.total), False
         self.remarks_again, self.remarks = True, set[str]()
@@ -132,12 +132,12 @@ class Progress:
         return time.monotonic() - self.began
 
     def examples_per_second(self, step: int) -> int:
-        """Examples of training a second, after so many steps."""
+        """Training examples per second, up to `step`."""
         num_examples = (step - self.first_step) * self.settings.batch_size * self.settings.accumulate
         return round(num_examples / max(self.seconds, 1e-6))
 
     def show(self, state: TrainState) -> None:
-        """Report a step: the epoch, calls of models that are left, and the last evaluation."""
+        """Report a step: the epoch, the remaining calls of models, and the last evaluation."""
         epoch = max(state.step - 1 - self.play.steps_before, 0) // self.play.steps_per_epoch
         now, done = time.monotonic(), state.step if self.calls is None else self.calls[state.step]
         valid, shown = state.valid, [f"epoch {epoch + 1}/{self.settings.num_epochs}"]
@@ -164,30 +164,30 @@ class Progress:
             )
 
     def _remark(self) -> None:
-        """Note what the play has to say, each line once."""
+        """Pass the remarks of the play to `note`, each once."""
         for line in self.play.remarks():
             if line not in self.remarks:
                 self.remarks.add(line)
                 self.callbacks.note(line)
 
     def show_end(self, state: TrainState) -> None:
-        """Tell of the last evaluation and the corpus."""
+        """Report that the last evaluation and the corpus are next."""
         done = state.step if self.calls is None else self.calls[state.step]
         self.callbacks.progress("last evaluation and corpus", done, self.total)
 
 
 class Trainer:
-    """Trains a play in a run folder, or lets it go on where nothing is trained.
+    """Trains a play in a run folder, or only plays if nothing is trained.
 
     Args:
-        play: What is played.
-        context: Its config, and what the machine adds to it.
+        play: The play.
+        context: Its config, with precision, schedule and checksums resolved.
         folder: The run folder.
-        device: Where it computes.
-        callbacks: Who is told.
+        device: Device of the computation.
+        callbacks: Receive progress and notes, and may stop the run.
 
     Raises:
-        ConfigError: If a setting does not fit to the play.
+        ConfigError: If a setting is not valid for the play.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class Trainer:
             )
         self.chance = dict(play.chance())
         self.language_metrics = LanguageMetrics(experiment)
-        # Measured also to fail here, before anything is written, and for their names.
+        # Computed once to fail before anything is written, and for the names of the scores.
         language = self.language_metrics(play)
         self.best: Best | None = None
         if self.settings.keep_best is not None:
@@ -232,11 +232,11 @@ class Trainer:
 
     @property
     def num_steps(self) -> int:
-        """Steps of all epochs, and those before them."""
+        """Steps of all epochs, and of the teaching phase before them."""
         return self.play.steps_before + self.play.steps_per_epoch * self.settings.num_epochs
 
     def run(self, *, resume: bool) -> Result:
-        """Train to the end, or until something stops it.
+        """Train to the last step, or to an earlier stop.
 
         Args:
             resume: Continue from the newest checkpoint of the folder, if there is one.
@@ -244,7 +244,7 @@ class Trainer:
         Raises:
             ConfigError: If the folder holds another run.
             DamagedError: If the folder's checkpoints can't be read.
-            DivergedError: If figures are not finite.
+            DivergedError: If losses, weights or evaluations are not finite.
             LimitError: If a limit that the user set is reached before the first step is over.
         """
         earlier = check_run_folder(
@@ -278,7 +278,7 @@ class Trainer:
             return self._end()
 
     def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
-        """Make the folder ready, and take the state of its checkpoint."""
+        """Prepare the folder, and restore the state of its checkpoint."""
         note, state = self.callbacks.note, self.state
         if resume and saved is None:
             note(f"{self.folder}: no run to resume, so it starts from the beginning")
@@ -321,7 +321,7 @@ class Trainer:
         self.progress = Progress(self.play, self.num_steps, state.step, self.callbacks)
 
     def step(self) -> None:
-        """Make a step, and what is due after it: evaluation, checkpoint, progress, and the reasons to stop."""
+        """Run a step, then evaluation, checkpoint, progress and stopping criteria as due."""
         state, settings, step = self.state, self.settings, self.state.step
         state.is_evaluated = False
         if self.optimise is not None:
@@ -331,7 +331,7 @@ class Trainer:
             measures = self.play.train_step(step)
         except LimitError as error:
             if not step:
-                raise  # there is nothing yet that a corpus could be of
+                raise  # no step is complete, so there is no corpus
             self.callbacks.note(str(error))
             state.stop("limit")
             self._save()
@@ -344,7 +344,7 @@ class Trainer:
             self.hook(self.play, step, measures)
         state.step, state.sums = step + 1, sums(state.sums, measures)
         state.must_save = state.is_checked = False
-        num_steps = self.num_steps  # fewer where teaching has ended
+        num_steps = self.num_steps  # decreases if the teaching phase ends early
         request, minutes = self.callbacks.should_stop(), settings.max_minutes
         if request == "preempted" or (request is not None and state.step < num_steps):
             state.stop(request)
@@ -358,7 +358,7 @@ class Trainer:
         self.progress.show(state)
 
     def _evaluate_and_log(self) -> None:
-        """Evaluate, log, and stop where the figures say so."""
+        """Evaluate and log; save a new best state; stop on accuracy or patience."""
         state = self.state
         self._require_finite()
         self._evaluate()
@@ -380,7 +380,7 @@ class Trainer:
                 state.stop("patience")
 
     def _end(self) -> Result:
-        """The last evaluation, and the corpus; nothing of them where the run is to go on elsewhere."""
+        """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
         if stopped == "preempted":
             return self._result(stopped)
@@ -407,7 +407,7 @@ class Trainer:
         )
 
     def _with_best_state(self) -> tuple[int | None, dict[str, Any]]:
-        """Take the best state back where it is kept; returns its step, and what the metadata says of it."""
+        """Restore the best state with `keep_best`; return its step and its entries of the metadata."""
         best, state = self.best, self.state
         if best is None:
             return None, {}
@@ -419,7 +419,7 @@ class Trainer:
         return step, {"best_step": step, SINCE_BEST: best.num_since}
 
     def _finished(self, done: Mapping[str, Any]) -> Result:
-        """The result of a run that the folder already holds."""
+        """Result of a finished run that the folder already holds."""
         return Result(
             stopped=done["stopped"],
             step=done["step"],
@@ -434,7 +434,7 @@ class Trainer:
         )
 
     def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> Result:
-        """How this run ended."""
+        """Result of this run."""
         return Result(
             stopped=stopped,
             step=self.state.step if step is None else step,
@@ -445,23 +445,23 @@ class Trainer:
         )
 
     def _evaluate(self) -> None:
-        """Find the figures and the scores of the language of the agents as they are."""
+        """Evaluate the current agents: figures and language metrics."""
         self.state.valid, self.state.language = self._evaluation(), self.language_metrics(self.play)
         self.state.is_evaluated = True
 
     def _evaluation(self) -> dict[str, float]:
-        """The figures of the agents as they are, all of them finite."""
+        """Figures of the current agents; raises `DivergedError` if one is not finite."""
         figures = self.play.evaluate()
         if not all(math.isfinite(value) for value in figures.values()):
             raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
         return figures
 
     def _figures(self) -> dict[str, float | None]:
-        """The figures of the last evaluation, with the scores of the language."""
+        """Figures of the last evaluation, with its language metrics."""
         return {**self.state.valid, **self.state.language.figures()}
 
     def _log_entry(self, step: int | None = None) -> dict[str, Any]:
-        """The line of the log after a step."""
+        """Entry of the log for a step; None: the current one."""
         state, settings = self.state, self.settings
         step = state.step if step is None else step
         number = (state.step - 1) % settings.evaluate_every + 1
@@ -479,13 +479,13 @@ class Trainer:
         }
 
     def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:
-        """What the metadata says of the end."""
+        """Training section of the metadata."""
         epoch = self._epoch(step)
         ending = {"stopped": stopped, "step": step, "num_steps": self.num_steps, "epoch": epoch}
         return {**ending, **self.state.valid}
 
     def _epoch(self, step: int) -> float:
-        """Passes over the training examples after so many steps."""
+        """Passes over the training examples after `step` steps."""
         return max(step - self.play.steps_before, 0) / self.play.steps_per_epoch
 
     def _save(self) -> None:
@@ -524,7 +524,7 @@ class Trainer:
         return bool(torch.stack([each.isfinite().all() for each in self.play.module.parameters()]).all())
 
     def _diverged(self, step: int, what: str) -> DivergedError:
-        """Note in the folder that the run diverged; returns the error to raise."""
+        """Record in the folder that the run diverged; return the error to raise."""
         metadata = {
             **self.provenance,
             "training": self._ending("diverged", step),
