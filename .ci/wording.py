@@ -1,4 +1,4 @@
-"""Check the wording of docstrings, and that a class name names one class.
+"""Check the wording of docstrings, and that a class name names one class in each folder of the root.
 
 Usage: `python .ci/wording.py [FOLDER ...]`, by default the folders of `CHECKED`. Prints a line for each fault and exits
 with 1 if there are any. The rules are in CONTRIBUTING.md under "Wording".
@@ -11,7 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-CHECKED = ("eval", ".ci/wording.py", "benchmarks/traces.py")
+CHECKED = (
+    "agents", "commands", "eval", "files", "formats", "games", "hub", "jobs", "language_models", "parts",
+    "people", "runtime", "tables", ".ci/wording.py", "benchmarks/traces.py",
+)  # fmt: skip
 """Folders and files that are checked by default."""
 OPENINGS = ("Of", "Those", "That of", "The same", "What", "Where", "By", "As many", "Told", "Who", "Whose")
 """First words of docstrings that are understood only with their neighbours, or not at all."""
@@ -28,7 +31,7 @@ def main(paths: list[str]) -> int:
     files = [
         Path(line) for line in listed.stdout.splitlines() if line.endswith(".py") and Path(line).is_file()
     ]
-    classes: defaultdict[str, list[str]] = defaultdict(list)
+    classes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     faults = []
     for file in files:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -40,10 +43,10 @@ def main(paths: list[str]) -> int:
         ]
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
-                classes[node.name].append(f"{file}:{node.lineno}")
+                classes[file.parts[0], node.name].append(f"{file}:{node.lineno}")
     faults += [
         f"{positions[0]}: class {name} is also in {', '.join(positions[1:])}"
-        for name, positions in sorted(classes.items())
+        for (_, name), positions in sorted(classes.items())
         if len(positions) > 1
     ]
     print("\n".join(faults), end="\n" if faults else "")
