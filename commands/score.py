@@ -61,10 +61,10 @@ def score(
         bool, typer.Option("--all", help="Print every score with its details and signature.")
     ] = False,
     where: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Only these messages: split=held_out, color=red; such scores are not kept.",
+            help="Only these messages: split=held_out, color!=red, word!= (not empty); such scores are not kept.",
         ),
     ] = None,
     by: Annotated[
@@ -121,13 +121,14 @@ def score(
         transfers = list(map(own_options, of_xferbench))
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
-    read = partial(read_with.read, where=where)
+    conditions = where or []
+    read = partial(read_with.read, where=conditions)
     if by is not None:
         _score_parts(corpora, by, names, of_metrics, options, read, plot=plot)
         return
     if len(corpora) > MOST_COMPARED:
         _score_collection(
-            corpora, names, of_metrics, options, read_with, where, plot=plot, trust_code=trust_code
+            corpora, names, of_metrics, options, read_with, conditions, plot=plot, trust_code=trust_code
         )
         return
     if options.plan:
@@ -145,7 +146,14 @@ def score(
     elif plot is not None:
         prepare_picture(plot)
     messages, scorecards = _score_each(
-        corpora, names, of_metrics, options, read_with, where, trust_code=trust_code, has_jobs=bool(transfers)
+        corpora,
+        names,
+        of_metrics,
+        options,
+        read_with,
+        conditions,
+        trust_code=trust_code,
+        has_jobs=bool(transfers),
     )
     if len(scorecards) > 1:
         _publish_several(corpora, messages, scorecards, options, plot=plot)
@@ -162,7 +170,7 @@ def _score_each(
     of_metrics: "Options",
     options: StudyOptions,
     read_with: CorpusOptions,
-    where: str | None,
+    where: list[str],
     *,
     trust_code: bool,
     has_jobs: bool,
@@ -175,9 +183,7 @@ def _score_each(
 
     prepare_scores(corpora)
     messages = [read_with.read(path, where) for path in corpora]
-    runs = [
-        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
-    ]
+    runs = [load_run_if_needed(path, names, trust_code=trust_code, is_whole=not where) for path in corpora]
 
     def score_all(runner: "Runner") -> "list[Scorecard]":
         cards = []
@@ -185,7 +191,7 @@ def _score_each(
             card = score_corpus(
                 corpus, names, of_metrics, run=run, runner=runner, num_processes=num_threads()
             )
-            if where is None and read_with == CorpusOptions():
+            if not where and read_with == CorpusOptions():
                 keep_scores(path, card, runner.note)
             cards.append(card)
         return cards
@@ -213,7 +219,7 @@ def _score_collection(
     of_metrics: "Options",
     options: StudyOptions,
     read_with: CorpusOptions,
-    where: str | None,
+    where: list[str],
     *,
     plot: Path | None,
     trust_code: bool,
@@ -235,7 +241,7 @@ def _score_collection(
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
         read=partial(read_with.read, where=where),
-        selection=Selection(reading=read_with.reading(), where=where),
+        selection=Selection(reading=read_with.reading(), where=tuple(where)),
         options=of_metrics,
         kept=options.cache,
         note=note,
@@ -247,11 +253,9 @@ def _score_collection(
     if plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
-    runs = [
-        load_run_if_needed(path, names, trust_code=trust_code, is_whole=where is None) for path in corpora
-    ]
+    runs = [load_run_if_needed(path, names, trust_code=trust_code, is_whole=not where) for path in corpora]
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
-    is_whole = where is None and read_with == CorpusOptions()
+    is_whole = not where and read_with == CorpusOptions()
     for each in found_scores if is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}

@@ -1,5 +1,6 @@
 """A table: named columns of cells, however they were written, with the place of each row; rows of symbol ids."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -8,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
+from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.strict_json import LineError, place_of
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, Question, unknown_name
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -46,6 +47,14 @@ class Table:
     """Whether cells are texts whose types are found, as in CSV."""
     has_decimal_comma: bool = False
     """Whether `2,5` is a number."""
+    layout: str | None = None
+    """The name of the layout by which its rows and roles were found."""
+    has_na: bool = False
+    """Whether texts are in quotes, and NA without quotes is there, which is an empty cell here."""
+    unclear: Question | None = None
+    """What is asked unless the user says how messages are split."""
+    notes: tuple[str, ...] = ()
+    """What of the file was left out."""
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
@@ -58,8 +67,12 @@ class Table:
         where = place_of(self.source, self.unit, self.rows[index])
         return where if column is None or not self.is_header else f"{where}, column {column}"
 
-    def values(self, name: str) -> Sequence[Any]:
+    def values(self, name: str, *, is_strict: bool = True) -> Sequence[Any]:
         """The cells of a column with their types: lists that are written as texts, too, and None for no value.
+
+        Args:
+            name: The column.
+            is_strict: Whether a text among lists is an error; else all are texts then.
 
         Raises:
             CorpusError: If a cell can't be read; the message names its place.
@@ -68,8 +81,9 @@ class Table:
         if isinstance(cells, Ragged):
             return [cells[row].tolist() for row in range(len(cells))]
         if self.are_texts:
-            return self._read(name, lambda texts: typed(texts, has_decimal_comma=self.has_decimal_comma))
-        return self._read(name, unfolded)
+            comma = self.has_decimal_comma
+            return self._read(name, lambda texts: typed(texts, has_decimal_comma=comma, is_strict=is_strict))
+        return self._read(name, lambda cells: unfolded(cells, is_strict=is_strict))
 
     def plain(self) -> "Table":
         """The table with cells of NumPy, pandas or Arrow as JSON has them.
@@ -103,6 +117,56 @@ class Table:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
+    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "Table":
+        """The table with other columns, and perhaps other fields."""
+        return replace(self, columns=columns, **fields)
+
+    def with_part(self, name: str) -> "Table | None":
+        """The table with a part of object cells as a column, such as `response.word`; None if there is no such part.
+
+        A column of this name is that column.
+        """
+        if name in self.columns:
+            return self
+        column, _, path = name.partition(".")
+        cells = self.columns.get(column, ())
+        if not path or isinstance(cells, Ragged):
+            return None
+        objects = map(_as_object, cells) if self.are_texts else cells
+        parts = [each.get(path) if isinstance(each, dict) else None for each in objects]
+        if all(each is None for each in parts):
+            return None
+        if self.are_texts:
+            parts = [
+                "" if each is None else each if isinstance(each, str) else json.dumps(each) for each in parts
+            ]
+        return replace(self, columns={**self.columns, name: parts})
+
+    def chosen(self, where: Sequence[str]) -> "Table":
+        """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.
+
+        Raises:
+            ConfigError: If one is not written so.
+            CorpusError: If there is no such column, or no such row.
+        """
+        found = self
+        for condition in where:
+            name, is_not, value = parse_condition(condition)
+            table = found.with_part(name)
+            if table is None:
+                raise unknown_name("column", name, self.columns)
+            cells = table.columns[name]
+            if isinstance(cells, Ragged):
+                raise CorpusError(f"--where {condition}: {name} has the messages of {self.source}")
+            places = [place for place, cell in enumerate(cells) if is_written(cell, value) != is_not]
+            if not places:
+                known = ", ".join(list(dict.fromkeys(map(str, cells)))[:10])
+                raise CorpusError(
+                    f"no message with {name} {'other than ' if is_not else ''}{value}; {name} is one of {known}"
+                )
+            found = found.with_rows(places)
+        return found
+
     def with_rows(self, places: Sequence[int]) -> "Table":
         """These rows alone."""
         kept: dict[str, Cells] = {
@@ -112,6 +176,37 @@ class Table:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+
+
+def _as_object(text: Any) -> Any:
+    """The mapping that a text writes as JSON; anything else as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) and text[:1] == "{" else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def parse_condition(text: str) -> tuple[str, bool, str]:
+    """Column, whether the value is excluded, and value of `COLUMN=VALUE` or `COLUMN!=VALUE`.
+
+    Raises:
+        ConfigError: If it is written otherwise.
+    """
+    name, equals, value = text.partition("=")
+    is_not = name.endswith("!")
+    name = name.removesuffix("!").strip()
+    if not equals or not name:
+        raise ConfigError(f"--where {text}: expected COLUMN=VALUE, such as split=held_out, or COLUMN!=VALUE")
+    return name, is_not, value
+
+
+def is_written(cell: Any, value: str) -> bool:
+    """Whether a cell is what a user writes so: the text, the number, or nothing for an empty cell."""
+    if is_missing(cell) or not value:
+        return is_missing(cell) and not value
+    if str(cell) == value or (isinstance(cell, bool) and str(cell).lower() == value):
+        return True
+    return is_decimal(str(cell)) and is_decimal(value) and float(str(cell)) == float(value)
 
 
 class Rows:

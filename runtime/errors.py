@@ -39,6 +39,54 @@ class CorpusError(ValueError):
         self.num_errors = num_errors
 
 
+class Question(CorpusError):
+    """Input with several readings: what was seen, and the words that choose each reading, most likely first.
+
+    Args:
+        source: The name of the file or frame.
+        asked: What is not clear, in one line.
+        seen: What was seen, a line each; at most two are shown.
+        readings: For each reading its words, as fields of `Reading`, and what they mean; at most five are shown.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        asked: str,
+        readings: Sequence[tuple[Mapping[str, Any], str]],
+        seen: Sequence[str] = (),
+    ) -> None:
+        self.asked, self.seen, self.readings = f"{source}: {asked}", list(seen)[:2], list(readings)[:5]
+        words = (", ".join(map(_in_python, chosen.items())) for chosen, _ in self.readings)
+        super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
+
+    def shown(self, commands: Sequence[str]) -> str:
+        """The question in at most eight lines, with a command for each reading."""
+        width = max(map(len, commands), default=0)
+        lines = [f"  {each:{width}}  # {why}" for each, (_, why) in zip(commands, self.readings, strict=True)]
+        return "\n".join([self.asked, *(f"  {each}" for each in self.seen), *lines])
+
+    def options(self) -> list[list[str]]:
+        """The arguments of the command line for each reading."""
+        return [
+            [text for name, value in chosen.items() for text in _in_shell(name, value)]
+            for chosen, _ in self.readings
+        ]
+
+
+def _in_python(word: tuple[str, Any]) -> str:
+    name, value = word
+    return f"{name}={list(value) if isinstance(value, tuple) else value!r}"
+
+
+def _in_shell(name: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for column, role in value.items() for text in ("--column", f"{column}={role}")]
+    if name == "where":
+        return [text for each in value for text in ("--where", each)]
+    return [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
+
+
 class DivergedError(ArithmeticError):
     """Training whose loss, weights or evaluation is not finite.
 

@@ -263,6 +263,21 @@ def _values(meanings: NDArray[Any]) -> NDArray[Any]:
     return meanings.reshape(len(meanings), math.prod(meanings.shape[1:]))
 
 
+def integer_vectors(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Meanings that are whole numbers without names of attributes, as arguments of `Corpus`.
+
+    Their concepts are those of attributes, such as `attribute0=3`.
+    """
+    named = named_attributes(
+        {f"attribute{place}": column for place, column in enumerate(zip(*rows, strict=True))}
+    )
+    return {
+        "meanings": np.array(rows),
+        "concepts": named["concepts"],
+        "concept_names": named["concept_names"],
+    }
+
+
 def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Meanings that are words without names of attributes, as arguments of `Corpus`; each word is a concept.
 
