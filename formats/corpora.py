@@ -491,13 +491,23 @@ def _as_lists(table: Table, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
 
     Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
+
+    Raises:
+        Question: If there are several answers.
     """
-    cells = [
-        next(iter(cell.values()))
-        if isinstance(cell, dict) and len(cell) == 1 and all(isinstance(each, str) for each in cell.values())
-        else cell
-        for cell in replace(table, are_texts=False).values(column)
-    ]
+    cells = list(replace(table, are_texts=False).values(column))
+    keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
+    if len(keys) > 1:
+        parts = {key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys}
+        raise Question(
+            table.source,
+            f"which part of column {column} is the message?",
+            [
+                ({"columns": {f"{column}.{key}": "message"}}, f"{len(answers)} messages such as {show(answers[:1])}")
+                for key, answers in parts.items()
+            ],
+        )
+    cells = [next(iter(cell.values())) if isinstance(cell, dict) and cell else cell for cell in cells]
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 

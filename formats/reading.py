@@ -46,6 +46,8 @@ from ecsuite.runtime.ragged import Ragged
 
 CORPUS = "corpus.jsonl"
 """The messages of a folder of ours."""
+WORD_LIST = "forms.csv"
+"""The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
@@ -273,6 +275,8 @@ def read_table(
     name = path.name or str(path)
     if path.is_dir():
         if not is_table_folder(path):
+            if (word_list := path / WORD_LIST).is_file():
+                return read_table(word_list, given, has_messages=has_messages, layout=layout)
             require_no_answers(path)
             files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
             listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")

@@ -134,7 +134,7 @@ def roles_of(
     for name in table.columns:
         role = known.get(name) or ("message" if message and plain[message] == name else role_of_name(name))
         if name not in known:
-            if role == "attribute" and needs_message and plain_name(name) in MESSAGE_NAMES:
+            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
                 role = "kept"
             if role == "group" and plain_name(name) == "subject" and plain.keys() & BESIDE_SUBJECTS:
                 role = "group" if has_digits(table.columns[name]) else "attribute"

@@ -122,7 +122,7 @@ class Table:
         return replace(self, columns=columns, **fields)
 
     def with_part(self, name: str) -> "Table | None":
-        """The table with a part of object cells as a column, such as `response.word`; None if there is no such part.
+        """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
 
         A column of this name is that column.
         """
@@ -132,15 +132,34 @@ class Table:
         cells = self.columns.get(column, ())
         if not path or isinstance(cells, Ragged):
             return None
-        objects = map(_as_object, cells) if self.are_texts else cells
-        parts = [each.get(path) if isinstance(each, dict) else None for each in objects]
-        if all(each is None for each in parts):
+        objects = [_as_object(cell) if self.are_texts else cell for cell in cells]
+        keys = dict.fromkeys(str(key) for each in objects if isinstance(each, dict) for key in each)
+        head = next((key for key in keys if path == key or path.startswith(f"{key}.")), None)
+        if head is None:
             return None
-        if self.are_texts:
-            parts = [
-                "" if each is None else each if isinstance(each, str) else json.dumps(each) for each in parts
-            ]
-        return replace(self, columns={**self.columns, name: parts})
+        columns: dict[str, Cells] = {}
+        for own, own_cells in self.columns.items():
+            if own == column:
+                columns |= {f"{column}.{key}": [self._part(each, key) for each in objects] for key in keys}
+            else:
+                columns[own] = own_cells
+        found = replace(self, columns=columns, roles={key: role for key, role in self.roles.items() if key != column})
+        return found if path == head else found._with_inner(f"{column}.{head}", path.removeprefix(f"{head}."))
+
+    def _with_inner(self, column: str, path: str) -> "Table | None":
+        """The table with a part of a part, such as `action.content.text`."""
+        plain = column.replace(".", "\0")
+        renamed = {plain if name == column else name: cells for name, cells in self.columns.items()}
+        found = replace(self, columns=renamed).with_part(f"{plain}.{path}")
+        columns = {} if found is None else found.columns
+        return found and replace(found, columns={name.replace("\0", "."): cells for name, cells in columns.items()})
+
+    def _part(self, cell: Any, key: str) -> Any:
+        """A part of an object; a text where cells are texts."""
+        part = cell.get(key) if isinstance(cell, dict) else None
+        if not self.are_texts or isinstance(part, str):
+            return part
+        return "" if part is None else json.dumps(part, ensure_ascii=False)
 
     def chosen(self, where: Sequence[str]) -> "Table":
         """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.

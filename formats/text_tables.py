@@ -118,7 +118,8 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
         # A header tells, even where a row is wrong.
         most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
         return most if most in first else None
-    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *map(plain_name, given)} for each in SEPARATORS):
+    told = [plain_name(name) for name in given if not name.isdecimal()]
+    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *told} for each in SEPARATORS):
         return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
     if _is_spaced(lines, has_messages=True):
         return " "
@@ -268,9 +269,10 @@ def _of_rows(
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
     names = {plain_name(each) for each, _ in named}
-    is_known = bool(names & {*MESSAGE_NAMES, *map(plain_name, given)} or any(role for _, role in named))
     numbers = {str(place) for place in range(1, len(first) + 1)}
     are_numbers = {*given} and {*given} <= numbers
+    told = () if are_numbers else map(plain_name, given)
+    is_known = bool(names & {*MESSAGE_NAMES, *told} or any(role for _, role in named))
     has_header = is_known or (is_table and not are_numbers and not all(map(is_decimal, first)))
     if not has_header and has_messages and is_table and not are_numbers:
         return _messages_of_integers(rows, name)
