@@ -498,16 +498,24 @@ def _as_lists(table: Table, column: str) -> Sequence[Any]:
     cells = list(replace(table, are_texts=False).values(column))
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
     if len(keys) > 1:
-        parts = {key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys}
+        parts = {
+            key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys
+        }
         raise Question(
             table.source,
             f"which part of column {column} is the message?",
             [
-                ({"columns": {f"{column}.{key}": "message"}}, f"{len(answers)} messages such as {show(answers[:1])}")
+                (
+                    {"columns": {f"{column}.{key}": "message"}},
+                    f"{len(answers)} messages such as {show(answers[:1])}",
+                )
                 for key, answers in parts.items()
             ],
         )
-    cells = [next(iter(cell.values())) if isinstance(cell, dict) and cell else cell for cell in cells]
+    if keys and all(
+        isinstance(each, str) for cell in cells if isinstance(cell, dict) for each in cell.values()
+    ):
+        cells = [next(iter(cell.values()), None) if isinstance(cell, dict) else cell for cell in cells]
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 

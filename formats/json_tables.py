@@ -167,7 +167,8 @@ def read_json_table(file: Path, name: str) -> Table:
     if following is None and (table := _document(lines, file, name)) is not None:
         return table
     if following is not None and not _starts_with_value(lines) and begins_document(lines[0]):
-        return _of_documents(file, name)
+        if (table := _printed(file, name, lines[0])) is not None:
+            return table
     sample = []
     for line in lines[:SAMPLE]:
         try:
@@ -231,7 +232,21 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
         if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
-    return _of_documents(file, name) if not _starts_with_value(lines) and begins_document(lines[0]) else None
+    return (
+        _printed(file, name, lines[0])
+        if not _starts_with_value(lines) and begins_document(lines[0])
+        else None
+    )
+
+
+def _printed(file: Path, name: str, first: bytes) -> Table | None:
+    """The table of documents over several lines; None if the first line has content, and they are none."""
+    try:
+        return _of_documents(file, name)
+    except CorpusError:
+        if first.strip() in (b"[", b"{", b"[{", b"[["):
+            raise
+        return None
 
 
 def _is_document(name: str) -> bool:

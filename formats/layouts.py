@@ -163,7 +163,7 @@ def _is_there(table: Table, name: str) -> bool:
     if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
         return True
     column, *path = name.split(".")
-    if not path or column not in table.columns or table.are_texts:
+    if not path or table.are_texts or not isinstance(table.columns.get(column), list):
         return False
     return any(True for cell in table.columns[column][:1] for _ in _at(cell, path))
 

@@ -1,10 +1,11 @@
 """Meanings in the columns of a table: values of attributes, features, and meanings without names."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from ecsuite.formats.layouts import Numeric
 from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
+from ecsuite.formats.layouts import Numeric
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import show
@@ -118,8 +119,11 @@ def plain_attributes(
     rows = list(zip(*(map(repr, cells) for cells in found.values()), strict=True))
     if len(set(rows)) < 3:  # no score depends on more
         return found
+    outcomes = {name for name, cells in found.items() if _is_outcome(cells)}
     odd = {
-        name: why for name in found if name not in said and (why := _why_odd(name, found, distinct, sizes))
+        name: why
+        for name in found
+        if name not in said and (why := _why_odd(name, found, distinct, outcomes, sizes))
     }
     plain = [name for name in found if name not in odd]
     if odd and plain:
@@ -160,40 +164,37 @@ def _are_measures(cells: Sequence[Any], number: int, num_distinct: int) -> bool:
 def _says_others(name: str, columns: Mapping[str, Sequence[Any]]) -> bool:
     """Whether texts name the values of at least two other columns, as those of files of images do."""
     cells = columns[name]
-    others = [
-        each
-        for key, each in columns.items()
-        if key != name and all(isinstance(cell, str | None) for cell in each) and len(set(each)) > 1
-    ]
     if not are_all(cells, str):
         return False
-    says = [each for each in others if all(b in a for a, b in zip(cells, each, strict=True) if a and b)]
-    return len(says) > 1
+    others = (each for key, each in columns.items() if key != name and are_all(each, str))
+    says = (
+        each for each in others if all(b != a and b in a for a, b in zip(cells, each, strict=True) if a and b)
+    )
+    return len(list(islice(says, 2))) > 1
 
 
 def _why_odd(
     name: str,
     columns: Mapping[str, Sequence[Any]],
     distinct: Mapping[str, int],
+    outcomes: Collection[str],
     sizes: Sequence[Sequence[int]],
 ) -> str | None:
     """Why a column may be none of what was meant; None if it plainly is."""
     cells, number = columns[name], len(columns[name])
-    others = [key for key in columns if key != name]
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
-    if not others:
-        return None
-    if _is_outcome(cells) and not all(_is_outcome(columns[key]) for key in others):
+    if name in outcomes and len(outcomes) < len(columns):
         return f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, as an outcome has"
-    repeating = [key for key in others if distinct[key] < distinct[name]]
-    if distinct[name] == number and any(distinct[key] < number for key in others):
+    repeating = [key for key in columns if distinct[key] < distinct[name]]
+    if distinct[name] == number and repeating:
         return "another value in each row"
-    if len(repeating) > 1 and isinstance(next((cell for cell in cells if cell is not None), None), str):
-        rows = list(zip(*(map(repr, columns[key]) for key in repeating), strict=True))
-        pairs = set(zip(map(repr, cells), rows, strict=True))
-        if len(pairs) == len({*rows}) == distinct[name]:
-            return f"a name of {', '.join(map(printable, repeating[:3]))} together"
+    if len(repeating) < 2 or not are_all(cells, str):
+        return None
+    if any(len(set(zip(cells, map(repr, columns[key]), strict=True))) > distinct[name] for key in repeating):
+        return None
+    if len(set(zip(*(map(repr, columns[key]) for key in repeating), strict=True))) == distinct[name]:
+        return f"a name of {', '.join(map(printable, repeating[:3]))} together"
     return None
 
 

@@ -208,8 +208,6 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
         return _corpus_of(table, reading, path, name, is_ours=is_ours)
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
-    except Question:
-        raise
     except CorpusError as error:
         raise _with_folder(error, path if path.is_dir() else path.parent) from None
 
@@ -438,6 +436,8 @@ def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
     name = str(error).partition(":")[0]
     if Path(name).name != name or not (folder / name).is_file():
         return error
+    if isinstance(error, Question):
+        return error.inside(folder)
     return CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors)
 
 

@@ -157,6 +157,9 @@ def roles_of(
 
 def _no_message(table: Table) -> Question:
     """The question which column has the messages."""
+    for name, cells in table.columns.items():
+        key = next((key for cell in cells if isinstance(cell, dict) for key in cell), None)
+        table = table if key is None else table.with_part(f"{name}.{key}") or table
     texts = [
         name
         for name, cells in table.columns.items()

@@ -143,7 +143,9 @@ class Table:
                 columns |= {f"{column}.{key}": [self._part(each, key) for each in objects] for key in keys}
             else:
                 columns[own] = own_cells
-        found = replace(self, columns=columns, roles={key: role for key, role in self.roles.items() if key != column})
+        found = replace(
+            self, columns=columns, roles={key: role for key, role in self.roles.items() if key != column}
+        )
         return found if path == head else found._with_inner(f"{column}.{head}", path.removeprefix(f"{head}."))
 
     def _with_inner(self, column: str, path: str) -> "Table | None":
@@ -152,7 +154,9 @@ class Table:
         renamed = {plain if name == column else name: cells for name, cells in self.columns.items()}
         found = replace(self, columns=renamed).with_part(f"{plain}.{path}")
         columns = {} if found is None else found.columns
-        return found and replace(found, columns={name.replace("\0", "."): cells for name, cells in columns.items()})
+        return found and replace(
+            found, columns={name.replace("\0", "."): cells for name, cells in columns.items()}
+        )
 
     def _part(self, cell: Any, key: str) -> Any:
         """A part of an object; a text where cells are texts."""

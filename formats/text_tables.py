@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -234,10 +235,14 @@ def _of_lines(text: str, name: str) -> Table:
 def _shared_word(lines: Sequence[Sequence[str]], name: str) -> Question | None:
     """The question whether a word between others, once in each line, is a symbol or stands between two columns."""
     first = lines[0]
-    for word in first[1:-1]:
-        if is_decimal(word) or len({tuple(line) for line in lines}) < 2:
-            continue
-        if all(line.count(word) == 1 and word in line[1:-1] for line in lines):
+    shared = {word for word, number in Counter(first).items() if number == 1 and not is_decimal(word)}
+    for line in lines:
+        counts = Counter(line)
+        shared = {word for word in shared if counts[word] == 1 and word not in (line[0], line[-1])}
+        if not shared:
+            return None
+    if lines.count(first) < len(lines):
+        for word in filter(shared.__contains__, first):
             start = first.index(word)
             left, right = " ".join(first[:start]), " ".join(first[start + 1 :])
             between = re.escape(word)

@@ -3,6 +3,7 @@
 import difflib
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
@@ -59,6 +60,11 @@ class Question(CorpusError):
         self.asked, self.seen, self.readings = f"{source}: {asked}", list(seen)[:2], list(readings)[:5]
         words = (", ".join(map(_in_python, chosen.items())) for chosen, _ in self.readings)
         super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
+
+    def inside(self, folder: Path) -> "Question":
+        """The question about a file of a folder."""
+        source, colon, asked = self.asked.partition(": ")
+        return Question(str(folder / source), asked, self.readings, self.seen) if colon else self
 
     def shown(self, commands: Sequence[str]) -> str:
         """The question in at most eight lines, with a command for each reading."""
