@@ -33,7 +33,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class ClauseOptions:
     """Options of the grammar: the weights of orders, the probabilities of markers, and sizes."""
 
     sov: float = 0.0
@@ -87,7 +87,7 @@ def is_clauses(name: str) -> bool:
     return name.replace("+", ",").partition(",")[0].strip().lower() == NAME
 
 
-def read_options(name: str, **sizes: int) -> Options:
+def read_options(name: str, **sizes: int) -> ClauseOptions:
     """The options in a name, such as `clauses,sov=1,osv=1,marker=0.67+rot`.
 
     Args:
@@ -100,7 +100,7 @@ def read_options(name: str, **sizes: int) -> Options:
     own, _, rest = name.partition("+")
     chain = tuple(step for step in parse(rest) if step.name != "concat") if rest else ()
     given: dict[str, str | int] = dict(sizes)
-    known = {each.name: None for each in fields(Options) if each.name != "chain"}
+    known = {each.name: None for each in fields(ClauseOptions) if each.name != "chain"}
     for assignment in own.split(",")[1:]:
         key, equals, value = (text.strip() for text in assignment.partition("="))
         if not equals:
@@ -114,7 +114,7 @@ def read_options(name: str, **sizes: int) -> Options:
     for key in ("entities", "actions"):
         if key in numbers and numbers[key] != int(numbers[key]):
             raise ConfigError(f"{NAME}: {key}: expected a whole number, got {numbers[key]}")
-    return Options(
+    return ClauseOptions(
         **{key: int(value) if key in ("entities", "actions") else value for key, value in numbers.items()},  # type: ignore[arg-type]
         chain=chain,
     )
@@ -168,7 +168,7 @@ def all_events(entities: int, actions: int) -> NDArray[np.int64]:
 
 
 def _said(
-    options: Options,
+    options: ClauseOptions,
     events: NDArray[np.int64],
     order: NDArray[np.int64],
     marked: NDArray[np.bool_],
@@ -189,7 +189,7 @@ def _said(
 
 def _corpus(
     name: str,
-    options: Options,
+    options: ClauseOptions,
     seed: int,
     events: NDArray[np.int64],
     said: NDArray[np.int64],
@@ -231,5 +231,5 @@ def _corpus(
     )
 
 
-def _sizes(options: Options) -> tuple[int, int, int]:
+def _sizes(options: ClauseOptions) -> tuple[int, int, int]:
     return options.entities, options.entities, options.actions

@@ -47,7 +47,7 @@ ALIASES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Language:
+class GrammarLanguage:
     """The messages of all meanings: a pure function of name, geometry and seed."""
 
     name: str
@@ -93,7 +93,7 @@ class ChainStep:
     options: Mapping[str, str]
 
 
-def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> Language:
+def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> GrammarLanguage:
     """Make a language.
 
     Each step has its own random generator, so that a seed has the same words in all grammars, and the same
@@ -123,7 +123,7 @@ def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None 
         parts.insert(2, "words:distinct-per-attribute")
     if words is not None and chain[0].name == "concat":
         parts.insert(2, f"words:{hashlib.sha256(words.astype(np.int32).tobytes()).hexdigest()[:8]}")
-    return Language(
+    return GrammarLanguage(
         name=_text(chain, all_options=False),
         geometry=geometry,
         seed=seed,

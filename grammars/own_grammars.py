@@ -7,7 +7,7 @@ import numpy as np
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import Language
+from ecsuite.grammars.icy import GrammarLanguage
 from ecsuite.grammars.words import all_meanings, stream
 from ecsuite.parts.own_functions import called, own_function
 from ecsuite.parts.registry import Registry
@@ -50,7 +50,7 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
         raise PartError(f"{place}: symbols are counted from 1; 0 is EOS")
     details = {**options, "seed": seed, "code": own_code.checksum(source)[:12], "v": VERSION}
     signature = "|".join([name, str(geometry), *(f"{key}:{value}" for key, value in details.items())])
-    language = Language(
+    language = GrammarLanguage(
         name=named,
         geometry=geometry,
         seed=seed,

@@ -1,6 +1,6 @@
 """Random words, random messages, and their random generators.
 
-In these modules symbols are numbered 0 to vocab_size - 1; in `Language` they are content ids from 1.
+In these modules symbols are numbered 0 to vocab_size - 1; in `GrammarLanguage` they are content ids from 1.
 """
 
 from bisect import bisect_left

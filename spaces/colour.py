@@ -75,7 +75,7 @@ class AnswersNA:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Language:
+class SurveyLanguage:
     """How the speakers of a language name the chips."""
 
     number: int
@@ -128,7 +128,7 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
     )
 
 
-def survey(folder: Path) -> list[Language]:
+def survey(folder: Path) -> list[SurveyLanguage]:
     """The languages of the survey, by their numbers.
 
     Raises:
@@ -149,12 +149,12 @@ def survey(folder: Path) -> list[Language]:
     return [_language(number, names[number], rows) for number, rows in sorted(answers.items())]
 
 
-def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> Language:
+def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> SurveyLanguage:
     na = AnswersNA.of(answers)
     missing = NO_ANSWER if na.is_word else (*NO_ANSWER, NA)
     terms = sorted({term for speaker in answers for term in speaker}.difference(missing))
     place = {term: code for code, term in enumerate(terms)}
-    return Language(
+    return SurveyLanguage(
         number=number,
         name=row["name"],
         country=row["country"],

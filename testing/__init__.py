@@ -140,7 +140,7 @@ def watched(options: Any, read: set[str]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """Outcome of a check."""
 
     check: Check
@@ -194,12 +194,12 @@ def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
     return found
 
 
-def run(check: Check) -> Outcome:
+def run(check: Check) -> CheckOutcome:
     """Run a check, and say in a line what does not hold."""
     try:
         check()
     except Exception as error:
         told = own_code.error_in_part(error) or f"{type(error).__name__}: {error}"
         said = str(error) if isinstance(error, AssertionError) else str(told)
-        return Outcome(check=check, problem=" ".join(said.split())[:300])
-    return Outcome(check=check, problem=None)
+        return CheckOutcome(check=check, problem=" ".join(said.split())[:300])
+    return CheckOutcome(check=check, problem=None)

@@ -20,7 +20,7 @@ from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.run_folder import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.jobs.signals import StopRequest
@@ -75,7 +75,7 @@ OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class SmallGame:
     """A part in a small game."""
 
     kind: str
@@ -84,7 +84,7 @@ class Trial:
     """The game; everything but the part is of the registries."""
 
     @classmethod
-    def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "Trial":
+    def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "SmallGame":
         """The small game with a part.
 
         Args:
@@ -112,7 +112,7 @@ class Trial:
             found = getattr(found.options, name)
         return found
 
-    def with_options(self, options: Any) -> "Trial":
+    def with_options(self, options: Any) -> "SmallGame":
         """Copy with other options of the part."""
         part = replace(self.part, options=options)
         if self.section != self.kind:
@@ -122,7 +122,7 @@ class Trial:
         changed: dict[str, Any] = {self.section: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
-    def in_society(self, settings: Sequence[str]) -> "Trial":
+    def in_society(self, settings: Sequence[str]) -> "SmallGame":
         """Copy with several agents; those that share a perception have the sender's, or one of their own."""
         trial = self
         if settings == SHARED and self.kind == "perception":
@@ -159,7 +159,7 @@ class Trial:
         """The play at its beginning."""
         return make_play(self.experiment, torch.device("cpu"))
 
-    def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:
+    def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> RunResult:
         """Train the game; `stop_after`: end after so many steps, as by an interrupt; for `how` see `train`."""
         steps = 0
 

@@ -33,7 +33,7 @@ from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import setting_column
 from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.games.runs.run_files import LOG
-from ecsuite.games.training.train import Game, train_in_job
+from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
 from ecsuite.jobs.store import Store
@@ -103,7 +103,7 @@ class MedianPruning:
 )
 def train_while_promising(
     *,
-    game: Game,
+    game: TrainingJob,
     folder: Location,
     device: str,
     rule: Rule,
