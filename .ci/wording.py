@@ -1,8 +1,8 @@
 """Check the wording of docstrings, and that a class name names one class of the package.
 
-Usage: `python .ci/wording.py [FOLDER ...]`, by default the folders and files of `CHECKED`. Class names are compared in
-the whole package. Prints a line for each fault and exits with 1 if there are any. The rules are in CONTRIBUTING.md under
-"Wording".
+Usage: `python .ci/wording.py [FOLDER ...]`, by default the folders and files of `CHECKED`. Class names are compared
+in the whole package. Prints a line for each fault and exits with 1 if there are any. The rules are in CONTRIBUTING.md
+under "Wording".
 """
 
 import ast

@@ -34,7 +34,7 @@ from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import Check, bound, require, watched
-from ecsuite.testing.trial import SOCIETIES, SmallGame, gradients, play, same, scratch_folder
+from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
 ALONE = 1e-3
 """Largest difference of the loss of a round alone and in a batch, as a share of it: sums may be in another order."""
@@ -44,7 +44,7 @@ TOLERANCE = 0.1
 
 def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The game_checks of a part of a game. See `ecsuite.testing.checks`."""
-    trial = SmallGame.of(kind, name, settings)
+    trial = Trial.of(kind, name, settings)
     names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
 
     return bound(names, lambda: trial)
@@ -52,18 +52,18 @@ def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 def part_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """Checks of a part that is no network. See `ecsuite.testing.checks`."""
-    trial = SmallGame.of(kind, name, settings)
+    trial = Trial.of(kind, name, settings)
     return bound(ALL, lambda: trial)
 
 
-def options_survive_yaml(trial: SmallGame) -> None:
+def options_survive_yaml(trial: Trial) -> None:
     """Its options are the same after they were written to YAML and read again."""
     written = load_yaml(trial.experiment.to_yaml())
     again = from_tree(written, "config.yaml")
     require(again == trial.experiment, f"written {trial.part.options}, read another")
 
 
-def every_option_is_read(trial: SmallGame) -> None:
+def every_option_is_read(trial: Trial) -> None:
     """Every option is read."""
     read: set[str] = set()
     noted = trial.with_options(watched(trial.part.options, read))
@@ -79,7 +79,7 @@ def every_option_is_read(trial: SmallGame) -> None:
     require(not unread, f"nothing reads {', '.join(unread)}")
 
 
-def training_repeats(trial: SmallGame) -> None:
+def training_repeats(trial: Trial) -> None:
     """The same seed gives the same weights, log and corpus, whatever was drawn before."""
     with scratch_folder() as folder:
         for name in ("first", "second"):
@@ -90,7 +90,7 @@ def training_repeats(trial: SmallGame) -> None:
             require(contents[0] == contents[1], f"{file} differs between two runs of one seed")
 
 
-def training_resumes(trial: SmallGame) -> None:
+def training_resumes(trial: Trial) -> None:
     """A run that was stopped and continued ends with the same weights and corpus."""
     with scratch_folder() as folder:
         trial.train(folder / "whole")
@@ -102,7 +102,7 @@ def training_resumes(trial: SmallGame) -> None:
             require(contents[0] == contents[1], f"{file} differs after a run was stopped and continued")
 
 
-def draws_come_from_the_generator(trial: SmallGame) -> None:
+def draws_come_from_the_generator(trial: Trial) -> None:
     """It draws from the generator that it is given, and not from a global one."""
     world = trial.world()
     game, batch = trial.game(world), world.batch("train", 0)
@@ -116,7 +116,7 @@ def draws_come_from_the_generator(trial: SmallGame) -> None:
         require(same(*found), f"mode {mode} gives other messages when a global seed is another")
 
 
-def greedy_is_deterministic(trial: SmallGame) -> None:
+def greedy_is_deterministic(trial: Trial) -> None:
     """The most likely messages and their scores are always the same."""
     world = trial.world()
     game, batch = trial.game(world), world.batch("valid", 0)
@@ -125,7 +125,7 @@ def greedy_is_deterministic(trial: SmallGame) -> None:
     require(same(dict(first.measures), dict(second.measures)), "two calls gave different measures")
 
 
-def nothing_is_kept_between_batches(trial: SmallGame) -> None:
+def nothing_is_kept_between_batches(trial: Trial) -> None:
     """What it says of a batch does not depend on the batches before."""
     world = trial.world()
     game = trial.game(world)
@@ -137,7 +137,7 @@ def nothing_is_kept_between_batches(trial: SmallGame) -> None:
     require(same(dict(first.measures), dict(again.measures)), "other measures after another batch")
 
 
-def messages_are_well_formed(trial: SmallGame) -> None:
+def messages_are_well_formed(trial: Trial) -> None:
     """Messages end at the first EOS, and their lengths say so."""
     world = trial.world()
     game = trial.game(world)
@@ -148,7 +148,7 @@ def messages_are_well_formed(trial: SmallGame) -> None:
         require(fault is None, f"mode {mode}: {fault}")
 
 
-def parts_of_messages_agree(trial: SmallGame) -> None:
+def parts_of_messages_agree(trial: Trial) -> None:
     """The symbols, ends and length of a message say the same, also as the receiver gets it in training."""
     world = trial.world()
     game = trial.game(world)
@@ -163,7 +163,7 @@ def parts_of_messages_agree(trial: SmallGame) -> None:
         require(fault is None, f"a message of training, {words}: {fault}")
 
 
-def rounds_do_not_depend_on_each_other(trial: SmallGame) -> None:
+def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
     """What it says of a round, and what it makes of a message, does not depend on the rest of the batch."""
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
@@ -187,7 +187,7 @@ def rounds_do_not_depend_on_each_other(trial: SmallGame) -> None:
             )
 
 
-def societies_train(trial: SmallGame) -> None:
+def societies_train(trial: Trial) -> None:
     """In societies, and with generations that learn, runs repeat and resume to the same weights and corpus."""
     generations, several, shared = SOCIETIES
     for choices in ((generations, several), (shared,)):
@@ -201,7 +201,7 @@ def societies_train(trial: SmallGame) -> None:
             break
 
 
-def extreme_sizes_work(trial: SmallGame) -> None:
+def extreme_sizes_work(trial: Trial) -> None:
     """Messages of one symbol, long messages, and a batch of one round work."""
     for max_len in (1, 7):
         channel = trial.experiment.channel
@@ -224,7 +224,7 @@ def extreme_sizes_work(trial: SmallGame) -> None:
             require(num_rounds == size, f"{num_rounds} messages for {size} rounds")
 
 
-def gradients_flow(trial: SmallGame) -> None:
+def gradients_flow(trial: Trial) -> None:
     """Every parameter gets a finite gradient, and some are not zero, of either agent."""
     world = trial.world()
     game = trial.game(world)
@@ -242,7 +242,7 @@ def gradients_flow(trial: SmallGame) -> None:
         require(is_learning or not given, f"the {name} gets no gradient")
 
 
-def bf16_agrees(trial: SmallGame) -> None:
+def bf16_agrees(trial: Trial) -> None:
     """In bf16 it computes nearly what it computes in fp32."""
     world = trial.world()
     batch = world.batch("valid", 0)
@@ -259,7 +259,7 @@ def bf16_agrees(trial: SmallGame) -> None:
         )
 
 
-def works_on_another_device(trial: SmallGame) -> None:
+def works_on_another_device(trial: Trial) -> None:
     """Its tensors are where its inputs are (tried on torch's device `meta`)."""
     world = trial.world()
     game = trial.game(world).to("meta")
@@ -270,7 +270,7 @@ def works_on_another_device(trial: SmallGame) -> None:
             played.objective.backward()
 
 
-def choices_are_what_is_measured(trial: SmallGame) -> None:
+def choices_are_what_is_measured(trial: Trial) -> None:
     """Answers whose choices are all right have an accuracy of 1, and no others."""
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
@@ -286,12 +286,12 @@ def choices_are_what_is_measured(trial: SmallGame) -> None:
     require(not others, f"in {others} of {len(batch)} rounds choices and accuracy say another thing")
 
 
-def can_be_sent_to_a_worker(trial: SmallGame) -> None:
+def can_be_sent_to_a_worker(trial: Trial) -> None:
     """It can be sent to another process."""
     ForkingPickler.dumps(trial.game(trial.world()))
 
 
-def evaluates(trial: SmallGame) -> None:
+def evaluates(trial: Trial) -> None:
     """Its measures are finite numbers, and there is a chance level for each."""
     world = trial.world()
     players = make_population(trial.experiment, world)
@@ -341,12 +341,12 @@ def _global_states() -> tuple[Any, ...]:
 
 def world_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The world_checks of a world. See `ecsuite.testing.checks`."""
-    trial = SmallGame.of(kind, name, settings)
+    trial = Trial.of(kind, name, settings)
 
     return bound((*ALL, *WORLDS), lambda: trial)
 
 
-def batches_are_pure(trial: SmallGame) -> None:
+def batches_are_pure(trial: Trial) -> None:
     """A batch depends on the seed, the split and its number alone."""
     first, second = trial.world(), trial.world()
     for split in first.splits:
@@ -360,13 +360,13 @@ def batches_are_pure(trial: SmallGame) -> None:
         )
 
 
-def batches_differ(trial: SmallGame) -> None:
+def batches_differ(trial: Trial) -> None:
     """Two batches of training are not the same."""
     world = trial.world()
     require(not _equal_batches(world.batch("train", 0), world.batch("train", 1)), "batches 0 and 1 are equal")
 
 
-def indices_and_labels_fit(trial: SmallGame) -> None:
+def indices_and_labels_fit(trial: Trial) -> None:
     """Every round shows objects of the batch, and has a target among its candidates."""
     world = trial.world()
     for split in world.splits:
@@ -374,7 +374,7 @@ def indices_and_labels_fit(trial: SmallGame) -> None:
         require(fault is None, f"{split}: {fault}")
 
 
-def features_have_the_shape(trial: SmallGame) -> None:
+def features_have_the_shape(trial: Trial) -> None:
     """Objects as input of perceptions have the shape that the world names."""
     world = trial.world()
     for dtype in (torch.float32, torch.bfloat16):
@@ -382,7 +382,7 @@ def features_have_the_shape(trial: SmallGame) -> None:
         require(fault is None, str(fault))
 
 
-def meanings_are_described(trial: SmallGame) -> None:
+def meanings_are_described(trial: Trial) -> None:
     """Every round of the corpus has a meaning."""
     world = trial.world()
     for batch in world.corpus_batches(8):

@@ -26,7 +26,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing import Check, bound, option_checks, require
 from ecsuite.testing.games import training_resumes
-from ecsuite.testing.trial import SHARED, SOCIETIES, SmallGame, scratch_folder
+from ecsuite.testing.trial import SHARED, SOCIETIES, Trial, scratch_folder
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options()
@@ -282,9 +282,7 @@ def agents_can_be_taught_it(make: Callable[[int], Corpus]) -> None:
             f"channel.max_len={corpus.messages.lengths.max()}",
         )
         taught = f"{{language: {folder / 'language'}, epochs: 1}}"
-        trial = SmallGame.of(
-            "world", "attributes", ["training.num_examples=32"]
-        )  # six steps, two of them taught
+        trial = Trial.of("world", "attributes", ["training.num_examples=32"])  # six steps, two of them taught
         settings = [f"world={world}", *channel, f"sender.taught={taught}", f"receiver.taught={taught}"]
         trial = replace(trial, experiment=override(trial.experiment, settings))
         for society in ((), SOCIETIES[1], SHARED):

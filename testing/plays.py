@@ -26,17 +26,17 @@ from ecsuite.parts.registry import read_part
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import Check, bound, games, require
-from ecsuite.testing.trial import SmallGame, same, scratch_folder
+from ecsuite.testing.trial import Trial, same, scratch_folder
 
 
 def play_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The play_checks of a play. See `ecsuite.testing.checks`."""
-    trial = SmallGame.of(kind, name, settings)
+    trial = Trial.of(kind, name, settings)
 
     return bound(PLAYS, lambda: trial)
 
 
-def gives_a_corpus(trial: SmallGame) -> None:
+def gives_a_corpus(trial: Trial) -> None:
     """It gives a corpus at its end, and finite figures under the names that it says."""
     with scratch_folder() as folder:
         result = trial.train(folder / "run")
@@ -46,7 +46,7 @@ def gives_a_corpus(trial: SmallGame) -> None:
         require(fault is None, str(fault))
 
 
-def evaluations_change_nothing(trial: SmallGame) -> None:
+def evaluations_change_nothing(trial: Trial) -> None:
     """An evaluation gives the same figures again, and leaves its state as it is."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
@@ -68,11 +68,11 @@ PLAYS = (
 
 def participant_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The participant_checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
-    trial = SmallGame.of(kind, name, settings)
+    trial = Trial.of(kind, name, settings)
     return bound((*PARTICIPANTS, *(BACKENDS if kind == "backend" else ())), lambda: trial)
 
 
-def is_asked_and_remembered(trial: SmallGame) -> None:
+def is_asked_and_remembered(trial: Trial) -> None:
     """What it says is allowed, and stands in the rounds of the run."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
@@ -82,7 +82,7 @@ def is_asked_and_remembered(trial: SmallGame) -> None:
     require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
 
 
-def knows_what_it_was_told(trial: SmallGame) -> None:
+def knows_what_it_was_told(trial: Trial) -> None:
     """What it knows follows from the rounds: told them again, it goes on as it would have."""
     first, second = trial.play(), trial.play()
     first.train_step(0)
@@ -92,7 +92,7 @@ def knows_what_it_was_told(trial: SmallGame) -> None:
     require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it goes on otherwise")
 
 
-def answers_are_kept(trial: SmallGame) -> None:
+def answers_are_kept(trial: Trial) -> None:
     """Every answer is kept, and says which model gave it."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
@@ -104,7 +104,7 @@ def answers_are_kept(trial: SmallGame) -> None:
         )
 
 
-def is_replayed(trial: SmallGame) -> None:
+def is_replayed(trial: Trial) -> None:
     """A run is repeated from its answers to the byte, and nothing is asked."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
@@ -281,25 +281,25 @@ def meeting_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]
     given = (
         tuple(settings) if any(each.startswith("society.") for each in settings) else (*SOCIETY, *settings)
     )
-    trial = SmallGame.of(kind, name, given)
+    trial = Trial.of(kind, name, given)
     trained = [Check((each.__doc__ or "").rstrip("."), partial(each, trial)) for each in TRAINED_MEETING]
     return [*bound(MEETING, lambda: trial), *trained]
 
 
-def _pairs(trial: SmallGame, seed: int = 1) -> list[Meeting]:
+def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
     society = trial.experiment.society
     meetings: Meetings = MEETINGS.make(society.meets)
     numbers: Any = society.number("sender"), society.number("receiver")
     return meetings.pairs(*numbers, are_agents=society.agents is not None, seed=seed)
 
 
-def meetings_survive_yaml(trial: SmallGame) -> None:
+def meetings_survive_yaml(trial: Trial) -> None:
     """Its options are the same after they were written to YAML and read again."""
     again = from_tree(load_yaml(trial.experiment.to_yaml()), "config.yaml")
     require(again == trial.experiment, f"written {trial.experiment.society.meets}, read another")
 
 
-def pairs_are_of_the_society(trial: SmallGame) -> None:
+def pairs_are_of_the_society(trial: Trial) -> None:
     """Pairs are of senders and receivers that there are, with weights above 0, and take place in some epoch."""
     society = trial.experiment.society
     for pair in _pairs(trial):
@@ -314,12 +314,12 @@ def pairs_are_of_the_society(trial: SmallGame) -> None:
         )
 
 
-def a_seed_gives_the_same_pairs(trial: SmallGame) -> None:
+def a_seed_gives_the_same_pairs(trial: Trial) -> None:
     """The same seed gives the same pairs."""
     require(_pairs(trial) == _pairs(trial), "two calls with one seed differ")
 
 
-def everyone_meets_someone(trial: SmallGame) -> None:
+def everyone_meets_someone(trial: Trial) -> None:
     """Everyone meets someone, no pair is there twice in an epoch, and agents do not meet themselves."""
     trial.play()
 

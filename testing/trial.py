@@ -75,7 +75,7 @@ OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SmallGame:
+class Trial:
     """A part in a small game."""
 
     kind: str
@@ -84,7 +84,7 @@ class SmallGame:
     """The game; everything but the part is of the registries."""
 
     @classmethod
-    def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "SmallGame":
+    def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "Trial":
         """The small game with a part.
 
         Args:
@@ -112,7 +112,7 @@ class SmallGame:
             found = getattr(found.options, name)
         return found
 
-    def with_options(self, options: Any) -> "SmallGame":
+    def with_options(self, options: Any) -> "Trial":
         """Copy with other options of the part."""
         part = replace(self.part, options=options)
         if self.section != self.kind:
@@ -122,7 +122,7 @@ class SmallGame:
         changed: dict[str, Any] = {self.section: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
-    def in_society(self, settings: Sequence[str]) -> "SmallGame":
+    def in_society(self, settings: Sequence[str]) -> "Trial":
         """Copy with several agents; those that share a perception have the sender's, or one of their own."""
         trial = self
         if settings == SHARED and self.kind == "perception":

@@ -18,7 +18,7 @@ from ecsuite.games.training.notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.games import of_all_lengths
-from ecsuite.testing.trial import SmallGame, play
+from ecsuite.testing.trial import Trial, play
 
 VOCAB, MAX_LEN, BATCH = 4, 5, 6000
 KINDS = ("none", "erasure", "confusion", "deletion", "insertion")
@@ -197,7 +197,7 @@ def test_the_noise_does_not_depend_on_how_far_ids_are_filled():
 def test_noise_in_evaluation_by_option(kind):
     settings = (f"channel.noise={kind},probability=0.9", "channel.length=variable")
     plain, noisy = (
-        SmallGame.of("channel", "gumbel", (*settings, f"evaluation.noise={flag}", "evaluation.num_valid=64"))
+        Trial.of("channel", "gumbel", (*settings, f"evaluation.noise={flag}", "evaluation.num_valid=64"))
         for flag in ("false", "true")
     )
     world = plain.world()
@@ -246,7 +246,7 @@ def test_noise_of_words_of_values(kind):
     """Erased words are 0; confused ones are words of the channel, and others than those that were said."""
     made = {}
     for each in ("erasure", "confusion"):
-        trial = SmallGame.of("channel", f"{kind},max_len=3", (f"channel.noise={each},probability=1.0",))
+        trial = Trial.of("channel", f"{kind},max_len=3", (f"channel.noise={each},probability=1.0",))
         world = trial.world()
         pair = trial.game(world)
         said = play(pair, world.batch("train", 0), "train").message
@@ -264,7 +264,7 @@ def test_noise_of_words_of_values(kind):
 def test_noise_in_evaluation_only():
     """Messages of training arrive as they are said, those of evaluation do not."""
     settings = ("channel.noise=deletion,probability=1.0", "training.noise=false", "evaluation.noise=true")
-    noisy, plain = SmallGame.of("channel", "gumbel", settings), SmallGame.of("channel", "gumbel")
+    noisy, plain = Trial.of("channel", "gumbel", settings), Trial.of("channel", "gumbel")
     world = plain.world()
     batch = world.batch("train", 0)
     losses = [play(trial.game(world), batch, "train").objective for trial in (noisy, plain)]
@@ -298,7 +298,7 @@ def test_noise_in_evaluation_only():
 )
 def test_noise_that_can_not_be_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
-        trial = SmallGame.of("channel", "gumbel", settings)
+        trial = Trial.of("channel", "gumbel", settings)
         trial.game(trial.world())
 
 
@@ -309,14 +309,14 @@ def test_part_of_none():
 @pytest.mark.parametrize(("flag", "when"), [("false", "none in evaluation"), ("true", "also in evaluation")])
 def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
-    trial = SmallGame.of("channel", "gumbel", settings)
+    trial = Trial.of("channel", "gumbel", settings)
     world = trial.world()
     lines = description(trial.experiment, make_population(trial.experiment, world), world, "fp32")
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
 
 
 def test_noise_in_evaluation_where_there_is_none_is_refused():
-    trial = SmallGame.of("channel", "gumbel", ("evaluation.noise=true",))
+    trial = Trial.of("channel", "gumbel", ("evaluation.noise=true",))
     with pytest.raises(ConfigError, match="channel gumbel has none: expected false"):
         trial.game(trial.world())
 
@@ -325,7 +325,7 @@ def test_votes_and_answers_are_of_the_messages_that_arrive():
     """All symbols get lost: so no receiver, no vote and no answer of the table is better than without a message."""
     settings = ("channel.noise=deletion,probability=1.0", "evaluation.noise=true", "evaluation.num_valid=64")
     society = ("society.receivers=3", "society.voting=true")
-    trial = SmallGame.of("channel", "gumbel", (*settings, *society))
+    trial = Trial.of("channel", "gumbel", (*settings, *society))
     world = trial.world()
     players = make_population(trial.experiment, world)
     sender = players.senders[0]

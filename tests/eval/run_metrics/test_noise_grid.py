@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from ecsuite.testing.trial import SmallGame
+from ecsuite.testing.trial import Trial
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A society whose agents know nothing yet, and a pair whose words are values."""
     folder = tmp_path_factory.mktemp("noise")
-    SmallGame.of("channel", "gumbel", ("society.receivers=2",)).train(folder / "small")
-    SmallGame.of("channel", "quantized").train(folder / "values")
+    Trial.of("channel", "gumbel", ("society.receivers=2",)).train(folder / "small")
+    Trial.of("channel", "quantized").train(folder / "values")
     return folder
 
 

@@ -11,7 +11,7 @@ from ecsuite.eval.run_metrics.sender_entropies import (
 )
 from ecsuite.games.channels import channels as possible_messages
 from ecsuite.games.runs.run import load_run
-from ecsuite.testing.trial import SmallGame
+from ecsuite.testing.trial import Trial
 
 
 def certain(messages, num_symbols):
@@ -46,7 +46,7 @@ def test_synonyms_are_entropy_that_the_meaning_leaves_open():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "small"
-    SmallGame.of("channel", "gumbel", ("society.senders=2", "channel.vocab_size=3")).train(folder)
+    Trial.of("channel", "gumbel", ("society.senders=2", "channel.vocab_size=3")).train(folder)
     return load_run(folder)
 
 

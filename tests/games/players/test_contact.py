@@ -17,7 +17,7 @@ from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
-from ecsuite.testing.trial import SmallGame
+from ecsuite.testing.trial import Trial
 
 PHASES = 'society.meets=["groups,sizes=[3,2] until 2","groups,sizes=[3,2],across=1,bridges=1 until 4",all]'
 
@@ -60,13 +60,11 @@ def test_members_are_named_one_by_one():
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("members")
-    SmallGame.of("channel", "gumbel", ("training.num_epochs=1",)).train(folder / "a")
-    SmallGame.of("channel", "gumbel", ("training.num_epochs=1", "society.agents=2", "training.seed=2")).train(
+    Trial.of("channel", "gumbel", ("training.num_epochs=1",)).train(folder / "a")
+    Trial.of("channel", "gumbel", ("training.num_epochs=1", "society.agents=2", "training.seed=2")).train(
         folder / "b"
     )
-    SmallGame.of("channel", "gumbel", ("training.num_epochs=1", "channel.vocab_size=7")).train(
-        folder / "other"
-    )
+    Trial.of("channel", "gumbel", ("training.num_epochs=1", "channel.vocab_size=7")).train(folder / "other")
     return folder
 
 
@@ -82,7 +80,7 @@ def equal(one, other):
 
 def test_members_begin_with_the_weights_of_their_runs_and_frozen_ones_keep_them(runs, tmp_path):
     members = f"society.members=[{runs}/a:frozen,{runs}/b*2,fresh,{runs}/b:sender]"
-    trial = SmallGame.of("channel", "gumbel", (members,))
+    trial = Trial.of("channel", "gumbel", (members,))
     trial.train(tmp_path / "whole")
     trial.train(tmp_path / "parts", stop_after=3)
     trial.train(tmp_path / "parts", resume=True)
@@ -126,13 +124,13 @@ def test_a_member_takes_the_agent_of_its_turn(runs):
 )  # fmt: skip
 def test_what_can_not_be_is_refused_in_a_line(runs, tmp_path, settings, message):
     with pytest.raises(ConfigError, match=message):
-        SmallGame.of("channel", "gumbel", [each.replace("{}", str(runs)) for each in settings]).train(
+        Trial.of("channel", "gumbel", [each.replace("{}", str(runs)) for each in settings]).train(
             tmp_path / "run"
         )
 
 
 def test_understanding_within_and_between_communities_is_measured():
-    trial = SmallGame.of("channel", "gumbel", ("society.agents=5", PHASES, "training.num_epochs=5"))
+    trial = Trial.of("channel", "gumbel", ("society.agents=5", PHASES, "training.num_epochs=5"))
     players = make_population(trial.experiment, make_world(trial.experiment))
     accuracy = np.array([float((i < 3) == (j < 3)) for i in range(5) for j in range(5) if i != j])
     figures = players.summary({"accuracy": accuracy})

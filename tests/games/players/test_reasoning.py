@@ -9,7 +9,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.players.reasoning import MessageScores, RationalSpeechActs, said_at
 from ecsuite.parts.registry import read_options
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.trial import SmallGame, gradients, play
+from ecsuite.testing.trial import Trial, gradients, play
 
 
 def listener(lexicon, said, lengths=None, **options):
@@ -63,7 +63,7 @@ SCALE = (
 
 
 def scale(*settings):
-    return SmallGame.of("receiver", "lexicon,lexicon=[[1,0,0],[0,1,1],[0,0,1]]", (*SCALE, *settings))
+    return Trial.of("receiver", "lexicon,lexicon=[[1,0,0],[0,1,1],[0,0,1]]", (*SCALE, *settings))
 
 
 def answers(trial, word):
@@ -100,12 +100,12 @@ def test_the_most_likely_ids_at_each_end():
 @pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
 def test_listeners_reason_in_training_in_societies_and_resume(channel, tmp_path):
     settings = ("reasoning=rsa,cost=length", "society.receivers=2")
-    trial = SmallGame.of("channel", channel, settings)
+    trial = Trial.of("channel", channel, settings)
     world = trial.world()
     assert all(
         each.isfinite().all() for each in gradients(trial.game(world), world.batch("train", 0)).values()
     )
-    literal = SmallGame.of("channel", channel)
+    literal = Trial.of("channel", channel)
     losses = [
         play(each.game(world), world.batch("valid", 0), "greedy").objective for each in (trial, literal)
     ]
@@ -143,5 +143,5 @@ def test_where_nothing_else_might_have_been_said_a_message_tells_nothing():
 )
 def test_what_can_not_be_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
-        trial = SmallGame.of("channel", "gumbel", settings)
+        trial = Trial.of("channel", "gumbel", settings)
         trial.game(trial.world())
