@@ -43,7 +43,7 @@ ALIASES = {
     "holistic": "hol",
     "wordpairsums": "pairsum",
 }
-"""The names used in the paper's program, and ours."""
+"""Names in the paper's program, and the names of the registry."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class GrammarLanguage:
     """The messages of all meanings: a pure function of name, geometry and seed."""
 
     name: str
-    """The grammar, with those options that differ from the default, such as `shufdet,decides=first`."""
+    """The grammar, with the options that differ from the default, such as `shufdet,decides=first`."""
     geometry: Geometry
     seed: int
     messages: Symbols
@@ -141,15 +141,15 @@ def corrupted(
     seed: int,
     which: str = "",
 ) -> Symbols:
-    """Messages after the corruptions of a chain, one after the other.
+    """Apply the corruptions of a chain to messages, sequentially.
 
     Args:
         messages: Symbols from 0, (num_messages, message_length).
         meanings: Attribute values, (num_messages, num_attributes).
         geometry: Sizes of the language.
         chain: The corruptions.
-        seed: Of what they draw.
-        which: Words for these messages, where others have random numbers of their own.
+        seed: Seed of all random draws.
+        which: Label of these messages; other labels have independent random numbers.
     """
     times: dict[str, int] = {}
     for step in chain:
@@ -192,7 +192,7 @@ def parse(name: str) -> list[ChainStep]:
 
 
 def canonical(name: str) -> str:
-    """The canonical name of a grammar, with those options that differ from the default.
+    """The canonical name of a grammar, with the options that differ from the default.
 
     Raises:
         ConfigError: If the grammar or an option is unknown.
