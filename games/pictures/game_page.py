@@ -79,7 +79,7 @@ def _who_sees(world: World) -> str:
 
 def _agents(experiment: Experiment) -> str:
     """Text about the agents, and how they meet."""
-    agents = agents_text(experiment)
+    agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     if experiment.is_society:
         agents += f", who meet: {_line(MEETINGS, experiment.society.meets)}"
     lines = {_line(SENDERS, experiment.sender), _line(RECEIVERS, experiment.receiver)}

@@ -12,6 +12,7 @@ from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
 from ecsuite.games.config.sections import Experiment
+from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.population import Population
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
@@ -34,7 +35,7 @@ def description(experiment: Experiment, players: Population, world: World, preci
     if players.task.scores_candidates:
         task += candidates_text(world)
     words = words_text(channel, experiment)
-    agents = agents_text(experiment)
+    agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     sizes = [
         sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
         for is_all in (1, 0)
@@ -91,10 +92,9 @@ def _noise(experiment: Experiment) -> str:
     return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
 
 
-def agents_text(experiment: Experiment) -> str:
+def agents_text(sender: Part, receiver: Part, society: SocietyOptions) -> str:
     """Text about the agents of a game, with their numbers if there is more than one pair."""
-    society = experiment.society
-    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
+    agents = f"sender {agent_text(sender)}, receiver {agent_text(receiver)}"
     if society.agents is not None:
         return f"{agents}; {society.agents} agents that do both"
     if society.number("sender") * society.number("receiver") == 1:
@@ -137,16 +137,13 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
     if asked == "auto" and "bf16" not in read:
         return "fp32"
     precision = choose_precision(asked, device)
-    if asked != "auto" or device.type != "cpu" or has_convolutions(experiment):
+    if asked != "auto" or device.type != "cpu":
         return precision
-    return precision if work_of_step(experiment) >= SMALLEST_BF16 else "fp32"
-
-
-def has_convolutions(experiment: Experiment) -> bool:
-    """Whether an agent sees through convolutions, which are most of a game's work."""
     tree = experiment.to_tree()
-    kinds = [tree.get(role, {}).get("perception", {}).get("kind", "identity") for role in ROLES]
-    return any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in kinds)
+    perceptions = [tree.get(role, {}).get("perception", {}).get(KIND, "identity") for role in ROLES]
+    if any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in perceptions):
+        return precision  # convolutions are most of a game's work
+    return precision if work_of_step(experiment) >= SMALLEST_BF16 else "fp32"
 
 
 def has_small_products(experiment: Experiment) -> bool:
