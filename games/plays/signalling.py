@@ -177,10 +177,10 @@ class Signalling(TrainedPlay):
         for number in numbers:
             played = self.play_batch(number, step, optimise.gradients)
             objective, gradients = played.objective, played.gradients
-            if gradients is None:
+            if gradients is None:  # `loss` or `play_batch` is a subclass's own
                 objective = self.loss(played)
                 gradients = optimise.gradients(objective)
-            if len(numbers) == 1 and self.players.each_learns_once(step):
+            if len(numbers) == 1 and self.players.each_learns_once(step):  # no sums, and no means over pairs
                 optimise.end(objective.detach(), gradients)
                 return played.measures
             optimise.add(objective.detach(), gradients, len(numbers))
