@@ -40,9 +40,10 @@ def game_page(experiment: Experiment) -> GamePage:
     if world is not None:
         chance = TASKS.make(experiment.task, world=world, state_size=1).chance()
     channel: Channel = CHANNELS.make(experiment.channel)
+    words = words_text(channel, experiment.training, experiment.evaluation)
     facts = {
         "seen": seen,
-        "said": f"{words_text(channel, experiment)}. {_line(CHANNELS, experiment.channel)}",
+        "said": f"{words}. {_line(CHANNELS, experiment.channel)}",
         "by": _agents(experiment),
         "asked": _sentences(TASKS, experiment.task),
         "rewarded": _line(LOSSES, experiment.loss),

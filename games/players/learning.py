@@ -330,6 +330,16 @@ class Generations:
             within -= num_steps
         return None
 
+    def bottleneck_note(self) -> str | None:
+        """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
+        options, num_values = self.options, self.population.world.num_values
+        if not options.transmit or num_values is None or options.size <= (num_meanings := prod(num_values)):
+            return None
+        return (
+            f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most "
+            "meanings several times: that is no bottleneck; fewer than the meanings are one"
+        )
+
     def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
         """The loss of a learning, with the noise of each agent that learns.
 
@@ -375,19 +385,6 @@ class Generations:
             message = speaker.generate_message(batch, mode, noise)
             population.written[index] = filled(message.symbols, population.written.shape[2]).t()
         population.train()
-
-
-def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
-    """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
-    if not options.transmit or world.num_values is None:
-        return None
-    num_meanings = prod(world.num_values)
-    if options.size <= num_meanings:
-        return None
-    return (
-        f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most meanings "
-        "several times: that is no bottleneck; fewer than the meanings are one"
-    )
 
 
 def _check(options: GenerationOptions, population: Learners) -> None:

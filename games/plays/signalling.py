@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
 from ecsuite.games.engine.engine import Differentiate
-from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.pair import StepResult
 from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.plays.play import Measures, TrainedPlay, sums
@@ -101,7 +100,8 @@ class Signalling(TrainedPlay):
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
-        about = (self.world.untested_note(), bottleneck_note(self.experiment.generations, self.world))
+        generations = self.players.generations
+        about = (self.world.untested_note(), None if generations is None else generations.bottleneck_note())
         for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)

@@ -11,7 +11,7 @@ from ecsuite.agents.perception import ConvolutionalPerception
 from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
-from ecsuite.games.config.sections import Experiment
+from ecsuite.games.config.sections import EvaluationOptions, Experiment, TrainingOptions
 from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.population import Population
 from ecsuite.games.worlds.world import World
@@ -34,7 +34,7 @@ def description(experiment: Experiment, players: Population, world: World, preci
     task = experiment.task.kind
     if players.task.scores_candidates:
         task += candidates_text(world)
-    words = words_text(channel, experiment)
+    words = words_text(channel, experiment.training, experiment.evaluation)
     agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     sizes = [
         sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
@@ -70,26 +70,22 @@ def objects_text(world: World) -> str:
     return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
 
 
-def words_text(channel: Channel, experiment: Experiment) -> str:
-    """Text about the messages: vocabulary, length and noise."""
+def words_text(channel: Channel, training: TrainingOptions, evaluation: EvaluationOptions) -> str:
+    """Text about the messages: vocabulary, length, and the noise of the channel with when it applies."""
     if channel.is_of_values:
         return f"{channel.max_len} words of values"
     up_to = "up to " if channel.has_eos else ""
-    return f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message{_noise(experiment)}"
-
-
-def _noise(experiment: Experiment) -> str:
-    """Text about the noise of the channel and when it applies; empty without noise."""
-    section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
+    words = f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message"
+    section = to_tree(getattr(channel.options, "noise", None)) or {KIND: "none"}
     if section[KIND] == "none":
-        return ""
+        return words
     if section[KIND] == NOISES.of_lists:
         said = ", then ".join(section["of"])
     else:
         said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
-    if not experiment.training.noise:
-        return f"; noise {said} in evaluation only"
-    return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
+    if not training.noise:
+        return f"{words}; noise {said} in evaluation only"
+    return f"{words}; noise {said} in training, {'also' if evaluation.noise else 'none'} in evaluation"
 
 
 def agents_text(sender: Part, receiver: Part, society: SocietyOptions) -> str:
