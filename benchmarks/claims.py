@@ -20,9 +20,9 @@ RESULTS = ROOT / "benchmarks" / "results" / "claims"
 PAGE = ROOT / "docs" / "claims.md"
 README = ROOT / "README.md"
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
-"""What is made in docs/claims.md."""
+"""Generated part of docs/claims.md."""
 LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
-"""What is made in README.md."""
+"""Generated part of README.md."""
 
 
 def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:

@@ -30,7 +30,7 @@ from ecsuite.formats.roles import (
     roles_of,
     split_header,
 )
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.runtime.errors import ConfigError, Question, look_up, missing_extra
 from ecsuite.runtime.given_values import integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.ragged import Ragged
@@ -135,7 +135,7 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
 
 def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]]) -> set[str]:
     """The attributes that a reader would ask about, or take for something else, if nobody said that they are such."""
-    table = Table(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
+    table = RawTable(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
     try:
         roles = roles_of(table, {}, needs_message=False)
         found = plain_attributes(table, columns, (), [], sizes=sizes)
@@ -261,7 +261,7 @@ def _cells(corpus: Corpus) -> list[str]:
     rows = _named(corpus, corpus.messages)
     plain = [" ".join(map(str, row)) for row in rows]
     if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
-        table = Table(
+        table = RawTable(
             source="", about="", columns={"message": plain}, rows=range(len(plain)), roles={"message": "message"},
             are_texts=True,
         )  # fmt: skip

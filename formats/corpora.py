@@ -16,7 +16,7 @@ from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
-from ecsuite.formats.table import Rows, Table, parse_condition
+from ecsuite.formats.table import RawTable, Rows, parse_condition
 from ecsuite.formats.table_notes import (
     note_missing,
     note_numbers,
@@ -82,7 +82,7 @@ class Reading:
         return plain | {name: value for name, value in further.items() if value}
 
 
-def corpus_of(table: Table, reading: Reading) -> Corpus:
+def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     """The corpus of a table.
 
     Returns:
@@ -140,8 +140,8 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
 
 
 def _trials(
-    table: Table, layout: Layout, roles: dict[str, str], message: str, notes: list[str]
-) -> tuple[Table, dict[str, str]]:
+    table: RawTable, layout: Layout, roles: dict[str, str], message: str, notes: list[str]
+) -> tuple[RawTable, dict[str, str]]:
     """The rows of a layout with a message, each signal once, without symbols that are no part of messages."""
     found = first_rows(table, layout, message)
     if not len(found.rows):
@@ -158,13 +158,13 @@ def _trials(
     return found, roles
 
 
-def _num_letters(table: Table, said: Sequence[str]) -> list[int]:
+def _num_letters(table: RawTable, said: Sequence[str]) -> list[int]:
     """The number of characters of each message that is a text."""
     cells = table.columns[said[0]]
     return [] if isinstance(cells, Ragged) else [len(cell) if isinstance(cell, str) else -1 for cell in cells]
 
 
-def _ask_missing(table: Table, roles: Mapping[str, str], reading: Reading) -> None:
+def _ask_missing(table: RawTable, roles: Mapping[str, str], reading: Reading) -> None:
     """Ask what NA without quotes is, in a table that quotes texts."""
     if reading.missing != "auto" or not table.has_na:
         return
@@ -182,7 +182,7 @@ def _ask_missing(table: Table, roles: Mapping[str, str], reading: Reading) -> No
             )
 
 
-def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
+def _is_guessed(table: RawTable, roles: Mapping[str, str]) -> bool:
     """Whether there is more to say than which column is the message and which the meaning, by their names."""
     plain = {"message", "meaning", "concept"}
     return (table.is_header and (finds_meaning(roles) or not set(roles.values()) <= plain)) or (
@@ -194,7 +194,7 @@ def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
 
 
 def _meant(
-    table: Table,
+    table: RawTable,
     roles: dict[str, str],
     reading: Reading,
     chosen: Sequence[str],
@@ -257,7 +257,9 @@ def _are_whole(rows: Sequence[Any]) -> bool:
     return all(2 * len({*column}) <= len(filled) for column in zip(*filled, strict=False))
 
 
-def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
+def _vectors(
+    table: RawTable, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]
+) -> dict[str, Any]:
     """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`.
 
     None where a value is missing; a set of concepts is then empty.
@@ -282,7 +284,7 @@ def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict
     return integer_vectors(numbers) if lengths != {0} else {"meanings": np.array(numbers)}
 
 
-def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
+def _require_alike(table: RawTable, rows: Sequence[Any], notes: list[str]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
     is_words = all(isinstance(item, str) for item in first)
@@ -302,7 +304,7 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
 
 
 def _features(
-    table: Table,
+    table: RawTable,
     named: Mapping[str, Sequence[Any]],
     bare: Sequence[Any] | None,
     notes: list[str],
@@ -326,7 +328,7 @@ def _features(
     return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": tuple(named)}
 
 
-def _concepts(table: Table, names: Sequence[str]) -> dict[str, Any]:
+def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
     """Sets of concepts, of one or several columns."""
     rows: list[list[str]] = [[] for _ in table.rows]
     cells_of = {name: table.values(name) for name in names}
@@ -351,7 +353,7 @@ def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def _fill(
-    table: Table,
+    table: RawTable,
     attributes: dict[str, list[Any]],
     reading: Reading,
     notes: list[str],
@@ -371,7 +373,7 @@ def _fill(
         note_missing(table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata)
 
 
-def _complete(table: Table, roles: Mapping[str, str]) -> Table:
+def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
     """The rows with a value of everything that was meant."""
     names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
     lacking = {place for name in names for place in _lacking(table, name)}
@@ -381,7 +383,7 @@ def _complete(table: Table, roles: Mapping[str, str]) -> Table:
     return table.with_rows(places)
 
 
-def _lacking(table: Table, name: str) -> list[int]:
+def _lacking(table: RawTable, name: str) -> list[int]:
     """Rows without a value in a column, or without one that other rows have in a mapping."""
     cells = table.values(name)
     keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
@@ -397,7 +399,7 @@ def _lacking(table: Table, name: str) -> list[int]:
 # What is kept
 
 
-def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
+def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
     """The columns that are neither messages nor meanings, under the names that a corpus has for their roles."""
     found: dict[str, Any] = {}
     for name, role in roles.items():
@@ -419,7 +421,7 @@ def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def messages_of(
-    table: Table, columns: Sequence[str], split: str, notes: list[str]
+    table: RawTable, columns: Sequence[str], split: str, notes: list[str]
 ) -> tuple[Ragged, tuple[str, ...] | None]:
     """Messages as symbols, and their names unless all are whole numbers as one writes them.
 
@@ -461,7 +463,7 @@ def messages_of(
     return named.ragged(), tuple(named.names)
 
 
-def _joined(table: Table, columns: Sequence[str]) -> list[list[Any]]:
+def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
     """The symbols of several columns; empty cells at the end belong to no message.
 
     Raises:
@@ -487,7 +489,7 @@ def _symbol(cell: Any) -> Any:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
-def _as_lists(table: Table, column: str) -> Sequence[Any]:
+def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
 
     Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
@@ -519,7 +521,7 @@ def _as_lists(table: Table, column: str) -> Sequence[Any]:
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 
-def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:
+def _parsed(errors: ErrorList, table: RawTable, place: int, cell: Any, how: str) -> list[Any]:
     found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
     return found[0] if found else []
 
@@ -546,7 +548,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     return items
 
 
-def _separator(table: Table, cells: Sequence[Any]) -> str:
+def _separator(table: RawTable, cells: Sequence[Any]) -> str:
     """The separator of symbols in texts: a sign that stands between them for sure, else spaces.
 
     Raises:
@@ -585,7 +587,7 @@ def shown_symbols(symbols: Sequence[str]) -> str:
     return f"{len(symbols)} symbols: {' '.join(symbols[:6])}{' ...' if len(symbols) > 6 else ''}"
 
 
-def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[str]) -> None:
+def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list[str]) -> None:
     """Say where two symbols, or two values, look the same and are written with other characters."""
     forms: dict[str, str] = {}
     for name in names:
@@ -598,7 +600,7 @@ def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[st
             return
 
 
-def note_capitals(table: Table, names: Sequence[str], notes: list[str]) -> None:
+def note_capitals(table: RawTable, names: Sequence[str], notes: list[str]) -> None:
     """Say where two values differ in capital letters alone, as typed ones do."""
     forms: dict[str, str] = {}
     for name in names:

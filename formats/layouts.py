@@ -16,7 +16,7 @@ import msgspec
 from ecsuite.formats.cells import is_missing
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import show
-from ecsuite.formats.table import Cells, Table, is_written, parse_condition
+from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
 from ecsuite.parts.config import parse_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, unknown_name
 
@@ -48,7 +48,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     header_rows: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
     """Rows of a table above its trials; the first has the names of the columns."""
     wide: str = ""
-    """A regular expression of names of columns with a part a row; its group `column` is the name, others are columns."""
+    """A regular expression of columns with a part a row; its group `column` is the name, others are columns."""
     rows: tuple[str, ...] = ()
     """Columns whose cells are lists, or mappings, with a row an item; several are parallel."""
     unwrap: bool = False
@@ -138,7 +138,7 @@ def _is_called(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def recognised(table: Table) -> str | None:
+def recognised(table: RawTable) -> str | None:
     """The name of the shipped layout that a table has for sure; None if it has none."""
     return next(
         (
@@ -154,12 +154,12 @@ def _fits(name: str, layout: Layout) -> bool:
     return not layout.files or _is_called(Path(name).name, layout.files)
 
 
-def _lacking(table: Table, layout: Layout) -> str | None:
+def _lacking(table: RawTable, layout: Layout) -> str | None:
     """The first column of a layout that a table lacks."""
     return next((each for each in layout.has if not _is_there(table, each)), None)
 
 
-def _is_there(table: Table, name: str) -> bool:
+def _is_there(table: RawTable, name: str) -> bool:
     if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
         return True
     column, *path = name.split(".")
@@ -179,7 +179,7 @@ def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
         yield from _at(cell[path[0]], path[1:])
 
 
-def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> Table | None:
+def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTable | None:
     """The table of a text whose lines all match the expression of a layout; None if there is none such.
 
     Args:
@@ -204,7 +204,7 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> Table
                 group: [(match[group] or "").strip() for match in found if match]
                 for group in pattern.groupindex
             }
-            return Table(
+            return RawTable(
                 source=name, about="text", columns=columns, rows=[number for number, _ in filled], unit="line",
                 are_texts=True, layout=key,
             )  # fmt: skip
@@ -216,7 +216,7 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> Table
     return None
 
 
-def laid_out(table: Table, layout: Layout, name: str, *, chooses: bool, is_own: bool) -> Table:
+def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_own: bool) -> RawTable:
     """The trials of a table by a layout, with the roles of their columns.
 
     Args:
@@ -284,7 +284,7 @@ def _plain(cell: Any, layout: Layout) -> Any:
     return cell
 
 
-def _lengthened(table: Table, pattern: re.Pattern[str]) -> Table:
+def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     """A table with a row for each part of a row: `naming.1.player.color` is a column of round 1."""
     parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     others = []
@@ -311,7 +311,7 @@ def _lengthened(table: Table, pattern: re.Pattern[str]) -> Table:
     return table.replaced(columns, rows=rows)
 
 
-def unfolded(table: Table, names: Sequence[str]) -> Table:
+def unfolded(table: RawTable, names: Sequence[str]) -> RawTable:
     """A table with a row for each item of the lists, or of the mapping, in cells of some columns.
 
     Mappings in a list have their keys as columns; of a mapping, `key` and `value` are; the number of an item is `turn`.
@@ -360,7 +360,7 @@ def _items(names: Sequence[str], parts: Sequence[Any], turn: int) -> Iterator[di
         yield {**dict(zip(names, parts, strict=True)), "turn": turn}
 
 
-def first_rows(table: Table, layout: Layout, message: str) -> Table:
+def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
     """The rows with a message, each signal once."""
     cells = table.columns[message]
     places = [place for place in range(len(table.rows)) if not is_missing(cells[place])]

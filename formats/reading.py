@@ -36,7 +36,7 @@ from ecsuite.formats.layouts import (
 )
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
-from ecsuite.formats.table import NO_EOS, Cells, Table, parse_condition
+from ecsuite.formats.table import NO_EOS, Cells, RawTable, parse_condition
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, shown
@@ -118,8 +118,8 @@ def read_corpus(
             Columns without a header are "1", "2", and so on; parts of object cells are `response.word`.
         attributes: The only columns that were meant; empty: all that are plainly values.
         where: Which rows are read, such as "trial_type=survey-text", "color!=red", or "word!=" for any word.
-        layout: The name of a layout (`ecsuite list layouts`), or a YAML file with one; None: what the file is recognised
-            for, or `corpus.yaml` beside it.
+        layout: The name of a layout (`ecsuite list layouts`), or a YAML file with one; None: that for which the file is
+            recognised, or `corpus.yaml` beside it.
         split: At what a message that is a text is split: auto, spaces, letters, or the sign between its symbols.
         eos: The symbol at which messages end, None (or "none") where there is none; "auto": as above.
         numeric: Whether numbers of what was meant are "values" of attributes or "features"; "auto": whole numbers are
@@ -148,7 +148,8 @@ def read_corpus(
     reading = Reading(
         columns=roles, layout=None if layout is None else str(layout),
         attributes=tuple(attributes.split(",")) if isinstance(attributes, str) else tuple(attributes),
-        where=(where,) if isinstance(where, str) else tuple(where), split=split, eos="none" if eos is None else str(eos), numeric=numeric,
+        where=(where,) if isinstance(where, str) else tuple(where), split=split,
+        eos="none" if eos is None else str(eos), numeric=numeric,
         missing=missing, meanings=None if meanings is None else str(meanings),
     )  # fmt: skip
     return read_as(source, reading, max_memory=max_memory)
@@ -213,7 +214,7 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
 
 
 def _corpus_of(
-    table: Table, reading: Reading, path: Path | None, layout: str | None = None, *, is_ours: bool = False
+    table: RawTable, reading: Reading, path: Path | None, layout: str | None = None, *, is_ours: bool = False
 ) -> Corpus:
     """The corpus of a table by the words of a user, and of a layout where these say nothing.
 
@@ -257,7 +258,7 @@ def _corpus_of(
 
 def read_table(
     path: Path, given: Mapping[str, str], *, has_messages: bool = True, layout: str | None = None
-) -> Table:
+) -> RawTable:
     """Read a file, or a folder of Parquet files, as a table.
 
     Args:
@@ -367,7 +368,7 @@ def local_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _with_meanings(table: Table, path: Path, reading: Reading) -> Table:
+def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     """The table beside the columns of a second file of meanings.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
-from ecsuite.formats.table import NO_EOS, Table
+from ecsuite.formats.table import NO_EOS, RawTable
 from ecsuite.runtime.errors import CorpusError, Question, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -95,7 +95,7 @@ def eos_in(roles: Mapping[str, str]) -> str | None:
 
 
 def roles_of(
-    table: Table, given: Mapping[str, str], *, attributes: Sequence[str] = (), needs_message: bool = True
+    table: RawTable, given: Mapping[str, str], *, attributes: Sequence[str] = (), needs_message: bool = True
 ) -> dict[str, str]:
     """The role of each column, in the order of the table.
 
@@ -155,7 +155,7 @@ def roles_of(
     }
 
 
-def _no_message(table: Table) -> Question:
+def _no_message(table: RawTable) -> Question:
     """The question which column has the messages."""
     for name, cells in table.columns.items():
         key = next((key for cell in cells if isinstance(cell, dict) for key in cell), None)
@@ -191,7 +191,7 @@ def _samples(cells: Any) -> list[str]:
     return [shorten(str(cell)) for cell in dict.fromkeys(map(str, cells)) if cell][:2]
 
 
-def _checked(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for name, role in given.items():
         if role not in ROLES:
@@ -200,7 +200,7 @@ def _checked(table: Table, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _column(table: Table, name: str) -> str:
+def _column(table: RawTable, name: str) -> str:
     """The column that a user calls so, with other capitals or signs perhaps."""
     if name in table.columns:
         return name
@@ -219,7 +219,7 @@ def role_of_name(name: str) -> str:
     return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
 
 
-def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
+def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
     """The one column of what was meant, where its texts have several values, as `red cup` or `color=red;shape=cup`."""
     meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
@@ -250,7 +250,7 @@ def finds_meaning(roles: Mapping[str, str]) -> bool:
     return any(role == "meaning" != role_of_name(name) for name, role in roles.items())
 
 
-def _of_symbols(table: Table, names: Sequence[str]) -> list[str]:
+def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
     """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two.
 
     Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
@@ -279,7 +279,7 @@ def has_digits(cells: Any) -> bool:
     )
 
 
-def _of_pair(table: Table, known: Mapping[str, str]) -> dict[str, str]:
+def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
     """The roles of two columns without names: the side whose values repeat as meanings do is the meaning.
 
     Raises:
@@ -292,7 +292,7 @@ def _of_pair(table: Table, known: Mapping[str, str]) -> dict[str, str]:
         return {name: known.get(name, other) for name in table.columns}
     sides = [name for name in (first, second) if _repeats(table.columns[name])]
     if not sides:
-        seen = f"{first}: {', '.join(_samples(table.columns[first]))}; {second}: {', '.join(_samples(table.columns[second]))}"
+        seen = "; ".join(f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items())
         readings = [
             ({"columns": {name: "message"}}, f"column {name} has the messages") for name in (second, first)
         ]
@@ -322,7 +322,7 @@ def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
                 roles[name] = "kept"
 
 
-def described(table: Table, roles: Mapping[str, str]) -> str:
+def described(table: RawTable, roles: Mapping[str, str]) -> str:
     """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
     parts = []
@@ -336,7 +336,7 @@ def described(table: Table, roles: Mapping[str, str]) -> str:
     return "; ".join(parts)
 
 
-def _numbers(table: Table, name: str, role: str) -> bool:
+def _numbers(table: RawTable, name: str, role: str) -> bool:
     cells = table.columns[name]
     if role != "kept" or isinstance(cells, Ragged) or len(cells) < 2:
         return False

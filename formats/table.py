@@ -16,7 +16,7 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
-"""Value of `Table.eos` where a file says that its messages have none; no symbol is called so."""
+"""Value of `RawTable.eos` where a file says that its messages have none; no symbol is called so."""
 Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Flat values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
@@ -24,7 +24,7 @@ Cells = Sequence[Any] | Ragged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class RawTable:
     """The content of a file or a frame."""
 
     source: str
@@ -85,7 +85,7 @@ class Table:
             return self._read(name, lambda texts: typed(texts, has_decimal_comma=comma, is_strict=is_strict))
         return self._read(name, lambda cells: unfolded(cells, is_strict=is_strict))
 
-    def plain(self) -> "Table":
+    def plain(self) -> "RawTable":
         """The table with cells of NumPy, pandas or Arrow as JSON has them.
 
         Raises:
@@ -117,11 +117,11 @@ class Table:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
-    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "Table":
+    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "RawTable":
         """The table with other columns, and perhaps other fields."""
         return replace(self, columns=columns, **fields)
 
-    def with_part(self, name: str) -> "Table | None":
+    def with_part(self, name: str) -> "RawTable | None":
         """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
 
         A column of this name is that column.
@@ -148,7 +148,7 @@ class Table:
         )
         return found if path == head else found._with_inner(f"{column}.{head}", path.removeprefix(f"{head}."))
 
-    def _with_inner(self, column: str, path: str) -> "Table | None":
+    def _with_inner(self, column: str, path: str) -> "RawTable | None":
         """The table with a part of a part, such as `action.content.text`."""
         plain = column.replace(".", "\0")
         renamed = {plain if name == column else name: cells for name, cells in self.columns.items()}
@@ -165,7 +165,7 @@ class Table:
             return part
         return "" if part is None else json.dumps(part, ensure_ascii=False)
 
-    def chosen(self, where: Sequence[str]) -> "Table":
+    def chosen(self, where: Sequence[str]) -> "RawTable":
         """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.
 
         Raises:
@@ -190,7 +190,7 @@ class Table:
             found = found.with_rows(places)
         return found
 
-    def with_rows(self, places: Sequence[int]) -> "Table":
+    def with_rows(self, places: Sequence[int]) -> "RawTable":
         """These rows alone."""
         kept: dict[str, Cells] = {
             name: cells.take(np.asarray(places, np.int64))

@@ -13,7 +13,7 @@ from ecsuite.formats.layouts import table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.runtime.errors import ConfigError, CorpusError, Question
 from ecsuite.runtime.printable import counted
 
@@ -42,7 +42,7 @@ def read_text_table(
     given: Collection[str] = (),
     has_messages: bool = True,
     layout: str | None = None,
-) -> Table:
+) -> RawTable:
     """Read a text as a table.
 
     Args:
@@ -93,7 +93,7 @@ def read_text_table(
 
 
 def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...]]:
-    """A text with a mark for each line that begins with `#`, where others do not, and a note; of tables above the header."""
+    """A text with a mark for lines that begin with `#`, where others do not, and a note; of tables above the header."""
     lines = text.split("\n")
     last = (
         next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
@@ -209,7 +209,7 @@ def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     return [(number, line.split(separator)) for number, line in lines if line.strip() and line != _COMMENT]
 
 
-def _of_lines(text: str, name: str) -> Table:
+def _of_lines(text: str, name: str) -> RawTable:
     """A message a line, below a header where the first line is `message`."""
     lines = text.split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
@@ -226,7 +226,7 @@ def _of_lines(text: str, name: str) -> Table:
         raise CorpusError(
             f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
         )
-    return Table(
+    return RawTable(
         source=name, about="text of symbols", columns={"message": lines}, rows=[number for number, _ in numbered],
         unit="line", is_header=False, roles={"message": "message"}, are_texts=True, unclear=_shared_word(filled, name),
     )  # fmt: skip
@@ -269,7 +269,7 @@ def _of_rows(
     *,
     is_table: bool,
     has_messages: bool,
-) -> Table:
+) -> RawTable:
     """A table of rows of cells, of which the first may be a header."""
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
@@ -313,7 +313,7 @@ def _of_rows(
     )
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
     eos = eos_in(roles)
-    return Table(
+    return RawTable(
         source=name, about=about, columns=columns, rows=places, unit=unit, is_header=has_header, eos=eos,
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
         are_texts=True, has_decimal_comma=separator != ",",
@@ -347,7 +347,7 @@ def _filled(names: Sequence[str]) -> list[str]:
     return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
 
-def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> Table:
+def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> RawTable:
     """A message a row, an integer a cell; empty cells at the end belong to no message."""
     messages = []
     for number, row in rows:
@@ -360,7 +360,7 @@ def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> T
                 f"{name}: row {number}: expected integers, or a header with a column `message`; got {shorten(bad)}"
             )
         messages.append([int(cell) for cell in cells])
-    return Table(
+    return RawTable(
         source=name, about="table of integers", columns={"message": messages}, rows=[number for number, _ in rows],
         is_header=False, roles={"message": "message"},
     )  # fmt: skip

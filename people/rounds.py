@@ -19,6 +19,7 @@ import msgspec
 import torch
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -27,7 +28,7 @@ from ecsuite.games.config.experiment import ignore, load_experiment
 from ecsuite.games.config.registry import PLAYS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
-from ecsuite.games.participants.language_model import LanguageModel
+from ecsuite.games.participants.language_model import LanguageModelParticipant
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
@@ -43,8 +44,8 @@ from ecsuite.people.kinds import (
     NAMES,
     SPEAKS,
     BadRequestError,
-    Game,
     LiveKind,
+    ParticipantGame,
     Queue,
     Record,
     Shown,
@@ -66,7 +67,7 @@ END_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundsGame(Game):
+class RoundsGame(ParticipantGame):
     """One participant's side of a play of rounds."""
 
     rounds: tuple[tuple[int, Shown], ...]
@@ -244,6 +245,7 @@ class PlayThread(Person):
                 self.folder,
                 resume=True,
                 person=self,
+                scorer=LanguageMetrics,
                 progress=lambda *_: None,
                 note=ignore,
             )
@@ -363,7 +365,7 @@ class RoundsStudy(LiveKind):
         assert isinstance(play, Rounds)
         for each in play.participants:
             # A person comes to the page later.
-            if isinstance(each, LanguageModel) and not isinstance(each.backend, Page):
+            if isinstance(each, LanguageModelParticipant) and not isinstance(each.backend, Page):
                 each.check()
         make_game(study.play, study.seed)
 

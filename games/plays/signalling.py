@@ -12,10 +12,9 @@ from torch import Tensor, nn
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
 from ecsuite.games.engine.engine import Differentiate
-from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.pair import StepResult
 from ecsuite.games.players.population import Population, make_population
-from ecsuite.games.plays.play import Measures, TrainedPlay, players_of, sums
+from ecsuite.games.plays.play import Measures, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
 from ecsuite.games.runs.evaluation import evaluate, record_corpus
 from ecsuite.games.runs.interactions import (
@@ -31,6 +30,7 @@ from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import require_resources, require_weights
 from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
+from ecsuite.runtime.randomness import initial_weights
 
 
 class Signalling(TrainedPlay):
@@ -59,7 +59,9 @@ class Signalling(TrainedPlay):
         require_weights(experiment, self.world)
         asked = experiment.training.precision
         self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
-        self.players = players_of(experiment, self.world, PRECISIONS[self.precision]).to(device)
+        with initial_weights(experiment.training.seed):
+            players = self.make_players(experiment, self.world, PRECISIONS[self.precision])
+        self.players = players.to(device)
         self.module: nn.Module = self.players
 
     @classmethod
@@ -81,7 +83,7 @@ class Signalling(TrainedPlay):
     @property
     def steps_before(self) -> int:
         """Steps of the teaching phase."""
-        return self.players.teaching.num_steps
+        return 0 if self.players.teaching is None else self.players.teaching.num_steps
 
     @property
     def figures(self) -> Sequence[str]:
@@ -98,7 +100,8 @@ class Signalling(TrainedPlay):
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
-        about = (self.world.untested_note(), bottleneck_note(self.experiment.generations, self.world))
+        generations = self.players.generations
+        about = (self.world.untested_note(), None if generations is None else generations.bottleneck_note())
         for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)
@@ -109,15 +112,14 @@ class Signalling(TrainedPlay):
 
     def train_step(self, step: int) -> Measures:
         """Teach agents a language in the first `steps_before` steps; afterwards, update the weights."""
-        played = step - self.steps_before
-        if played < 0:
+        played, teaching = step - self.steps_before, self.players.teaching
+        if played < 0 and teaching is not None:
             self.optimise.begin()
-            taught = self.players.taught_at(step, self.optimise.gradients)
-            assert taught.gradients is not None
-            self.optimise.add(taught.objective, taught.gradients)
+            taught = teaching.learn(step)
+            self.optimise.backward(taught.objective)
             self.players.scale_gradients(step)
             self.optimise.step()
-            self.players.teaching.end_step(step + 1, self.optimise.optimizer)
+            teaching.end_step(step + 1, self.optimise.optimizer)
             return taught.measures
         self.begin_step(played)
         return super().train_step(played)
@@ -175,10 +177,10 @@ class Signalling(TrainedPlay):
         for number in numbers:
             played = self.play_batch(number, step, optimise.gradients)
             objective, gradients = played.objective, played.gradients
-            if gradients is None:
+            if gradients is None:  # `loss` or `play_batch` is a subclass's own
                 objective = self.loss(played)
                 gradients = optimise.gradients(objective)
-            if len(numbers) == 1 and self.players.each_learns_once(step):
+            if len(numbers) == 1 and self.players.each_learns_once(step):  # no sums, and no means over pairs
                 optimise.end(objective.detach(), gradients)
                 return played.measures
             optimise.add(objective.detach(), gradients, len(numbers))
@@ -195,7 +197,7 @@ class Signalling(TrainedPlay):
     def evaluate(self) -> dict[str, float]:
         """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
         figures = evaluate(self.players, self.world, self.experiment)
-        return figures | self.players.teaching.accuracies()
+        return figures if self.players.teaching is None else figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """Figures on held-out objects, noise objects and so on, by name of the evaluation."""
@@ -219,7 +221,8 @@ class Signalling(TrainedPlay):
             has_probabilities = PROBABILITIES in kept
             return record_interactions(self.players, evaluations, experiment, probabilities=has_probabilities)
 
-        return keep_interactions(folder, table if kept else None) | self.players.teaching.described()
+        entries = keep_interactions(folder, table if kept else None)
+        return entries if self.players.teaching is None else entries | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """Corpus of each sender's messages for all meanings, at most `evaluation.corpus_size`."""

@@ -22,12 +22,11 @@ from ecsuite.games.plays.play import TrainedPlay, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import NUM_KEPT, read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
-from ecsuite.games.runs.run_folder import Result, only_process
+from ecsuite.games.runs.run_folder import RunResult, only_process
 from ecsuite.games.training.checks import try_play
-from ecsuite.games.training.language_metrics import metrics_of
 from ecsuite.games.training.loggers import Logger
 from ecsuite.games.training.notes import choose_game_precision
-from ecsuite.games.training.trainer import Trainer, TrainingCallbacks
+from ecsuite.games.training.trainer import Scorer, Trainer, TrainingCallbacks
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.job import Context, Stopped, hash_of
 from ecsuite.jobs.signals import StopRequest
@@ -45,12 +44,13 @@ def train(
     replay: Path | None = None,
     person: Person | None = None,
     device: str = "auto",
+    scorer: Callable[[Experiment], Scorer] | None = None,
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
     announce: Callable[[str], None] = ignore,
     should_stop: Callable[[], StopRequest | None] = lambda: None,
-) -> Result:
+) -> RunResult:
     """Train the agents of an experiment and write their corpus.
 
     Works in any thread, and leaves the handlers of signals alone.
@@ -62,6 +62,8 @@ def train(
         replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
         person: Answers where a play of rounds asks a person at a page.
         device: auto, cpu, cuda or mps.
+        scorer: Makes the scorer of the language, such as `ecsuite.eval.run_metrics.language_metrics.LanguageMetrics`;
+            needed where the experiment has `evaluation.metrics`.
         loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
             the corpus count as so many steps as they are likely to take.
@@ -75,10 +77,16 @@ def train(
             waited for.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
-            saved if its weights are known to be finite; `outcome` has the fields of `Result`.
+            saved if its weights are known to be finite; `outcome` has the fields of `RunResult`.
     """
     place = choose_device(device)
-    metrics_of(experiment)  # unknown names are reported before data are downloaded or read
+    score = None
+    if (
+        experiment.evaluation.metrics
+    ):  # made first: unknown names are reported before data are downloaded or read
+        if scorer is None:
+            raise ValueError("evaluation.metrics: expected a scorer, see `train`")
+        score = scorer(experiment)
     callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
@@ -98,7 +106,7 @@ def train(
         has_hook = experiment.training.after_step is not None and isinstance(play, TrainedPlay)
         if own_code.is_foreign(experiment.play.kind) or has_hook:
             try_play(experiment, place)
-        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks)
+        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks, scorer=score)
         return trainer.run(resume=resume)
 
 
@@ -123,7 +131,7 @@ SLOWNESS = {"thing": 1.0, "shape": 3.0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Game:
+class TrainingJob:
     """An experiment as the input of a job: identified by its settings and the content of its data files."""
 
     tree: dict[str, Any]
@@ -187,8 +195,13 @@ class EarlyEnd(Logger, Protocol):
 
 
 def train_in_job(
-    game: Game, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
-) -> Result:
+    game: TrainingJob,
+    folder: Path,
+    device: str,
+    context: Context,
+    scorer: Callable[[Experiment], Scorer],
+    early_end: EarlyEnd | None = None,
+) -> RunResult:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
     Args:
@@ -196,6 +209,7 @@ def train_in_job(
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
+        scorer: See `train`.
         early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
 
     Raises:
@@ -212,6 +226,7 @@ def train_in_job(
             folder,
             resume=True,
             device=device,
+            scorer=scorer,
             progress=lambda label, done, total: context.report_progress(
                 f"{game.name} {game.seed}: {label}", done / total
             ),
@@ -262,7 +277,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
         raise ConfigError(
             f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
         ) from None
-    needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
+    needed = NUMBER * weights * (2 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
     if needed > (free := free_memory()):
         raise ConfigError(
             f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
@@ -303,7 +318,7 @@ def require_resources(
             f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
             f"memory, and {size_text(free)} are free: choose fewer"
         )
-    checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
+    checkpoint = NUMBER * num_weights(players) * (1 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
     corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
     require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
     if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
@@ -316,10 +331,6 @@ def require_resources(
 def num_weights(agents: nn.Module) -> int:
     """The number of weights of agents."""
     return sum(parameter.numel() for parameter in agents.parameters())
-
-
-def _num_moments(experiment: Experiment) -> int:
-    return NUM_MOMENTS.get(experiment.optimizer.kind, 0)
 
 
 def _largest(part: object) -> int:

@@ -139,7 +139,8 @@ def content(corpus):
 
 
 OUT = {"csv": "out.csv", "elcc": "out.jsonl", "egg": "out.safetensors", "hf": "out"}
-LOST = {"meanings and concepts": ("meanings", "concepts"), "that there are no concepts": ("concepts",), "names of symbols": ("names", "messages", "eos"),
+LOST = {"meanings and concepts": ("meanings", "concepts"), "that there are no concepts": ("concepts",),
+        "names of symbols": ("names", "messages", "eos"),
         "symbol names": ("names", "messages", "eos"),
         "that meanings are texts (now concepts)": ("meanings", "concepts"),
         "concept names": ("concepts",), "meanings that are texts": ("meanings",),

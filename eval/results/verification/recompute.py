@@ -28,6 +28,7 @@ from ecsuite.eval.results.verification.outcome import (
     compare_values,
     differing_paths,
 )
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import ignore
@@ -37,7 +38,6 @@ from ecsuite.games.runs.checkpoints import weights_in
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.run_files import newest_step
 from ecsuite.games.runs.run_folder import EXTRA_CHANCE, METRICS, versions
-from ecsuite.games.training.language_metrics import LanguageMetrics
 from ecsuite.games.training.notes import has_small_products
 from ecsuite.jobs.graph import Runner, no_progress
 from ecsuite.runtime.devices import (
@@ -216,7 +216,7 @@ def check_agents(
             deterministic_kernels(platform.device, is_asked=experiment.training.deterministic),
         ):
             measures = {"": play.evaluate()}
-            language = LanguageMetrics(experiment)(play).values
+            language = LanguageMetrics(experiment)(play).values if experiment.evaluation.metrics else {}
             measures |= play.other_evaluations()
             chance = {"": play.chance(), **play.other_chance()}
             spoken = None if corpus is None else play.corpus(experiment.evaluation)
