@@ -1,5 +1,6 @@
 """`ecsuite list`: everything that has a name, and all about one."""
 
+import json
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from ecsuite.commands.named import KINDS, found, read_kind, registered_names, se
 from ecsuite.commands.options import As, Json
 from ecsuite.eval.views.citations import author_years
 from ecsuite.eval.views.console import print_json
+from ecsuite.parts.config import parse_yaml, shipped_configs
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import look_up
 from ecsuite.tables.forms import Form, publish
@@ -41,6 +43,7 @@ USE = {
     "metrics": "ecsuite score runs/disc_small --metrics {name}",
     "protocols": "ecsuite icy --protocol {name}",
     "claims": "ecsuite reproduce {name} --plan",
+    "layouts": "ecsuite score FILE --layout {name}; of your own: ecsuite new layout lab.yaml",
     "presets": "ecsuite score runs/disc_small --metrics xferbench,preset={name}",
     "xferbench protocols": "ecsuite score runs/disc_small --metrics xferbench,protocol={name}",
     "baselines": "ecsuite score reference {name}",
@@ -113,6 +116,13 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
             details["options"] = [asdict(each) for each in _grammar_options(plain)]
     elif entry.table is not None:
         details |= _entry(found(entry.table)[plain])
+    elif kind == "layouts":
+        tree = parse_yaml(shipped_configs("layouts")[name].read_text("utf-8"), name)
+        cells = {key: json.dumps(value, ensure_ascii=False) for key, value in tree.items() if key != "about"}
+        details["options"] = [
+            {"name": key, "default": cell.strip('"'), "values": "", "about": ""}
+            for key, cell in cells.items()
+        ]
     elif kind == "studies":
         from ecsuite.eval.experiments.grids import command_of
 
@@ -264,7 +274,7 @@ def _details_table(details: Mapping[str, Any]) -> Table | None:
         return None
     keys = [key for key in ("name", "default", "values", "about") if any(each[key] for each in options)]
     heads = {"name": "option", "about": "meaning"} | ({} if "values" in keys else {"default": "value"})
-    columns = [Column(heads.get(key, key), wraps=key in ("values", "about")) for key in keys]
+    columns = [Column(heads.get(key, key), wraps=key in keys[1:]) for key in keys]
     return Table(columns=columns, rows=[row_of(*(each[key] for key in keys)) for each in options])
 
 

@@ -117,6 +117,10 @@ KINDS: Mapping[str, Kind] = {
     "claims": Kind(
         names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
     ),
+    "layouts": Kind(
+        names=lambda: {name.removeprefix("layouts/"): line for name, line in _described("layouts")},
+        usual=("otree", "jspsych", "psychopy", "egg_channel"),
+    ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
     "xferbench protocols": _of_table("eval.xferbench.presets:PROTOCOLS", about),
     "baselines": _of_functions("eval.xferbench.presets:SOURCES"),

@@ -134,6 +134,8 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
+    if table.layout is not None:
+        metadata["layout"] = table.layout
     if notes:
         metadata["notes"] = list(map(printable, notes))
     return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
@@ -155,6 +157,8 @@ def _trials(
         words = [str(cell).split() for cell in found.columns[message]]
         cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
         found = found.replaced({**found.columns, message: cells})
+    if any(fnmatchcase(message, pattern) for pattern in layout.once):  # who of them said it is not known
+        roles = {name: "kept" if role == "speaker" else role for name, role in roles.items()}
     return found, roles
 
 

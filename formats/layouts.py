@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import yaml
 
+from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import is_missing
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
 from ecsuite.parts.config import parse_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, unknown_name
+from ecsuite.runtime.printable import printable
 
 Numeric = Literal["auto", "values", "features"]
 """Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
@@ -245,11 +248,13 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         }
         table = table.replaced(columns)
     roles: dict[str, str] = {}
+    of_base = () if layout.layout is None else shipped_layouts()[layout.layout].columns
     for pattern, role in layout.columns.items():
         fitting = [each for each in table.columns if fnmatchcase(each, pattern)]
+        fitting = [pattern] if pattern in table.columns else fitting
         if not fitting and table.with_part(pattern) is not None:
             table, fitting = table.with_part(pattern) or table, [pattern]
-        if not fitting and is_own and not set(pattern) & set("*?["):
+        if not fitting and is_own and pattern not in of_base and not set(pattern) & set("*?["):
             raise unknown_name("column", pattern, table.columns)
         roles = {**dict.fromkeys(fitting, role), **roles}
     table = table.replaced(table.columns, roles={**roles, **table.roles}, layout=name)
@@ -373,3 +378,23 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
                 )
             places = list(seen.values())
     return table.with_rows(places)
+
+
+def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[Question]) -> str:
+    """The layout by which a file was read, as YAML to edit, with what was asked.
+
+    Args:
+        corpus: What was read.
+        words: The words with which it was read, a `Reading`.
+        name: The name of the file.
+        asked: The questions, of which each was answered by its first reading.
+    """
+    own = {
+        each: getattr(words, each) for each in ("where", "attributes", "split", "eos", "numeric", "missing")
+    }
+    base = corpus.metadata.get("layout")
+    roles = corpus.metadata.get("roles", {})
+    made = Layout(about=f"how {name} is read", files=(name,), layout=base, columns=roles, **own)
+    text = yaml.safe_dump(msgspec.to_builtins(made), sort_keys=False, allow_unicode=True, width=1000)
+    lines = [f"# asked: {printable(line)}" for each in asked for line in str(each).splitlines()]
+    return "\n".join([*lines, text])

@@ -65,4 +65,4 @@ def _table(batches: Iterable[Any], schema: Any, file: Path) -> Any:
         size += batch.nbytes
         require_memory(size, file, allowed=allowed)
         found.append(batch)
-    return pyarrow.RawTable.from_batches(found, schema)
+    return pyarrow.Table.from_batches(found, schema)
