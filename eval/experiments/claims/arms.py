@@ -43,7 +43,7 @@ class StoredRun(TypedDict):
 
     settings: Mapping[str, Any]
     seed: int
-    values: Mapping[str, float | None]
+    values: Mapping[str, int | float | None]
     status: Status
     failure: NotRequired[str | None]
     seconds: NotRequired[float | None]

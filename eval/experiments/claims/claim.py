@@ -38,7 +38,7 @@ Arm = Mapping[str, Any]
 KindName = Literal["effect", "null", "order", "structure"]
 _TWO_ARMS = ("arm", "baseline", "sizes")
 _MARGIN = ("margin", "margin_from")
-_PUBLISHED = ("published", "published_from", "read_by_eye")
+_PUBLISHED = ("published", "published_from", "published_bound", "read_by_eye")
 _SIZE = (*_PUBLISHED, "threshold", "threshold_from")
 READS: Mapping[str, tuple[str, ...]] = {
     "effect": (*_TWO_ARMS, *_SIZE, *_MARGIN),
@@ -54,7 +54,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "structure": ("arm", "baseline", "controls"),
 }
 """Required keys of each kind of criterion; effects also need a published size or a threshold of ours."""
-TEXTS = ("about", "published_from", "threshold_from", "margin_from", "read_by_eye")
+TEXTS = ("about", "published_from", "published_bound", "read_by_eye", "threshold_from", "margin_from")
 """Keys of a criterion that decide nothing."""
 DifferenceKind = Literal[
     "agents",
@@ -150,6 +150,8 @@ class Criterion:
     """The published difference, with its sign; of an order the values of its arms, or the differences of its pairs."""
     published_from: str = ""
     """Table, text or figure that has it."""
+    published_bound: Literal["lower", "upper"] | None = None
+    """Whether the published difference is a bound of the true one, as the paper's runs were capped; None: it is not."""
     read_by_eye: Weight | None = None
     """Error of a published value that was read off a picture by eye; None: it was printed."""
     threshold: float | None = None

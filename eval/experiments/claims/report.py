@@ -184,9 +184,7 @@ def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
 
 def _point(each: ArmFigure) -> Point:
     low, high = ends(each.mean, each.half_width)
-    return Point(
-        row=each.arm, value=each.mean, low=low, high=high, single=each.defined, bound=each.bound
-    )
+    return Point(row=each.arm, value=each.mean, low=low, high=high, single=each.defined, bound=each.bound)
 
 
 def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
@@ -213,7 +211,9 @@ def _list_row(row: VerdictRow) -> str:
         f"[{row.about}](../{file})",
         f"{row.verdict}{hours}",
         "; ".join(filter(None, (f"{effect} {row.unit}" if effect else "", row.remark))),
-        row.criterion.removeprefix("published: ").removeprefix("our threshold: ").removeprefix("our margin: "),
+        row.criterion.removeprefix("published: ")
+        .removeprefix("our threshold: ")
+        .removeprefix("our margin: "),
         str(row.num_seeds or ""),
     )
     return f"| {' | '.join(cells)} |"
@@ -264,7 +264,9 @@ def _criterion(claim: Claim) -> str:
         "published": "" if sizes is None else ", ".join(number(size).text for size in sizes),
         "from": criterion.published_from,
         "read off a picture by eye, error": "" if eye is None else f"± {eye:g}",
-        "our threshold": f"{criterion.threshold:g}, {criterion.threshold_from}" if criterion.threshold else "",
+        "our threshold": f"{criterion.threshold:g}, {criterion.threshold_from}"
+        if criterion.threshold
+        else "",
         "our margin": "" if criterion.margin is None else f"{criterion.margin:g}, {criterion.margin_from}",
     }
     given = "; ".join(f"{key}: {text}" for key, text in parts.items() if text)

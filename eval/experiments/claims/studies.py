@@ -40,9 +40,7 @@ from ecsuite.runtime.provenance import own_commit, processor
 
 SMALL = "small"
 """Suffix of the folder of a check of minutes."""
-SMALL_NOTE = (
-    "a check of minutes, which says nothing of the claim but that it runs: at most can't tell"
-)
+SMALL_NOTE = "a check of minutes, which says nothing of the claim but that it runs: at most can't tell"
 """Note of `--small`."""
 
 

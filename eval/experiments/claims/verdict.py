@@ -56,7 +56,7 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import bounded, interval, nothing, number, short, text
+from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, short, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Answer = Literal["holds", "does not hold", "can't tell"]
@@ -209,9 +209,7 @@ def _rule(
     return answer, reason
 
 
-def effect_answer(
-    difference: Difference, least: float, rerun: Rerun = "figure re-run"
-) -> tuple[Answer, str]:
+def effect_answer(difference: Difference, least: float, rerun: Rerun = "figure re-run") -> tuple[Answer, str]:
     """The answer on an effect of a least size, from a difference, with its reason."""
     assert difference.ci95 is not None
     sign = math.copysign(1, least)
@@ -319,6 +317,8 @@ class VerdictRow:
     """Size of the effect, and whether effects at other sizes have another sign."""
     published: float | None = None
     """The published difference; None: only a direction was published and read."""
+    published_bound: Bound | None = None
+    """Whether the true published difference is at least or at most this one."""
     read_by_eye: float | None = None
     """Error of a published difference that was read off a picture by eye."""
     threshold: float | None = None
@@ -326,7 +326,9 @@ class VerdictRow:
     margin: float | None = None
     """Half the width of the interval in which an effect counts as none, or as the published one; ours."""
     num_seeds: int = 0
-    """Seeds of its runs."""
+    """Seeds of its runs, or corpora."""
+    replicates: Literal["seeds", "corpora"] = "seeds"
+    """What an interval is over."""
     hours: float | None = None
     """Hours of computing; of a claim that was not run, as `--plan` measured them."""
 
@@ -335,8 +337,10 @@ class VerdictRow:
         """The number that decides, and whose it is."""
         parts = []
         if self.published is not None:
-            eye = "" if self.read_by_eye is None else f" ± {short(self.read_by_eye)}, read off a picture by eye"
-            parts.append(f"published: {short(self.published)}{eye}")
+            eye = (
+                "" if self.read_by_eye is None else f" ± {short(self.read_by_eye)}, read off a picture by eye"
+            )
+            parts.append(f"published: {MARKS[self.published_bound]}{short(self.published)}{eye}")
         elif self.threshold is not None:
             parts.append(f"our threshold: {short(self.threshold)}")
         if self.margin is not None:
@@ -353,8 +357,8 @@ class VerdictRow:
         if self.effect is not None:
             effect = f"{bounded(interval(self.effect, self.ci95), self.bound).text} {self.unit}"
         remark = f"{self.remark}; " if self.remark else ""
-        seeds = f"{self.num_seeds} {'seed' if self.num_seeds == 1 else 'seeds'}"
-        return f"{self.about}: {self.verdict}; {effect} ({remark}{self.criterion}; {seeds})."
+        over = f"{self.num_seeds} {self.replicates}"
+        return f"{self.about}: {self.verdict}; {effect} ({remark}{self.criterion}; {over})."
 
 
 def verdict_row(claim: Claim, results: Path) -> VerdictRow:
@@ -374,7 +378,9 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
         verdict="not run",
         unit=claim.effect,
         published=published[0] if published else None,
+        published_bound=criterion.published_bound,
         read_by_eye=criterion.read_by_eye,
+        replicates="corpora" if claim.is_of_corpora else "seeds",
         threshold=None if criterion.margin is not None else criterion.least,
         margin=criterion.margin,
         hours=claim.hours,
@@ -413,7 +419,9 @@ def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> s
         for size, each in zip(sizes.values, found, strict=True)
         if each is not None and nearest is not None and each.mean * nearest.mean < 0
     ]
-    remark = f"{sizes.setting}={sizes.values[sizes.nearest]}, the nearest to the published {sizes.published:,g}"
+    remark = (
+        f"{sizes.setting}={sizes.values[sizes.nearest]}, the nearest to the published {sizes.published:,g}"
+    )
     return f"{remark}; the sign differs: {', '.join(others)}" if others else remark
 
 
@@ -472,9 +480,12 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
     )
     if is_short:
         return f"Of {len(rows)} claims {parts}"
-    elsewhere = ", ".join(f"{number} {each}" for each, number in counts.items() if " another " in each)
     figures = sum(row.rerun == "figure re-run" for row in rows)
-    return (
-        f"Of {len(rows)} published claims, {figures} of them re-runs of published figures, {parts}."
-        + (f" Of those that can't be told of the published setting, {elsewhere}." if elsewhere else "")
-    )
+    lines = [
+        f"Of {len(rows)} published claims, of {figures} of which a figure was published and read, {parts}."
+    ]
+    for place in ("in another setting", "at another size"):
+        if any(each.endswith(place) for each in counts):
+            answers = f"{counts[f'holds {place}']} hold and {counts[f'does not hold {place}']} do not"  # type: ignore[index]
+            lines.append(f"Of those that can't be told, {answers} {place} than the published one.")
+    return " ".join(lines)
