@@ -1,19 +1,19 @@
 """Verdicts on claims from their runs, by rule, and the list of all.
 
 - An effect holds if it has the claimed sign, its 95 % interval over seeds excludes 0, and it is at least half of the
-  published size or, where only a direction was published, at least a threshold of ours; it does not hold if its interval
-  excludes this least size from below. With a margin around a published figure, such as an exponent, it holds if the
-  interval lies within, and does not hold if it lies wholly outside.
+  published size or, where only a direction was published, at least a threshold of ours; it does not hold if its
+  interval excludes this least size from below. With a margin around a published figure, such as an exponent, it holds
+  if the interval lies within, and does not hold if it lies wholly outside.
 - A null claim holds if the interval lies within its margin; it does not hold if it lies wholly outside.
 - An order holds if all its pairs have the claimed sign with p-values below 5 % after Holm's correction and, where their
   sizes are published, at least half of these; it does not hold if a pair is reversed, or below half of its published
   size, with a corrected p-value below 5 %.
 - A claim on structure holds as an effect if, besides, accuracy and the number of distinct messages are not below the
   baseline: the lower end of the interval of each control is above the tolerance that the claim states.
-- Where figures are censored (`bound_of`), the interval of a mean of lower bounds is one of a lower bound: an answer that
-  higher true values could change is none. Controls are about figures as they are, at most 1 of an accuracy.
-- Else it can't be told. Verdicts on another setting or another size than the published one say so, and do not count as
-  verdicts on the published claim.
+- Where figures are censored (`bound_of`), the interval of a mean of lower bounds is one of a lower bound: an answer
+  that higher true values could change is none. Controls are about figures as they are, at most 1 of an accuracy.
+- Else it can't be told. Verdicts on another setting or another size than the published one say so, and do not count
+  as verdicts on the published claim.
 """
 
 import math
