@@ -390,7 +390,7 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
         is_run=is_of_run,
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
-        bounds=(bound_of(record),) * len(rows),
+        bounds=(bound,) * len(rows) if (bound := bound_of(record)) else (),
     )
 
 
@@ -413,7 +413,9 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
         corpora=tuple(places[key][0].corpora[0] if len(places[key]) == 1 else None for key in keys),
         blocks=tuple(block for block, _ in keys),
         runs=tuple(each.runs[0] for each in firsts) if all(each.runs for each in firsts) else (),
-        bounds=tuple(joint_bound(each.bound for each in places[key]) for key in keys),
+        bounds=tuple(joint_bound(each.bound for each in places[key]) for key in keys)
+        if any(sample.bounds for sample in samples)
+        else (),
         ci95=firsts[0].ci95 if len(keys) == 1 and len(places[keys[0]]) == 1 else None,
     )
 
@@ -491,7 +493,9 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
         if all(each.runs for each, *_ in rows)
         else (),
         ci95=first.ci95 if len(seeds) == 1 else None,
-        bounds=tuple(result.bounds[place] if result.bounds else None for result, place, _ in rows),
+        bounds=tuple(result.bounds[place] if result.bounds else None for result, place, _ in rows)
+        if any(result.bounds for result, *_ in rows)
+        else (),
     )
 
 
