@@ -15,21 +15,21 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.players.population import make_population
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.teaching import ALL_RIGHT
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.tasks.tasks import choose, right_parts
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     TOLERANCE as OF_VALUES,
 )
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     fault_of_batch,
     fault_of_features,
     fault_of_ids,
     fault_of_measures,
     fault_of_message,
 )
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.tasks.tasks import choose, right_parts
 from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError

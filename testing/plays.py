@@ -15,10 +15,10 @@ from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
 from ecsuite.games.players.schedule import Meeting, Meetings
+from ecsuite.games.plays.checks import fault_of_measures
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run_files import ROUNDS
-from ecsuite.games.training.checks import fault_of_measures
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KeptAnswers

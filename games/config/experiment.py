@@ -4,11 +4,14 @@ The layers are the defaults, a shipped experiment or a YAML file, `--set`, and o
 mapping as in a YAML file.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.games.config import sources
 from ecsuite.games.config.registry import TASKS, WORLDS
 from ecsuite.games.config.sections import (
     DEFAULTS,
@@ -22,12 +25,71 @@ from ecsuite.games.config.sections import (
     unknown_key,
     unread_settings,
 )
-from ecsuite.games.runs.identity import with_rules_of
-from ecsuite.games.worlds import sources
 from ecsuite.parts.config import named_source, parse_value, read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, Layer, option_types, read_part, to_tree
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.plain_values import settings_of
+
+HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
+"""Options of worlds that hold objects or rules out."""
+OBJECTS = "objects"
+"""The world whose file may say itself what is held out."""
+CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
+NEAREST = "nearest"
+EARLIER_CANDIDATES = (
+    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
+    "another folder with --out, or set world.candidates: split"
+)
+
+
+def holds_out(world: Mapping[str, Any]) -> bool:
+    """Whether a section `world` holds something out of training, also if its file does not say so."""
+    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
+
+
+def may_hold_out(world: Mapping[str, Any]) -> bool:
+    """Whether a section `world` holds something out of training, or names a file that may."""
+    return world.get(KIND) == OBJECTS or holds_out(world)
+
+
+def worlds_of(tree: Tree) -> Iterator[Tree]:
+    """The sections of a config that describe a world."""
+    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
+    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
+        if isinstance(world, dict):
+            yield world
+
+
+def with_rules_of(tree: Tree) -> Tree:
+    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
+
+    Before there was this option, the candidates of held-out rounds were held-out objects alone.
+    """
+    tree = copy.deepcopy(tree)
+    for world in worlds_of(tree):
+        kind = str(world.get(KIND))
+        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
+            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
+                world[CANDIDATES] = "split"
+    return tree
+
+
+def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
+    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
+
+    Args:
+        folder: What messages say was begun.
+        tree: The content of its config.
+        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
+    """
+    for world in worlds_of(tree):
+        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
+            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
+        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
+            raise ConfigError(
+                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
+                "are drawn among equally near ones: choose another folder with --out"
+            )
 
 
 def named_configs() -> dict[str, str]:

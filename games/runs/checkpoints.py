@@ -6,7 +6,7 @@ step. A checkpoint is written to a temporary file and renamed, and the previous 
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,14 @@ from ecsuite.files.tensor_files import (
     restore_optimizer,
     write_tensors,
 )
-from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
-from ecsuite.games.players.options import SocietyOptions
+from ecsuite.games.config.sections import NUM_KEPT, ROLES, Experiment, Role, TrainingOptions
+from ecsuite.games.config.society import SocietyOptions
 from ecsuite.games.players.pair import SIDES
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import AgentWeights
 from ecsuite.games.runs.run_files import CONFIG, METADATA, checkpoints, newest_step
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
-
-NUM_KEPT = 2
-"""Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
 
 
 def save_checkpoint(
@@ -253,8 +250,6 @@ def _file(folder: Path, step: int) -> Path:
     return folder / f"best-{step:09d}.safetensors"
 
 
-AgentWeights = Sequence[Mapping[str, Tensor] | None]
-"""Weights of each agent of a role, by name; None: the agent's own initialisation."""
 SIZES = ("num_attributes", "num_values")
 """World options that determine the size of objects."""
 
@@ -361,42 +356,6 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
-def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
-    """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
-
-    Args:
-        players: The population.
-        role: Role of the agents.
-        agents: All weights of each agent of the other run. Of a channel, only trainable parameters are loaded, such as
-            a temperature; of a loss nothing, as its baselines belong to another game.
-        source: Origin of the weights, for error messages; empty: the source of each member.
-
-    Raises:
-        ConfigError: If a weight has another shape, or is only there or only here; the message names one.
-    """
-    for index, side in enumerate(players.sides(role)):
-        learnt = {name for name, _ in side.named_parameters()}
-        own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
-        other = agents[index % len(agents)]
-        if other is None:
-            continue
-        given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
-        for name in sorted({*own, *given}):
-            here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
-            if here != there:
-                where = source or players.options.members_of(role)[index].source
-                raise ConfigError(
-                    f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
-                )
-        side.load_state_dict(given, strict=False)
-
-
-def _is_kept(name: str, learnt: Collection[str]) -> bool:
-    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
-    module = name.partition(".")[0]
-    return module != "loss" and (module != "channel" or name in learnt)
-
-
 def _digest(agents: AgentWeights) -> str:
     """SHA-256 of the weights of agents."""
     named = {
@@ -405,12 +364,6 @@ def _digest(agents: AgentWeights) -> str:
         for name, tensor in (weights or {}).items()
     }
     return digest_of(named)
-
-
-def _shown(shape: tuple[int, ...] | None) -> str:
-    if shape is None:
-        return "missing"
-    return " x ".join(map(str, shape)) or "a single value"
 
 
 def _begun(folder: Path) -> Mapping[str, str]:

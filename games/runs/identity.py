@@ -1,83 +1,23 @@
 """The identity of a run: its settings, and the context that machine and files add: precision, horizon, checksums."""
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from ecsuite.games.config.experiment import CANDIDATES, DISTRACTORS, NEAREST, SHARED, may_hold_out, worlds_of
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
-from ecsuite.games.players.options import without_places
+from ecsuite.games.config.society import without_places
+from ecsuite.games.config.sources import content_digest
 from ecsuite.games.players.schedule import FromFile
-from ecsuite.games.worlds.sources import content_digest
 from ecsuite.parts.own_code import CODE, renamed
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
-HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
-"""Options of worlds that hold objects or rules out."""
-OBJECTS = "objects"
-"""The world whose file may say itself what is held out."""
-CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
-NEAREST = "nearest"
-EARLIER_CANDIDATES = (
-    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
-    "another folder with --out, or set world.candidates: split"
-)
 AT_RANDOM = "nearest, at random among equally near ones"
 """The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
-
-
-def holds_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, also if its file does not say so."""
-    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
-
-
-def may_hold_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, or names a file that may."""
-    return world.get(KIND) == OBJECTS or holds_out(world)
-
-
-def worlds_of(tree: Tree) -> Iterator[Tree]:
-    """The sections of a config that describe a world."""
-    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
-    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
-        if isinstance(world, dict):
-            yield world
-
-
-def with_rules_of(tree: Tree) -> Tree:
-    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
-
-    Before there was this option, the candidates of held-out rounds were held-out objects alone.
-    """
-    tree = copy.deepcopy(tree)
-    for world in worlds_of(tree):
-        kind = str(world.get(KIND))
-        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
-            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
-                world[CANDIDATES] = "split"
-    return tree
-
-
-def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
-    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
-
-    Args:
-        folder: What messages say was begun.
-        tree: The content of its config.
-        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
-    """
-    for world in worlds_of(tree):
-        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
-            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
-        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
-            raise ConfigError(
-                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
-                "are drawn among equally near ones: choose another folder with --out"
-            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,9 +86,8 @@ class RunContext:
         tree = self.to_tree()
         del tree["about"]
         tree["evaluation"].pop("keep", None)
-        for world in worlds_of(
-            tree
-        ):  # settings that change nothing leave a run what it was before there were these
+        # Settings that change nothing leave a run what it was before there were these.
+        for world in worlds_of(tree):
             if world.get(CANDIDATES) == "split" or not may_hold_out(world):
                 world.pop(CANDIDATES, None)
             if world.get(SHARED, 0) is None and world[KIND] != "attributes":

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import changed
 from ecsuite.formats.directory import BESIDE
-from ecsuite.parts.config import RUN_CONFIG
+from ecsuite.parts.config import RUN_CONFIG, dotted_values
 from ecsuite.runtime.errors import DamagedError
 
 CONFIG = RUN_CONFIG
@@ -150,6 +150,12 @@ def accept_log(folder: Path) -> None:
             write_tensors(checkpoint, tensors, values | {NUM_LINES: len(lines), CHECKSUM: _checksum(lines)})
         except UNREADABLE as error:
             raise DamagedError(f"{folder / LOG}: not a log of evaluations ({error}): delete it") from None
+
+
+def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Figures of a log entry without the step; those of sections are named `section.name`."""
+    values = dotted_values(entry).items()
+    return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}
 
 
 def _checksum(lines: Iterable[bytes]) -> str:

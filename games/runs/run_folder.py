@@ -29,18 +29,21 @@ from ecsuite.files.locks import Lock
 from ecsuite.formats.corpora import Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.reading import read_table
-from ecsuite.games.config.experiment import from_tree, load_experiment
-from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.identity import (
+from ecsuite.games.config.experiment import (
     CANDIDATES,
     EARLIER_CANDIDATES,
     OBJECTS,
-    RunContext,
+    from_tree,
     holds_out,
+    load_experiment,
     require_same_rules,
+    with_rules_of,
+)
+from ecsuite.games.config.sections import Experiment
+from ecsuite.games.runs.identity import (
+    RunContext,
     require_same_run,
     require_same_schedule,
-    with_rules_of,
 )
 from ecsuite.games.runs.run_files import (
     CONFIG,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
 from ecsuite.games.plays.play import Play, players_of
+from ecsuite.games.plays.population import Population
 from ecsuite.runtime.errors import ConfigError, PartError
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import ecsuite.parts.own_code as own_code
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.config.registry import LOGGERS
+from ecsuite.games.runs.run_files import flat_figures
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.error_messages import one_line
 from ecsuite.parts.registry import KIND, option_types, read_part
@@ -180,12 +181,6 @@ def started(
     finally:
         for logger in running:
             logger.close()
-
-
-def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Figures of a log entry without the step; those of sections are named `section.name`."""
-    values = dotted_values(entry).items()
-    return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}
 
 
 class TrackedRun(ABC):

@@ -18,6 +18,9 @@ import torch
 
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
+from ecsuite.games.engine.optimizers import NotFiniteError, Optimise
+from ecsuite.games.plays.checks import hook_of
+from ecsuite.games.plays.notes import has_small_products
 from ecsuite.games.plays.play import Play, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import (
     Best,
@@ -45,11 +48,8 @@ from ecsuite.games.runs.run_folder import (
     versions,
     write_divergence,
 )
-from ecsuite.games.training.checks import hook_of
 from ecsuite.games.training.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.training.loggers import Logger, started
-from ecsuite.games.training.notes import has_small_products
-from ecsuite.games.training.optimizers import NotFiniteError, Optimise
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError

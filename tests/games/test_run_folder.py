@@ -12,10 +12,11 @@ from torch import nn
 
 from ecsuite.files.checksums import sealed_text
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.runs.checkpoints import NUM_KEPT, load_checkpoint, save_checkpoint
+from ecsuite.games.config.sections import NUM_KEPT
+from ecsuite.games.plays.notes import agents_text
+from ecsuite.games.runs.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.runs.run_files import checkpoints, open_log
-from ecsuite.games.training.notes import agents_text
 from ecsuite.games.training.train import train as train_loudly
 from ecsuite.runtime.errors import ConfigError, DamagedError
 

@@ -32,13 +32,13 @@ from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import ignore
 from ecsuite.games.config.sections import Experiment, with_training
+from ecsuite.games.plays.notes import has_small_products
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.checkpoints import weights_in
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.run_files import newest_step
 from ecsuite.games.runs.run_folder import EXTRA_CHANCE, METRICS, versions
 from ecsuite.games.training.language_metrics import LanguageMetrics
-from ecsuite.games.training.notes import has_small_products
 from ecsuite.jobs.graph import Runner, no_progress
 from ecsuite.runtime.devices import (
     choose_device,

@@ -15,15 +15,14 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.directory import BESIDE
+from ecsuite.formats.directory import BESIDE, METADATA
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.players.pair import Pair, RoundOutputs
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
-from ecsuite.games.runs.run_files import METADATA
+from ecsuite.games.plays.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.tasks import Truth
 from ecsuite.games.worlds.world import Batch, ObjectNumbers, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
