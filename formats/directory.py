@@ -48,7 +48,13 @@ _OWN_KEYS = (
 )  # of metadata, not copied
 MESSAGES, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
 """Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
-BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
+INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
+"""Keys of the metadata of a run with the checksums of its interactions and of its rounds."""
+BESIDE = {
+    INTERACTIONS_KEY: "interactions.parquet",
+    ROUNDS_KEY: "rounds.jsonl",
+    "answers": "answers.jsonl",
+}
 """Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""

@@ -20,14 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ecsuite.eval.results.files import FILES as SCORES_FILES
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.files.checksums import CHECKSUM, MARK, sealed, sealed_text
 from ecsuite.formats.stored_text import opened
+from ecsuite.games.runs.run_folder import BEST, CHECKPOINT, CONFIG, CORPUS, METADATA, SWEEP
 from ecsuite.parts.own_code import CODE
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 from ecsuite.runtime.printable import printable
 
-RECORDS = ("config.yaml", "metadata.json", "scores.json", "results.json", "sweep.json")
+RECORDS = (CONFIG, METADATA, *SCORES_FILES, SWEEP)
 """Names of the files that ecsuite writes and whose paths are shortened."""
 TEXTS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".txt", ".py")
 """Endings of the texts that are read, also packed ones."""
@@ -207,9 +209,9 @@ ENDINGS = (
 """Endings of files that go to the hub, also packed ones: what runs, corpora, tables and figures are."""
 SKIPPED = ("jobs", "tensorboard", "wandb", "mlruns", "trackio", "__pycache__")
 """Folders that do not: kept jobs, which others would compute anew, and what loggers write, which name the machine."""
-MESSAGES = ("config.yaml", "corpus.jsonl")
+MESSAGES = (CONFIG, CORPUS)
 """Files of a folder that is a run or a corpus."""
-AGENTS = ("checkpoint-", "best-")
+AGENTS = (CHECKPOINT, BEST)
 """How the names of the files of a run's agents begin."""
 
 

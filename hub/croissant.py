@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ecsuite.formats.directory import MEANINGS, MESSAGES
 from ecsuite.hub.contents import CROISSANT, Content
 from ecsuite.runtime.errors import DamagedError
 
@@ -80,8 +81,6 @@ ENCODINGS = {
     ".xz": "application/x-xz",
 }
 """Media types by the ending of a file's name; of others `application/octet-stream`."""
-MESSAGES, MEANINGS = "corpus.jsonl", "meanings.jsonl"
-"""The line-aligned files of a corpus."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

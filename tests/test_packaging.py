@@ -158,7 +158,9 @@ def imports() -> list[tuple[str, str, str]]:
 def test_every_folder_is_in_the_table_of_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| part | what is in it |") : text.index("Some questions")]
-    folders = [package.replace(".", "/") for package in find_packages(str(ROOT)) if package not in ("eval", "games")]
+    folders = [
+        package.replace(".", "/") for package in find_packages(str(ROOT)) if package not in ("eval", "games")
+    ]
     for folder in (*folders, "configs", "docs", "examples", "benchmarks", "tests"):
         parent, _, own = folder.rpartition("/")
         assert f"`{folder}/`" in table or (f"`{parent}/` with" in table and f"`{own}/`" in table), folder

@@ -20,7 +20,7 @@ from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import SCORES
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.games.training.train import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code

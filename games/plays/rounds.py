@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.directory import BESIDE
+from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS, PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
@@ -34,8 +34,6 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
 
-KEY = "rounds"
-"""Key of the checksum of all rounds in the metadata."""
 SUCCEEDED, HEARD = "succeeded", "heard"
 """Names of the measures of a step: number of successful rounds, and number of rounds with a listener."""
 
@@ -314,14 +312,14 @@ class Rounds(Play):
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write all rounds, a line each; returns hashes of the files, and the participants."""
         content = b"".join(self.row(number) for number in range(len(self.rounds)))
-        write_atomically(folder / BESIDE[KEY], content)
+        write_atomically(folder / BESIDE[ROUNDS_KEY], content)
         for each in self.participants:
             each.close()
         known = {
             place: dict(each.provenance())
             for (_, place), each in zip(self.kinds, self.participants, strict=True)
         }
-        kept = {KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
+        kept = {ROUNDS_KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
         if (answers := folder / ANSWERS).is_file():
             kept[ANSWERS_KEY] = {"sha256": hashlib.sha256(answers.read_bytes()).hexdigest()}
         return kept | ({"participants": known} if any(known.values()) else {})

@@ -4,7 +4,6 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import cycle
@@ -14,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ecsuite.files.checksums import require_unchanged
 from ecsuite.files.tensor_files import (
     digest_of,
     optimizer_tensors,
@@ -26,7 +24,7 @@ from ecsuite.games.config.sections import NUM_KEPT, ROLES, Experiment, Role, Tra
 from ecsuite.games.config.society import SocietyOptions
 from ecsuite.games.players.pair import SIDES
 from ecsuite.games.plays.population import AgentWeights
-from ecsuite.games.runs.run_files import CONFIG, METADATA, checkpoints, newest_step
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
@@ -50,13 +48,13 @@ def save_checkpoint(
     """
     tensors = {f"model.{name}": tensor for name, tensor in state.items()}
     tensors |= {} if optimizer is None else optimizer_tensors(optimizer)
-    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **values})
+    write_tensors(RunFolder(folder).checkpoint(step), tensors, {"step": step, **values})
     remove_old_checkpoints(folder)
 
 
 def remove_old_checkpoints(folder: Path) -> None:
     """Remove all but the newest `NUM_KEPT` checkpoints."""
-    for old in checkpoints(folder)[NUM_KEPT:]:
+    for old in RunFolder(folder).checkpoints[NUM_KEPT:]:
         old.unlink()
 
 
@@ -101,7 +99,7 @@ def _first_undamaged(
     folder: Path, note: Callable[[str], None], use: Callable[[Mapping[str, Tensor]], None]
 ) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     """Tensors and values of the newest checkpoint that can be read and used; see `load_checkpoint`."""
-    found = checkpoints(folder)
+    found = RunFolder(folder).checkpoints
     for file in found:
         try:
             tensors, values = read_tensors(file)
@@ -195,8 +193,8 @@ class Best:
 
 def save_best(folder: Path, step: int, state: Mapping[str, Tensor]) -> None:
     """Write the tensors of the best state after `step` steps, then remove all but the newest two such files."""
-    write_tensors(_file(folder, step), state, {"step": step})
-    for old in sorted(folder.glob("best-*.safetensors"), reverse=True)[NUM_KEPT:]:
+    write_tensors(RunFolder(folder).best_state(step), state, {"step": step})
+    for old in RunFolder(folder).best_states[NUM_KEPT:]:
         old.unlink()
 
 
@@ -206,25 +204,13 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
     Raises:
         DamagedError: If the file is not there or damaged.
     """
-    file = _file(folder, step)
+    file = RunFolder(folder).best_state(step)
     try:
         return read_tensors(file)[0]
     except (DamagedError, OSError) as error:
         raise DamagedError(
             f"{file}: the best state of this run can't be read ({error}); train it again in another folder"
         ) from None
-
-
-def best_step(folder: Path) -> int | None:
-    """Step of the best state if the corpus of a run folder is from it; None if it is from the last state."""
-    file = folder / METADATA
-    try:
-        metadata = json.loads(file.read_bytes())
-        require_unchanged(metadata, file)
-        step = metadata["training"]["best_step"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return step if isinstance(step, int) else None
 
 
 def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
@@ -240,14 +226,10 @@ def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Te
     Raises:
         DamagedError: If the file is damaged.
     """
-    step = best_step(folder)
-    if step is not None and _file(folder, step).exists():
+    run = RunFolder(folder)
+    if (step := run.best_step) is not None and run.best_state(step).exists():
         return read_best(folder, step)
     return newest_weights(folder, note)
-
-
-def _file(folder: Path, step: int) -> Path:
-    return folder / f"best-{step:09d}.safetensors"
 
 
 SIZES = ("num_attributes", "num_values")
@@ -346,7 +328,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         ConfigError: If `num_attributes` or `num_values` differ in worlds of the same kind.
     """
     try:
-        there = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))["world"]
+        there = parse_yaml(RunFolder(folder).config.read_text(encoding="utf-8"), str(folder))["world"]
         here = experiment.to_tree()["world"]
         others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -369,7 +351,7 @@ def _digest(agents: AgentWeights) -> str:
 def _begun(folder: Path) -> Mapping[str, str]:
     """Checksums in the config of a run with a checkpoint, which needs no initial weights; empty without one."""
     try:
-        tree = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))
-        return dict(tree["weights"]) if newest_step(folder) else {}
+        tree = parse_yaml(RunFolder(folder).config.read_text(encoding="utf-8"), str(folder))
+        return dict(tree["weights"]) if RunFolder(folder).newest_step else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -16,7 +16,7 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
+from ecsuite.games.config.experiment import ignore, override, with_changes
 from ecsuite.games.config.sections import Experiment, with_training
 from ecsuite.games.participants.participant import Ask, Participant, Setting
 from ecsuite.games.players.pair import Pair
@@ -26,14 +26,13 @@ from ecsuite.games.plays.play import Play, make_play, play_class, players_of
 from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
-    best_step,
     require_sizes,
     weights_of_corpus,
 )
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.runs.run_files import CONFIG, LOG, flat_figures, require_unchanged_log
-from ecsuite.games.runs.run_folder import ending_of, measures_of
+from ecsuite.games.runs.result import flat_figures, measures_of
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
 from ecsuite.games.worlds.world import World, evaluations_of, make_world
@@ -81,10 +80,10 @@ class Run:
         If the corpus is from the last logged step or a later one, they describe the agents that produced it.
         """
         log, last = self.log, -1
-        ending = ending_of(self.folder)
+        ending = RunFolder(self.folder).ending
         if ending and ending["step"] >= max(log.get("step", [0])):
             return {name: float(value) for name, value in measures_of(ending).items()}
-        if (best := best_step(self.folder)) is not None and best in (steps := log["step"].tolist()):
+        if (best := RunFolder(self.folder).best_step) is not None and best in (steps := log["step"].tolist()):
             last = steps.index(best)
         return {
             name.removeprefix("valid."): float(values[last])
@@ -95,8 +94,9 @@ class Run:
     @property
     def log(self) -> dict[str, NDArray[np.float64]]:
         """Learning curves: one array per figure, by name: `step`, `train.loss`, `valid.accuracy` and so on."""
-        file = self.folder / LOG
-        require_unchanged_log(self.folder)
+        folder = RunFolder(self.folder)
+        file = folder.log
+        folder.check_log()
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         scores = [{f"metrics.{name}": np.nan for name in line.get("metrics", {})} for line in lines]
         rows = [
@@ -390,11 +390,11 @@ def load_run(
         ConfigError: If it is no run folder, or its config can't be used.
         UntrustedError: If its config names foreign parts that the user has not named or trusted.
     """
-    config = Path(folder) / CONFIG
-    if not config.is_file():
-        raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
-    found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
-    return Run(Path(folder), found, note, flags_by_key or {})
+    run = RunFolder(Path(folder))
+    if not run.is_run:
+        raise ConfigError(f"{folder}: no run folder: it has no {run.config.name}")
+    found = run.experiment(note=note, trust_code=trust_code)
+    return Run(run.path, found, note, flags_by_key or {})
 
 
 @torch.inference_mode()

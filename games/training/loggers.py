@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import ecsuite.parts.own_code as own_code
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.config.registry import LOGGERS
-from ecsuite.games.runs.run_files import flat_figures
+from ecsuite.games.runs.result import flat_figures
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.error_messages import one_line
 from ecsuite.parts.registry import KIND, option_types, read_part

@@ -20,7 +20,8 @@ from ecsuite.games.plays.play import TrainedPlay, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
-from ecsuite.games.runs.run_folder import Result, only_process
+from ecsuite.games.runs.result import Result
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.language_metrics import metrics_of
 from ecsuite.games.training.loggers import Logger
 from ecsuite.games.training.trainer import Trainer, TrainingCallbacks
@@ -75,7 +76,7 @@ def train(
     callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
-    with only_process(folder, note, should_stop):
+    with RunFolder(folder).lock(note, should_stop):
         precision = choose_game_precision(experiment, place)
         context = RunContext.of(experiment, precision=precision, data=check_data(experiment))
         weights, initial = read_initial_weights(experiment, folder, note)

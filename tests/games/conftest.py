@@ -13,7 +13,7 @@ import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import Result
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals

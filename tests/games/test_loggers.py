@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ecsuite.games.runs.run_files import flat_figures
+from ecsuite.games.runs.result import flat_figures
 from ecsuite.games.training.loggers import make_loggers
 from ecsuite.games.training.train import train
 from ecsuite.jobs.signals import stop_signals

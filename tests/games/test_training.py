@@ -13,7 +13,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.population import Population
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import Result
 from ecsuite.games.training import trainer
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world

@@ -14,7 +14,7 @@ from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players import teaching
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import Result
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
