@@ -1,7 +1,7 @@
-"""Experiments, read from layers of settings.
+"""Reading of experiments from layers of settings, also of settings that an earlier version wrote.
 
-The layers are the defaults, a shipped experiment or a YAML file, `--set`, and options of the command. Each is a tree: a
-mapping as in a YAML file.
+The layers are, from the lowest to the highest: the defaults, a shipped experiment or a YAML file, `--set`, and options
+of the command. A layer is a tree: nested mappings as in a YAML file.
 """
 
 import copy
@@ -31,29 +31,30 @@ from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.plain_values import settings_of
 
 HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
-"""Options of worlds that hold objects or rules out."""
-OBJECTS = "objects"
-"""The world whose file may say itself what is held out."""
+"""Options of worlds that exclude objects or rules from training."""
 CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
+"""Options of worlds whose meaning or default has changed since earlier versions."""
 NEAREST = "nearest"
+"""Value of `distractors`: the objects that are most similar to the target."""
 EARLIER_CANDIDATES = (
     "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
     "another folder with --out, or set world.candidates: split"
 )
+"""Error about a run whose held-out rounds had other candidates."""
 
 
 def holds_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, also if its file does not say so."""
+    """Whether the options of a section `world` exclude objects or rules from training."""
     return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
 
 
 def may_hold_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, or names a file that may."""
-    return world.get(KIND) == OBJECTS or holds_out(world)
+    """Whether a section `world` excludes objects or rules from training, or names a file that may."""
+    return world.get(KIND) == sources.OBJECTS or holds_out(world)
 
 
 def worlds_of(tree: Tree) -> Iterator[Tree]:
-    """The sections of a config that describe a world."""
+    """Iterate over the sections of a config that describe a world."""
     environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
     for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
         if isinstance(world, dict):
@@ -61,9 +62,9 @@ def worlds_of(tree: Tree) -> Iterator[Tree]:
 
 
 def with_rules_of(tree: Tree) -> Tree:
-    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
+    """Complete the config of a run with the rules under which it began: `candidates: split` if the option is missing.
 
-    Before there was this option, the candidates of held-out rounds were held-out objects alone.
+    Versions without this option drew the candidates of held-out rounds from the held-out objects alone.
     """
     tree = copy.deepcopy(tree)
     for world in worlds_of(tree):
@@ -75,12 +76,15 @@ def with_rules_of(tree: Tree) -> Tree:
 
 
 def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
-    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
+    """Check that a run began under the rules that its settings imply now.
 
     Args:
-        folder: What messages say was begun.
-        tree: The content of its config.
-        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
+        folder: Folder that messages name.
+        tree: Content of its config.
+        mixes: Whether new runs of the same settings would be stored next to it, as in a sweep.
+
+    Raises:
+        ConfigError: If it began under other rules.
     """
     for world in worlds_of(tree):
         if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
@@ -93,13 +97,13 @@ def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None
 
 
 def named_configs() -> dict[str, str]:
-    """The descriptions of the shipped experiments by their names."""
+    """Descriptions of the shipped experiments, by name."""
     shipped = shipped_configs()
     return {name: read_yaml(name, "game", shipped).get("about", "") for name in shipped}
 
 
 def ignore(_: str) -> None:
-    """Take no note."""
+    """Discard a message."""
 
 
 def load_experiment(
@@ -114,23 +118,25 @@ def load_experiment(
     flags_by_key: Mapping[str, str] | None = None,
     changed_by: str = "set",
 ) -> Experiment:
-    """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
+    """Read a shipped experiment by its name, or a YAML file; the foreign parts that it names are imported.
 
     Args:
-        name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or own data: a table of objects
-            (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face (`hf:NAME`).
-        overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
-        flags: Values by `section.key`, above the overrides; those of `section.kind` below them. None: not given.
-        note: Called with a line about users' own code that changed since a run was begun with it.
+        name_or_file: Name of a shipped experiment such as `disc_small`, a path that ends in `.yaml` or `.yml`, or own
+            data: a table of objects (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face
+            (`hf:NAME`).
+        overrides: Assignments `section.key=value` with a value in YAML; later ones take precedence.
+        flags: Values of options of the command by `section.key`, a layer above the overrides, or below them for keys
+            `section.kind`. None: option not given.
+        note: Called with a line about users' own code that changed since the run began.
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
-        is_of_run: Whether the file was not named by the user, but found in a run folder.
-        flags_by_key: How the user wrote a flag, such as `--epochs`, by its `section.key`, for messages.
-        changed_by: What messages call the changes.
+        is_of_run: Whether the file was found in a run folder instead of being named by the user.
+        flags_by_key: Option as the user wrote it, such as `--epochs`, by its `section.key`, for messages.
+        changed_by: Name of the changes in messages.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
-        UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
+        UntrustedError: If a run wrote the config, and it names foreign parts that the user has not named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
 
@@ -175,10 +181,10 @@ def load_experiment(
 
 
 def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
-    """Check that no setting names other objects than those that are named as the game.
+    """Check that no layer names other objects than the data that are given as the game.
 
     Raises:
-        ConfigError: With both.
+        ConfigError: If one does; the message names both.
     """
     for source, tree in layers:
         settings = tree.get("world")
@@ -188,7 +194,7 @@ def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """The experiment of a mapping, such as the config in the metadata of a corpus.
+    """Make the experiment of a mapping, such as the config in the metadata of a corpus.
 
     Raises:
         ConfigError: If a key or value is not valid; the message begins with `source`.
@@ -202,7 +208,7 @@ def override(experiment: Experiment, assignments: Iterable[str], given_by: str =
     Args:
         experiment: The experiment.
         assignments: The assignments.
-        given_by: What messages call what gave them.
+        given_by: Source of the assignments in messages.
 
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
@@ -216,13 +222,16 @@ def with_changes(
     flags_by_key: Mapping[str, str] | None = None,
     changed_by: str = "changes",
 ) -> Experiment:
-    """Set values by `section.key`; an error is a `ConfigError`.
+    """Set values by `section.key`.
 
     Args:
         experiment: The experiment.
-        changes: The values.
+        changes: Values by `section.key`.
         flags_by_key: See `load_experiment`.
-        changed_by: What messages call changes that no flag made.
+        changed_by: Name in messages of changes that were not made by an option of the command.
+
+    Raises:
+        ConfigError: If a key or value is not valid.
     """
     if not flags_by_key:
         return _with_layers(experiment, [(changed_by, _tree(changes))])
@@ -236,7 +245,7 @@ def with_changes(
 
 
 def _tree(changes: Mapping[str, Any]) -> Tree:
-    """Values by `section.key`, as somebody gives them in Python."""
+    """Make the layer of values by `section.key` that were given in Python."""
     if not isinstance(changes, Mapping):
         raise ConfigError(
             f"changes: expected values by key, such as {{'channel.vocab_size': 20}}; got {shown(changes)}"
@@ -250,7 +259,7 @@ def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
 
 
 def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]:
-    """The kinds of a part that layers name, each with the number of its layer; they are loaded."""
+    """Load the kinds of a part that layers name; return each with the index of its layer."""
     found: list[tuple[int, str]] = []
     for number, (source, tree) in enumerate(layers):
         with named_source(source):
@@ -264,9 +273,9 @@ def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]
 
 
 def _read(layers: Sequence[Layer]) -> Experiment:
-    """Build the experiment of these layers, the lowest first.
+    """Make the experiment of layers, given from the lowest to the highest.
 
-    Sections that its play does not read are left out of layers below the one that names the play.
+    Sections that the play does not read are dropped from the layers below the one that names the play.
 
     Raises:
         ConfigError: If a setting is not valid, or the layer that names the play, or one above it, has a section that
@@ -282,7 +291,7 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     layers = [(source, {key: tree[key] for key in tree if key not in left_out}) for source, tree in layers]
 
     def checksums(built: dict[str, Any]) -> Tree:
-        """The checksums of files that no later layer names, and of the files of foreign parts."""
+        """Checksums of the files that no later layer names, and of the files of foreign parts."""
         data, weights = built.get("data", {}), built.get("weights", {})
         if data or weights:
             later = {path for _, tree in layers[1:] for path in paths_of(tree)}
@@ -309,10 +318,10 @@ def _read(layers: Sequence[Layer]) -> Experiment:
 
 
 def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
-    """The defaults, then the layers, and below each that names another world a layer with that world's perceptions.
+    """Prepend the defaults, and insert a layer with the default perceptions of a world below each layer that names it.
 
-    So `read_part` drops options that these do not have, as wherever a layer names another kind. A perception that is
-    named below such a layer stays. One that the last of them or a layer above names takes the place of the former ones.
+    `read_part` thus drops options that the new perceptions do not have, as for any layer that names another kind. A
+    perception that a lower layer names stays; one that the last naming layer or a higher one names replaces it.
     """
     named: list[tuple[int, str]] = []
     for number, world in _kinds_named(layers, "world"):
@@ -334,13 +343,13 @@ def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
-    """The layer with the perceptions of a world, of some of its agents."""
+    """Layer with the default perceptions of a world for agents of some roles."""
     kinds = dict(zip(ROLES, WORLDS.load(world).default_perceptions, strict=True))
     return {role: {"perception": {KIND: kinds[role]}} for role in roles}
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
-    """The perception of an agent in a layer; a name is its kind."""
+    """Perception of an agent in a layer; a perception given by its name alone has that kind."""
     agent = tree.get(role)
     found = agent.get("perception") if isinstance(agent, Mapping) else None
     if isinstance(agent, str) and "perception" in agent:
@@ -349,11 +358,11 @@ def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
 
 
 def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tree:
-    """The layer of `section.key=value` assignments.
+    """Make the layer of `section.key=value` assignments.
 
     Args:
         assignments: The assignments; later ones take precedence.
-        given_by: What messages call what gave them.
+        given_by: Source of the assignments in messages.
 
     Raises:
         ConfigError: If one has no `=`, or its value is not YAML.
@@ -375,15 +384,15 @@ def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tre
 
 
 def listed(text: str) -> list[str]:
-    """The names in a list that are separated by commas."""
+    """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
-    """The layer of settings, each with its `section.key`; later ones take precedence.
+    """Make the layer of settings, pairs of `section.key` and value; later ones take precedence.
 
     Raises:
-        ConfigError: If a key is no text.
+        ConfigError: If a key is not a string.
     """
     tree: Tree = {}
     for key, value in settings:
@@ -404,7 +413,7 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
 
 
 def paths_of(tree: Tree) -> Iterator[str]:
-    """The dotted path of each setting of a tree, also of those that follow a name after a comma."""
+    """Iterate over the dotted keys of all settings of a tree, including those in `name,key=value`."""
     for key, value in tree.items():
         section = PARTS[key].section(value, key) if key in PARTS else value
         yield key

@@ -468,6 +468,7 @@ class RunFolder:
     def _read_context(self) -> "RunContext":
         """Read the run of the config; raise `ConfigError` if it was begun under rules that no longer hold."""
         from ecsuite.games.config import experiment as settings
+        from ecsuite.games.config.sources import OBJECTS
         from ecsuite.games.runs.identity import RunContext
         from ecsuite.games.worlds.world import make_world  # imports torch
 
@@ -484,7 +485,7 @@ class RunFolder:
         settings.require_same_rules(folder, written)
         world = written.get("world", {})
         if (
-            world.get(KIND) == settings.OBJECTS
+            world.get(KIND) == OBJECTS
             and settings.CANDIDATES not in world
             and make_world(existing.experiment).extra_evaluations()
         ):
