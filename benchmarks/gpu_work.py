@@ -27,7 +27,7 @@ from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xtreme.presets import PRESETS as XTREME
-from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.eval.xtreme.rows import TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train as train_game
@@ -211,7 +211,7 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
     backbone.set_embedding(initial_embedding(size, preset.backbone.width, draws))
     head = LabelHead(preset.backbone.width, 17, draws)
     ids = [row.tolist() for row in _sentences(rng, size - 1, min(tuning.context, preset.backbone.context))]
-    rows = Rows(ids=ids, targets=[[number % 17 for number in row] for row in ids], padding=size - 1)
+    rows = TokenRows(ids=ids, targets=[[number % 17 for number in row] for row in ids], padding=size - 1)
     parameters = [*backbone.to(device).parameters(), *head.to(device).parameters()]
 
     def loop(told: Told) -> None:

@@ -222,7 +222,7 @@ def _score_collection(
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
-    from ecsuite.eval.experiments.corpora import Selection, members_of
+    from ecsuite.eval.experiments.corpora import MessageSelection, members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics import load_run_if_needed
@@ -236,7 +236,7 @@ def _score_collection(
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
         read=partial(read_with.read, where=where),
-        selection=Selection(reading=read_with.reading(), where=where),
+        selection=MessageSelection(reading=read_with.reading(), where=where),
         options=of_metrics,
         kept=options.cache,
         note=note,

@@ -32,7 +32,7 @@ from ecsuite.spaces.colour import (
     NEED,
     NO_ANSWER,
     AnswersNA,
-    Language,
+    SurveyLanguage,
     survey,
 )
 from ecsuite.spaces.need import capacity_achieving
@@ -114,7 +114,7 @@ def prepare_wcs(
     return names
 
 
-def corpus_of(language: Language) -> Corpus:
+def corpus_of(language: SurveyLanguage) -> Corpus:
     """The answers of a language's speakers: a term a message, by speaker and then by chip."""
     speakers, chips = np.nonzero(language.answers >= 0)
     terms = language.answers[speakers, chips].astype(np.int32)
@@ -141,7 +141,7 @@ def _evidence(na: AnswersNA) -> dict[str, Any]:
     return {"is": "a word" if na.is_word else "missing", "answers": na.number, **shares}
 
 
-def _answers_na(languages: Sequence[Language]) -> list[Sequence[object]]:
+def _answers_na(languages: Sequence[SurveyLanguage]) -> list[Sequence[object]]:
     """Reading of NA in each language that has it."""
     found = [(each.number, each.name, _evidence(each.na)) for each in languages if each.na.number]
     return [
@@ -241,7 +241,7 @@ def _cells(file: Path, least: int) -> list[list[str]]:
 
 
 def _write_need(
-    folder: Path, languages: Sequence[Language], progress: Callable[[str, float, float], None]
+    folder: Path, languages: Sequence[SurveyLanguage], progress: Callable[[str, float, float], None]
 ) -> None:
     """The mean of the capacity-achieving need of all languages, as Zaslavsky et al. (2018) estimate it."""
     needs = []

@@ -28,7 +28,7 @@ from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.meant import Numeric
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
-from ecsuite.formats.table import NO_EOS, Cells, Table
+from ecsuite.formats.table import NO_EOS, Cells, RawTable
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.parts.error_messages import path_text
@@ -188,7 +188,7 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     return _with_eos(corpus, reading, path, table.eos)
 
 
-def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> Table:
+def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> RawTable:
     """Read a file, or a folder of Parquet files, as a table.
 
     Args:
@@ -295,7 +295,7 @@ def local_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _with_meanings(table: Table, path: Path, reading: Reading) -> Table:
+def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     """The table beside the columns of a second file of meanings.
 
     Raises:

@@ -59,8 +59,8 @@ _OVERLAP = 1 << 12
 """Bytes that are read at once, and how many of them are read again with the next."""
 
 
-class Machine:
-    """This machine as files could show it.
+class Sanitizer:
+    """Remove what identifies this machine from files, and refuse files that have secrets.
 
     Args:
         folder: What lies below it keeps its relative path.
@@ -216,7 +216,7 @@ AGENTS = (CHECKPOINT, BEST)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
+class PushedFile:
     """A file as it is pushed."""
 
     name: str
@@ -242,7 +242,7 @@ class Content:
 class Contents:
     """Pushed files."""
 
-    files: tuple[Content, ...]
+    files: tuple[PushedFile, ...]
     """In the order of their names."""
     left_out: Mapping[str, str]
     """Reason per name of a file or a folder that stays here."""
@@ -266,12 +266,12 @@ def messages_in(folder: str, names: Collection[str], *, has_scores: bool) -> str
     return f"{folder}/{min({*names} - {CARD, CROISSANT}, default=CARD)}"
 
 
-def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> Contents:
+def contents_of(source: Path, sanitizer: Sanitizer, *, with_agents: bool = True) -> Contents:
     """Read what is pushed, check it, and take out what is of this machine.
 
     Args:
         source: A folder, or a file.
-        machine: What is of this machine.
+        sanitizer: Removes the paths and names of this machine.
         with_agents: Whether the weights of trained agents go along.
 
     Raises:
@@ -289,7 +289,7 @@ def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> 
             elif why:
                 left_out[name] = why
     require_safe_names(found, str(source))
-    files = tuple(_content(name, found[name], machine) for name in sorted(found))
+    files = tuple(_content(name, found[name], sanitizer) for name in sorted(found))
     contents = Contents(files=files, left_out=left_out)
     _require_undamaged(contents)
     return contents
@@ -329,21 +329,21 @@ def _reason(file: Path, name: str, mode: int) -> str | None:
     return None
 
 
-def _content(name: str, file: Path, machine: Machine) -> Content:
+def _content(name: str, file: Path, sanitizer: Sanitizer) -> PushedFile:
     state = _state(file)
     data = None
     if file.name in RECORDS:
         before = file.read_bytes()
         try:
-            data = machine.record(name, before)
+            data = sanitizer.record(name, before)
         except (ValueError, RecursionError):
             raise ConfigError(f"{file}: can't be read: expected a record that ecsuite wrote") from None
         data = None if data == before else data
-    machine.require_clean(file, name, data)
+    sanitizer.require_clean(file, name, data)
     with file.open("rb") if data is None else io.BytesIO(data) as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     size = state[0] if data is None else len(data)
-    return Content(name=name, file=file, data=data, size=size, sha256=sha256, state=state)
+    return PushedFile(name=name, file=file, data=data, size=size, sha256=sha256, state=state)
 
 
 def _state(file: Path) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ecsuite.formats.directory import MEANINGS, MESSAGES
-from ecsuite.hub.contents import CROISSANT, Content
+from ecsuite.hub.contents import CROISSANT, PushedFile
 from ecsuite.runtime.errors import DamagedError
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
@@ -107,7 +107,7 @@ class Described:
     """The responsible-AI fields by their names, with their prefixes."""
 
 
-def croissant(described: Described, files: Iterable[Content]) -> str:
+def croissant(described: Described, files: Iterable[PushedFile]) -> str:
     """The text of `croissant.json`."""
     files = list(files)
     data = {
@@ -133,7 +133,7 @@ def croissant(described: Described, files: Iterable[Content]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def _file_object(content: Content) -> dict[str, Any]:
+def _file_object(content: PushedFile) -> dict[str, Any]:
     suffix = PurePosixPath(content.name).suffix
     return {
         "@type": "cr:FileObject",

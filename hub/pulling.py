@@ -36,7 +36,7 @@ LARGEST_LIST = 1 << 26
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class HubFile:
     """A file in the hub's list of a commit."""
 
     name: str
@@ -148,24 +148,24 @@ def _require_new(folder: Path) -> None:
         raise ConfigError(f"{folder}: is there already: choose another folder, or move it away")
 
 
-def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, Listed]:
+def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, HubFile]:
     """The files of a commit by name, without the hub's own."""
     from huggingface_hub.hf_api import RepoFile
 
-    found: dict[str, Listed] = {}
+    found: dict[str, HubFile] = {}
     for entry in api.list_repo_tree(address.repository, recursive=True, repo_type=KIND, revision=commit):
         if not isinstance(entry, RepoFile) or entry.path == ATTRIBUTES:
             continue
         sha256 = entry.lfs.sha256 if entry.lfs is not None else None
         if entry.path in found:
             raise ConfigError(f"{address}: lists {shown(entry.path)} twice: nothing of it was taken")
-        found[entry.path] = Listed(name=entry.path, size=entry.size, git=entry.blob_id, sha256=sha256)
+        found[entry.path] = HubFile(name=entry.path, size=entry.size, git=entry.blob_id, sha256=sha256)
         if len(found) > MOST_FILES:
             raise ConfigError(f"{address}: has more than {MOST_FILES:,} files: nothing of it was taken")
     return found
 
 
-def _missing(part: Path, listed: Mapping[str, Listed]) -> int:
+def _missing(part: Path, listed: Mapping[str, HubFile]) -> int:
     """Bytes that are not there yet."""
     return sum(each.size for each in listed.values() if not (part / each.name).is_file())
 
@@ -174,7 +174,7 @@ def _pull_files(
     api: "HfApi",
     address: Address,
     commit: str,
-    listed: Mapping[str, Listed],
+    listed: Mapping[str, HubFile],
     part: Path,
     where: str,
     progress: Callable[[str, float, float], None],
@@ -211,7 +211,7 @@ def _pull_files(
     progress("verified", total, total)
 
 
-def _fetch(api: "HfApi", address: Address, commit: str, entry: Listed, part: Path) -> str:
+def _fetch(api: "HfApi", address: Address, commit: str, entry: HubFile, part: Path) -> str:
     """Download a file, unless it is there, and compare it with the hub's list; returns its SHA-256.
 
     Raises:

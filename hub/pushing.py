@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.hub.address import KIND, Address, Licence, hub, require_login
 from ecsuite.hub.card import DESCRIPTION, TAGS, card, responsible, statements_of, summary_of
-from ecsuite.hub.contents import CARD, CROISSANT, Content, Machine, contents_of
+from ecsuite.hub.contents import CARD, CROISSANT, PushedFile, Sanitizer, contents_of
 from ecsuite.hub.croissant import Described, croissant
 from ecsuite.runtime.errors import ConfigError
 
@@ -29,7 +29,7 @@ class Parcel:
 
     address: Address
     """Destination."""
-    files: tuple[Content, ...]
+    files: tuple[PushedFile, ...]
     """All files, the card and the metadata last."""
     left_out: dict[str, str]
     """Reason per name of a file or folder that stays here."""
@@ -63,13 +63,13 @@ def pack(
     """
     if not source.exists():
         raise ConfigError(f"{source}: no such file or folder")
-    machine = Machine(source if source.is_dir() else source.parent)
-    contents = contents_of(source, machine, with_agents=with_agents)
+    sanitizer = Sanitizer(source if source.is_dir() else source.parent)
+    contents = contents_of(source, sanitizer, with_agents=with_agents)
     summary = summary_of(source, contents)
     said = statements_of(summary, statements)
     description = statements.get(DESCRIPTION, f"{summary.what}.")
-    text = machine.shortened(card(address, summary, contents, licence, description, said))
-    page = _of_text(CARD, source, text, machine)
+    text = sanitizer.shortened(card(address, summary, contents, licence, description, said))
+    page = _of_text(CARD, source, text, sanitizer)
     described = Described(
         name=address.name,
         owner=address.owner,
@@ -81,16 +81,18 @@ def pack(
         published=f"{datetime.now(UTC):%Y-%m-%d}",
         responsible=responsible(summary, said),
     )
-    text = machine.shortened(croissant(described, contents.files))
-    files = (*contents.files, page, _of_text(CROISSANT, source, text, machine))
+    text = sanitizer.shortened(croissant(described, contents.files))
+    files = (*contents.files, page, _of_text(CROISSANT, source, text, sanitizer))
     return Parcel(address=address, files=files, left_out=dict(contents.left_out))
 
 
-def _of_text(name: str, source: Path, text: str, machine: Machine) -> Content:
+def _of_text(name: str, source: Path, text: str, sanitizer: Sanitizer) -> PushedFile:
     """A file that is written for the repository; like all others it has nothing of this machine."""
     data = text.encode()
-    machine.require_clean(source / name, name, data)
-    return Content(name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+    sanitizer.require_clean(source / name, name, data)
+    return PushedFile(
+        name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest()
+    )
 
 
 def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None] = lambda _: None) -> str:

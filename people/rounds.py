@@ -27,7 +27,7 @@ from ecsuite.games.config.experiment import ignore, load_experiment
 from ecsuite.games.config.registry import PLAYS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
-from ecsuite.games.participants.language_model import LanguageModel
+from ecsuite.games.participants.language_model import LanguageModelParticipant
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
@@ -43,8 +43,8 @@ from ecsuite.people.kinds import (
     NAMES,
     SPEAKS,
     BadRequestError,
-    Game,
     LiveKind,
+    ParticipantGame,
     Queue,
     Record,
     Shown,
@@ -66,7 +66,7 @@ END_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundsGame(Game):
+class RoundsGame(ParticipantGame):
     """One participant's side of a play of rounds."""
 
     rounds: tuple[tuple[int, Shown], ...]
@@ -363,7 +363,7 @@ class RoundsStudy(LiveKind):
         assert isinstance(play, Rounds)
         for each in play.participants:
             # A person comes to the page later.
-            if isinstance(each, LanguageModel) and not isinstance(each.backend, Page):
+            if isinstance(each, LanguageModelParticipant) and not isinstance(each.backend, Page):
                 each.check()
         make_game(study.play, study.seed)
 

@@ -29,7 +29,7 @@ from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.report import Xtreme
-from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
@@ -334,7 +334,7 @@ def finetune_steps(number):
     backbone.set_embedding(initial_embedding(9, 8, draws))
     head, rows = (
         LabelHead(8, 2, draws),
-        Rows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
+        TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
     )
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
     rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)

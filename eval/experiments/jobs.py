@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite.eval.experiments.corpora import Content, Selection
+from ecsuite.eval.experiments.corpora import CorpusContent, MessageSelection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
@@ -21,7 +21,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.runs.run_folder import SCORES
-from ecsuite.games.training.train import Game, train_in_job
+from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
@@ -59,7 +59,7 @@ def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
     resources=needs_of,
 )
 def train_game(
-    *, game: Game, folder: Location, device: str, keeps_weights: bool = False, context: Context
+    *, game: TrainingJob, folder: Location, device: str, keeps_weights: bool = False, context: Context
 ) -> Outcome:
     """Train a game.
 
@@ -71,7 +71,7 @@ def train_game(
         context: See `Context`.
 
     Returns:
-        The fields of `ecsuite.games.training.train.Result`, and the files of the run folder.
+        The fields of `ecsuite.games.runs.run_folder.RunResult`, and the files of the run folder.
 
     Raises:
         DivergedError: If the loss is not finite.
@@ -182,8 +182,8 @@ def score_messages(
     name: Label,
     run: Result | None = None,
     file: Location | None = None,
-    content: Content | None = None,
-    selection: Selection | None = None,
+    content: CorpusContent | None = None,
+    selection: MessageSelection | None = None,
     seed: int = 0,
     device: str = "cpu",
     context: Context,
@@ -211,7 +211,7 @@ def score_messages(
     if run is None:
         assert file is not None and content is not None and selection is not None
         corpus = selection.of(read_as(file.path, selection.reading))
-        if Content.of(corpus).digest != content.digest:
+        if CorpusContent.of(corpus).digest != content.digest:
             raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
         described = {}  # it depends on metadata, which are not in the key
         card = score_corpus(corpus, names, options)
@@ -322,7 +322,7 @@ def plan(study: SweepStudy, runs: Path) -> list[PlannedRun]:
 
 def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> PlannedRun:
     """A run with its jobs, and its folder in `runs`."""
-    game, device = Game.of(variant.experiment, seed, study.device), study.device.type
+    game, device = TrainingJob.of(variant.experiment, seed, study.device), study.device.type
     # Where no metric asks agents, results hold no weights, which take much room.
     weights = (
         {"keeps_weights": True} if any(MetricInput(name=each).asks_agents for each in study.metrics) else {}

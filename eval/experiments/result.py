@@ -45,7 +45,7 @@ class SweptRun:
     folder: Path
     """The run folder."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of `ecsuite.games.training.train.Result`; empty if the training failed."""
+    """The fields of `ecsuite.games.runs.run_folder.RunResult`; empty if the training failed."""
     scores: tuple[Mapping[str, Any], ...] = ()
     """Its scores, as in the JSON of `ecsuite score`."""
     failure: str | None = None

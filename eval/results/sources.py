@@ -81,7 +81,7 @@ class Source:
     failure: str | None = None
     """Reason of a failure; None if it did not fail."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Result of the training, of a run of a sweep, see `ecsuite.games.training.train.Result.to_json`."""
+    """Result of the training, of a run of a sweep, see `ecsuite.games.runs.run_folder.RunResult.to_json`."""
     asked: tuple[str, ...] = ()
     """Metrics that were requested by name; tables omit others of the same runs."""
     seconds: float | None = None

@@ -249,7 +249,7 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Grid:
+class MessageGrid:
     """Messages of all combinations of two attributes."""
 
     attributes: tuple[str, str]
@@ -341,7 +341,7 @@ class LanguageView:
         return tuple(name.partition("=")[2] for name in self.concepts(index))
 
     @cached_property
-    def grid(self) -> Grid | None:
+    def grid(self) -> MessageGrid | None:
         """The first speaker's messages by two attributes; None if meanings have not two, or too many values."""
         if len(self.attributes) != 2:
             return None
@@ -353,7 +353,7 @@ class LanguageView:
         if max(len(rows), len(columns)) > MAX_GRID:
             return None
         indices = np.array([[place.get((row, column), -1) for column in columns] for row in rows])
-        return Grid(
+        return MessageGrid(
             attributes=(self.attributes[0], self.attributes[1]),
             rows=tuple(rows),
             columns=tuple(columns),

@@ -53,7 +53,7 @@ PARTICIPANTS = Registry(
             "trained networks: the sender and the receiver of a run",
         ),
         "language_model": (
-            "ecsuite.games.participants.language_model:LanguageModel",
+            "ecsuite.games.participants.language_model:LanguageModelParticipant",
             "a language model, by a prompt that is a file; or a person, who reads it",
         ),
     },
@@ -335,7 +335,7 @@ SCHEDULES = Registry(
     parts={
         "constant": ("ecsuite.games.engine.optimizers:Constant", "the same learning rate at every step"),
         "linear": (
-            "ecsuite.games.engine.optimizers:Linear",
+            "ecsuite.games.engine.optimizers:LinearDecay",
             "the learning rate decreases to 0 at the same rate",
         ),
         "cosine": (
@@ -343,7 +343,7 @@ SCHEDULES = Registry(
             "the learning rate follows half a cosine, after a rise if asked for (Loshchilov & Hutter 2017)",
         ),
         "steps": (
-            "ecsuite.games.engine.optimizers:Steps",
+            "ecsuite.games.engine.optimizers:StepDecay",
             "the learning rate is multiplied every so many epochs",
         ),
     },
@@ -364,7 +364,7 @@ MEETINGS = Registry(
             "ecsuite.games.players.schedule:Groups",
             "groups that meet among themselves, and seldom or never across",
         ),
-        "list": ("ecsuite.games.players.schedule:Listed", "the pairs of a list, with weights"),
+        "list": ("ecsuite.games.players.schedule:ListedPairs", "the pairs of a list, with weights"),
         "file": (
             "ecsuite.games.players.schedule:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",

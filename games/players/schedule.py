@@ -226,7 +226,7 @@ class Groups:
         return [(group, index - groups.index(group)) for index, group in enumerate(groups)]
 
 
-class Listed:
+class ListedPairs:
     """The pairs of a list."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,9 +261,9 @@ class FromFile:
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
-        return Listed(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+        return ListedPairs(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
 
-    def listed(self) -> Listed.Options:
+    def listed(self) -> ListedPairs.Options:
         """The content of the file as a list, which is what a run keeps.
 
         Raises:
@@ -287,7 +287,7 @@ class FromFile:
                 raise ConfigError(
                     f"{self.path}:{line}: expected columns sender and receiver with numbers from 0, and weight"
                 ) from None
-        return Listed.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
+        return ListedPairs.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
 
 
 def _pair(

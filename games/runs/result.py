@@ -31,7 +31,7 @@ WITHOUT_EOS = {**UNITS, "length": "mean message length"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
+class RunResult:
     """Outcome of a run."""
 
     stopped: StopReason

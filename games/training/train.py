@@ -20,7 +20,7 @@ from ecsuite.games.plays.play import TrainedPlay, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
-from ecsuite.games.runs.result import Result
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.language_metrics import metrics_of
 from ecsuite.games.training.loggers import Logger
@@ -44,7 +44,7 @@ def train(
     note: Callable[[str], None],
     announce: Callable[[str], None] = ignore,
     should_stop: Callable[[], StopRequest | None] = lambda: None,
-) -> Result:
+) -> RunResult:
     """Train the agents of an experiment and write their corpus.
 
     Works in any thread, and leaves the handlers of signals alone.
@@ -69,7 +69,7 @@ def train(
             waited for.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
-            saved if its weights are known to be finite; `outcome` has the fields of `Result`.
+            saved if its weights are known to be finite; `outcome` has the fields of `RunResult`.
     """
     place = choose_device(device)
     metrics_of(experiment)  # unknown names are reported before data are downloaded or read
@@ -117,7 +117,7 @@ SLOWNESS = {"thing": 1.0, "shape": 3.0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Game:
+class TrainingJob:
     """An experiment as the input of a job: identified by its settings and the content of its data files."""
 
     tree: dict[str, Any]
@@ -181,8 +181,8 @@ class EarlyEnd(Logger, Protocol):
 
 
 def train_in_job(
-    game: Game, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
-) -> Result:
+    game: TrainingJob, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
+) -> RunResult:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
     Args:

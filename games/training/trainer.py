@@ -37,7 +37,7 @@ from ecsuite.games.runs.result import (
     METRICS,
     REMEDY,
     SINCE_BEST,
-    Result,
+    RunResult,
     StopReason,
     is_accuracy_reached,
     measures_of,
@@ -230,7 +230,7 @@ class Trainer:
         """Steps of all epochs, and of the teaching phase before them."""
         return self.play.steps_before + self.play.steps_per_epoch * self.settings.num_epochs
 
-    def run(self, *, resume: bool) -> Result:
+    def run(self, *, resume: bool) -> RunResult:
         """Train to the last step, or to an earlier stop.
 
         Args:
@@ -375,7 +375,7 @@ class Trainer:
             if state.stopped is None and self.best.is_over:
                 state.stop("patience")
 
-    def _end(self) -> Result:
+    def _end(self) -> RunResult:
         """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
         if stopped == "preempted":
@@ -414,9 +414,9 @@ class Trainer:
             self._evaluate()
         return step, {"best_step": step, SINCE_BEST: best.num_since}
 
-    def _finished(self, done: Mapping[str, Any]) -> Result:
+    def _finished(self, done: Mapping[str, Any]) -> RunResult:
         """Result of a finished run that the folder already holds."""
-        return Result(
+        return RunResult(
             stopped=done["stopped"],
             step=done["step"],
             num_steps=done["num_steps"],
@@ -429,9 +429,9 @@ class Trainer:
             was_done=True,
         )
 
-    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> Result:
+    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> RunResult:
         """Result of this run."""
-        return Result(
+        return RunResult(
             stopped=stopped,
             step=self.state.step if step is None else step,
             num_steps=self.num_steps,

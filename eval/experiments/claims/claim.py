@@ -163,7 +163,7 @@ class Criterion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
+class CitedWork:
     """The source of a claim."""
 
     work: str
@@ -206,7 +206,7 @@ class Claim:
     """The name of its file."""
     about: str
     """The claim in a line, with its source."""
-    source: Work
+    source: CitedWork
     """The work that makes it."""
     claim: str
     """The statement of the source."""
@@ -275,7 +275,7 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     Raises:
         ConfigError: If a key or a value is not valid.
     """
-    sections = {"source": Work, "pilots": Pilots, "success": Success}
+    sections = {"source": CitedWork, "pilots": Pilots, "success": Success}
     read: dict[str, Any] = {
         key: None if key == "success" and tree[key] is None else _read_section(kind, tree[key], source, key)
         for key, kind in sections.items()

@@ -35,7 +35,7 @@ READ = {
     "secondary": "as another paper says",
     "memory": "not read: nothing was at hand",
 }
-"""Texts for `Work.read` on pages."""
+"""Texts for `CitedWork.read` on pages."""
 
 
 def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:

@@ -17,7 +17,7 @@ from ecsuite.eval.experiments.claims.arms import CORPUS, ClaimOutcome, arm_name,
 from ecsuite.eval.experiments.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim
 from ecsuite.eval.experiments.claims.report import report_of
 from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
-from ecsuite.eval.experiments.corpora import Member
+from ecsuite.eval.experiments.corpora import CollectionMember
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.experiments.study import load_study as load_sweep
@@ -250,7 +250,7 @@ class CorpusReproduction(Reproduction):
             for member in self.study.members
         ]
 
-    def _group_of(self, member: Member) -> str:
+    def _group_of(self, member: CollectionMember) -> str:
         file = member.path.parent / METADATA
         group = read_json(file).get(self.related) if file.is_file() else None
         if not isinstance(group, str) or not group:
