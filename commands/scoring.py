@@ -8,7 +8,8 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.results.files import read_scores, run_source, save_scores, sources_of
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.scorecard import Scorecard
-from ecsuite.games.runs.run_folder import CORPUS, RunFolder
+from ecsuite.formats.directory import CORPUS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError

@@ -46,7 +46,7 @@ _OWN_KEYS = (
     "reading",
     "where",
 )  # of metadata, not copied
-MESSAGES, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
+CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
 """Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
 INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
 """Keys of the metadata of a run with the checksums of its interactions and of its rounds."""
@@ -141,7 +141,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         raise CorpusError(f"metadata: expected what JSON can hold, got an error: {error}") from None
 
     directory.mkdir(parents=True, exist_ok=True)
-    files = {MESSAGES: message_lines(corpus.messages)}
+    files = {CORPUS: message_lines(corpus.messages)}
     if corpus.meanings is not None or corpus.concepts is not None:
         files[MEANINGS] = meaning_lines(corpus)
     files |= columns
@@ -219,7 +219,7 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
     columns = columns_in(hashes, manifest.get("column_names", {}))
-    for name in (MESSAGES, MEANINGS, *columns.values()):
+    for name in (CORPUS, MEANINGS, *columns.values()):
         if name in hashes and hashes[name] != _sha256(folder / name):
             raise changed(folder / name)
     found: dict[str, Any] = {}
@@ -270,7 +270,7 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     is_right: dict[str, Callable[[Any], bool]] = {
         "format_version": lambda value: value == 1,
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
-        "sha256": lambda value: isinstance(value, dict) and MESSAGES in value,
+        "sha256": lambda value: isinstance(value, dict) and CORPUS in value,
         **({"column_names": lambda value: isinstance(value, dict)} if "column_names" in manifest else {}),
         **dict.fromkeys(
             has_names, lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)

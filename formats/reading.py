@@ -16,7 +16,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.corpora import SPLITS, Missing, Reading, corpus_of
-from ecsuite.formats.directory import MESSAGES, require_no_answers, with_siblings
+from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
     is_frame,
@@ -164,18 +164,18 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     Raises:
         CorpusError: If it can't be read, or is the folder of a run that has not ended; one line that says what to do.
     """
-    folder = path.parent if path.name == MESSAGES else path
-    if not (folder / MESSAGES).exists() and (folder / RUN_CONFIG).is_file():
+    folder = path.parent if path.name == CORPUS else path
+    if not (folder / CORPUS).exists() and (folder / RUN_CONFIG).is_file():
         resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
         raise CorpusError(
             f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with "
             f"`{shlex.join(resume)}`"
         )
     try:
-        if path.is_dir() and (path / MESSAGES).is_file():
-            path = path / MESSAGES
+        if path.is_dir() and (path / CORPUS).is_file():
+            path = path / CORPUS
         table = read_table(path, reading.columns)
-        is_ours = path.name == MESSAGES and set(table.columns) == {"message"}
+        is_ours = path.name == CORPUS and set(table.columns) == {"message"}
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
         corpus = corpus_of(table, reading)

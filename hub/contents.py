@@ -23,8 +23,9 @@ from typing import Any
 from ecsuite.eval.results.files import FILES as SCORES_FILES
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.files.checksums import CHECKSUM, MARK, sealed, sealed_text
+from ecsuite.formats.directory import CORPUS, METADATA
 from ecsuite.formats.stored_text import opened
-from ecsuite.games.runs.run_folder import BEST, CHECKPOINT, CONFIG, CORPUS, METADATA, SWEEP
+from ecsuite.games.runs.run_folder import BEST, CHECKPOINT, CONFIG, SWEEP
 from ecsuite.parts.own_code import CODE
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 from ecsuite.runtime.printable import printable

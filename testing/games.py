@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
@@ -29,7 +30,7 @@ from ecsuite.games.plays.checks import (
 )
 from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.runs.run_folder import CONFIG, CORPUS, RunFolder
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
 from ecsuite.games.tasks.tasks import choose, right_parts
 from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
@@ -18,7 +19,7 @@ from ecsuite.games.players.schedule import Meeting, Meetings
 from ecsuite.games.plays.checks import fault_of_measures
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
-from ecsuite.games.runs.run_folder import CONFIG, CORPUS, RunFolder
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KeptAnswers

@@ -24,8 +24,9 @@ from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
+from ecsuite.formats.directory import CORPUS, MEANINGS, METADATA
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_folder import CORPUS, MEANINGS, METADATA, SCORES
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 FACTS = "files.json"

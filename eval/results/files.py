@@ -19,10 +19,10 @@ from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
 from ecsuite.files.locks import Lock
 from ecsuite.formats.corpora import Reading
-from ecsuite.formats.directory import ANSWERS, require_no_answers
+from ecsuite.formats.directory import ANSWERS, CORPUS, require_no_answers
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_folder import CONFIG, CORPUS, SCORES, SWEEP, RunFolder
+from ecsuite.games.runs.run_folder import CONFIG, SCORES, SWEEP, RunFolder
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")

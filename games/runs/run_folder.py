@@ -27,7 +27,7 @@ from ecsuite.files.checksums import CHECKSUM, changed, checksum_of, require_unch
 from ecsuite.files.format_numbers import FORMATS
 from ecsuite.files.format_numbers import KEY as FORMAT
 from ecsuite.files.locks import Lock
-from ecsuite.formats.directory import BESIDE, MEANINGS, MESSAGES, METADATA, ROUNDS_KEY, with_siblings
+from ecsuite.formats.directory import BESIDE, CORPUS, MEANINGS, METADATA, ROUNDS_KEY, with_siblings
 from ecsuite.games.runs.result import (
     EXTRA,
     EXTRA_CHANCE,
@@ -53,8 +53,6 @@ CONFIG = RUN_CONFIG
 """File of a run folder: all settings."""
 LOG = "log.jsonl"
 """File of a run folder: its evaluations."""
-CORPUS = MESSAGES
-"""File of a run folder or a corpus: the messages."""
 SCORES = "scores.json"
 """File of a run folder or a corpus: its scores."""
 SWEEP = "sweep.json"

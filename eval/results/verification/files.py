@@ -12,8 +12,8 @@ from ecsuite.eval.results.verification.outcome import CheckedClaim
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
-from ecsuite.formats.directory import BESIDE
-from ecsuite.games.runs.run_folder import CONFIG, CORPUS, LOG, METADATA, SCORES, SWEEP, RunFolder
+from ecsuite.formats.directory import BESIDE, CORPUS, METADATA
+from ecsuite.games.runs.run_folder import CONFIG, LOG, SCORES, SWEEP, RunFolder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 SEALED = (METADATA, SCORES, SWEEP)

@@ -46,9 +46,10 @@ from ecsuite.eval.results.verification.recompute import (
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.scorecard import describe, score_corpus
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import CORPUS, METADATA
 from ecsuite.games.runs.result import METRICS
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_folder import CLOCK, CONFIG, CORPUS, METADATA, SCORES, SWEEP, RunFolder
+from ecsuite.games.runs.run_folder import CLOCK, CONFIG, SCORES, SWEEP, RunFolder
 from ecsuite.games.training.trainer import FORWARD_SHARE
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
