@@ -119,7 +119,8 @@ class Run:
     @property
     def has_agents(self) -> bool:
         """Whether senders and receivers are available: already loaded, or in a checkpoint."""
-        is_trained = any(self.folder.glob("*.safetensors"))
+        folder = RunFolder(self.folder)
+        is_trained = bool(folder.checkpoints or folder.best_states)
         return "players" in vars(self) or (is_trained and play_class(self.experiment).can_speak)
 
     @cached_property
