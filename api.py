@@ -69,6 +69,7 @@ def train(
         KeyboardInterrupt: If it was interrupted: a checkpoint and a corpus of what was learnt so far are written, and
             the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
     """
+    from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
     from ecsuite.eval.views.console import Reporter
     from ecsuite.games.config.experiment import load_experiment, with_changes
     from ecsuite.games.config.sections import Experiment
@@ -109,6 +110,7 @@ def train(
             folder,
             resume=resume,
             device=device,
+            scorer=LanguageMetrics,
             loggers=make_loggers(loggers),
             announce=note,
             progress=progress or reporter.progress,

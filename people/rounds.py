@@ -19,6 +19,7 @@ import msgspec
 import torch
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -244,6 +245,7 @@ class PlayThread(Person):
                 self.folder,
                 resume=True,
                 person=self,
+                scorer=LanguageMetrics,
                 progress=lambda *_: None,
                 note=ignore,
             )

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment, override
@@ -172,6 +173,7 @@ class Trial:
             self.experiment,
             folder,
             device="cpu",
+            scorer=LanguageMetrics,
             progress=lambda *_: None,
             note=lambda _: None,
             should_stop=should_stop,

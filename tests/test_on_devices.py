@@ -20,6 +20,7 @@ from ecsuite.eval.models import TransformerSizes
 from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
 from ecsuite.eval.models.data import Windows, stretches
 from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.translation.benchmark import TranslationBenchmark
 from ecsuite.eval.translation.jobs import make_study as make_translation
 from ecsuite.eval.xferbench.jobs import make_study as make_xferbench
@@ -64,6 +65,7 @@ def play(name, *changes, folder, resume=False, **options):
         folder,
         device="cuda",
         resume=resume,
+        scorer=LanguageMetrics,
         progress=lambda *_: None,
         **{"note": lambda _: None, **options},
     )

@@ -187,6 +187,29 @@ def test_files_import_only_from_floors_below():
     assert not [pair for pair in between if pair[::-1] in between]
 
 
+MODULE_NAME = re.compile(r"ecsuite(\.\w+)+(:\w+)?")
+"""How a text names a module, or a class in it."""
+NAMED_FROM_BELOW = {
+    "eval.metrics": ("eval.run_metrics", "eval.xferbench"),
+    "games.config": tuple(part for part in FLOOR_OF if part.startswith("games.")),
+}
+"""Parts whose registry names classes of parts above; it imports nothing until somebody asks for one by name."""
+
+
+def test_files_name_modules_of_floors_below_only():
+    """An import by a string is one, too; no registry of games knows the evaluation."""
+    for file in SOURCES:
+        own = part_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
+        if "ecsuite." not in (text := file.read_text()) or own is None:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            name = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if MODULE_NAME.fullmatch(name):
+                named = part_of(name.removeprefix("ecsuite.").partition(":")[0])
+                is_below = named is None or FLOOR_OF[named] <= FLOOR_OF[own]
+                assert is_below or named in NAMED_FROM_BELOW.get(own, ()), f"{file}:{node.lineno}: {name}"
+
+
 def test_no_module_imports_itself_through_others():
     graph = {}
     for own, other, _ in imports():

@@ -15,6 +15,7 @@ from ecsuite.eval.experiments.corpora import CorpusContent, MessageSelection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
@@ -76,7 +77,7 @@ def train_game(
         Stopped: If the training was asked to stop.
     """
     run_folder = folder.path / game.folder_name
-    result = train_in_job(game, run_folder, device, context)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics)
     return Outcome(
         value=result.to_json() | {"was_done": False}, arrays=save(packed(run_folder, keeps_weights))
     )

@@ -31,6 +31,7 @@ from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import setting_column
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.games.runs.run_folder import LOG, RunFolder
 from ecsuite.games.training.train import TrainingJob, train_in_job
@@ -129,7 +130,7 @@ def train_while_promising(
     """
     run_folder = folder.path / game.folder_name
     pruning = MedianPruning(rule)
-    result = train_in_job(game, run_folder, device, context, pruning)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics, pruning)
     value = result.to_json() | {"was_done": False}
     if result.stopped == "preempted":
         value["stopped"] = PRUNED

@@ -145,7 +145,8 @@ def load_experiment(
 
     # A flag that names a part, such as `--channel`, lies below the assignments, which may set its options.
     layers = [layer_of(key, value) for key, value in given.items() if key.endswith(f".{KIND}")]
-    layers += [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
+    layers += [(changed_by, _tree(changes))] if changes else []
+    layers.append(("--set", assignments_tree(overrides)))
     layers += [layer_of(key, value) for key, value in given.items() if not key.endswith(f".{KIND}")]
     own_code.trust(own_code.foreign_kinds(layers))
     shipped = shipped_configs()

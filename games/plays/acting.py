@@ -337,7 +337,7 @@ class Acting(TrainedPlay):
         return [
             f"{self.experiment.name}: {options.environment.kind}, {', '.join(spec.name for spec in specs)}; up to "
             f"{self.environment.max_steps} steps; channel {self.experiment.channel.kind} "
-            f"({words_text(self.channel, self.experiment)}){said}",
+            f"({words_text(self.channel, self.experiment.training, self.experiment.evaluation)}){said}",
             f"{options.learner.kind}; {agent_text(options.agents)}, {number:,} weights",
             *([f"to compare with: {reached}"] if reached else []),
         ]

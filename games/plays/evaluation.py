@@ -134,7 +134,7 @@ def record_corpus(players: Population, experiment: Experiment) -> Corpus:
         for batch, message in said:
             outputs.append(message)
             described = players.world.describe(batch)
-            more = players.contact.columns(speaker, described)
+            more = {} if players.contact is None else players.contact.columns(speaker, described)
             descriptions.append(replace(described, columns={**described.columns, **more}))
             speakers.append(np.full(len(batch), speaker))
     channel = players.channel

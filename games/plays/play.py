@@ -13,6 +13,7 @@ stopping and the corpus are those of `ecsuite.games.training.trainer`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,12 +99,12 @@ class Play(ABC):
         """Number of rounds per epoch."""
         return self.experiment.training.num_examples
 
-    @property
+    @cached_property
     def batches_per_epoch(self) -> int:
         """Number of batches that contain the rounds of an epoch once; the last one may be smaller."""
         return -(-self.num_rounds // self.experiment.training.batch_size)
 
-    @property
+    @cached_property
     def steps_per_epoch(self) -> int:
         """Number of steps per epoch: each plays `training.accumulate` batches."""
         return -(-self.batches_per_epoch // self.experiment.training.accumulate)

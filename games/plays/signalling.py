@@ -14,7 +14,6 @@ from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.config.sections import NUM_KEPT, OF_AGENTS, ROLES, EvaluationOptions, Experiment, Role
 from ecsuite.games.engine.engine import Differentiate
 from ecsuite.games.engine.optimizers import Optimise
-from ecsuite.games.players.learning import bottleneck_note
 from ecsuite.games.players.pair import StepResult, make_pair
 from ecsuite.games.plays.checks import try_first_step
 from ecsuite.games.plays.evaluation import evaluate, record_corpus
@@ -26,12 +25,13 @@ from ecsuite.games.plays.interactions import (
     require_pyarrow,
 )
 from ecsuite.games.plays.notes import choose_game_precision, description
-from ecsuite.games.plays.play import Measures, TrainedPlay, players_of, sums
+from ecsuite.games.plays.play import Measures, TrainedPlay, sums
 from ecsuite.games.plays.population import AgentWeights, Population, make_population
 from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import free_memory, size_text
+from ecsuite.runtime.randomness import initial_weights
 
 
 class Signalling(TrainedPlay):
@@ -60,7 +60,9 @@ class Signalling(TrainedPlay):
         require_weights(experiment, self.world)
         asked = experiment.training.precision
         self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
-        self.players = players_of(experiment, self.world, PRECISIONS[self.precision]).to(device)
+        with initial_weights(experiment.training.seed):
+            players = self.make_players(experiment, self.world, PRECISIONS[self.precision])
+        self.players = players.to(device)
         self.module: nn.Module = self.players
 
     @classmethod
@@ -82,7 +84,7 @@ class Signalling(TrainedPlay):
     @property
     def steps_before(self) -> int:
         """Steps of the teaching phase."""
-        return self.players.teaching.num_steps
+        return 0 if self.players.teaching is None else self.players.teaching.num_steps
 
     @property
     def figures(self) -> Sequence[str]:
@@ -99,7 +101,8 @@ class Signalling(TrainedPlay):
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
-        about = (self.world.untested_note(), bottleneck_note(self.experiment.generations, self.world))
+        generations = self.players.generations
+        about = (self.world.untested_note(), None if generations is None else generations.bottleneck_note())
         for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)
@@ -110,15 +113,14 @@ class Signalling(TrainedPlay):
 
     def train_step(self, step: int) -> Measures:
         """Teach agents a language in the first `steps_before` steps; afterwards, update the weights."""
-        played = step - self.steps_before
-        if played < 0:
+        played, teaching = step - self.steps_before, self.players.teaching
+        if played < 0 and teaching is not None:
             self.optimise.begin()
-            taught = self.players.taught_at(step, self.optimise.gradients)
-            assert taught.gradients is not None
-            self.optimise.add(taught.objective, taught.gradients)
+            taught = teaching.learn(step)
+            self.optimise.backward(taught.objective)
             self.players.scale_gradients(step)
             self.optimise.step()
-            self.players.teaching.end_step(step + 1, self.optimise.optimizer)
+            teaching.end_step(step + 1, self.optimise.optimizer)
             return taught.measures
         self.begin_step(played)
         return super().train_step(played)
@@ -176,10 +178,10 @@ class Signalling(TrainedPlay):
         for number in numbers:
             played = self.play_batch(number, step, optimise.gradients)
             objective, gradients = played.objective, played.gradients
-            if gradients is None:
+            if gradients is None:  # `loss` or `play_batch` is a subclass's own
                 objective = self.loss(played)
                 gradients = optimise.gradients(objective)
-            if len(numbers) == 1 and self.players.each_learns_once(step):
+            if len(numbers) == 1 and self.players.each_learns_once(step):  # no sums, and no means over pairs
                 optimise.end(objective.detach(), gradients)
                 return played.measures
             optimise.add(objective.detach(), gradients, len(numbers))
@@ -196,7 +198,7 @@ class Signalling(TrainedPlay):
     def evaluate(self) -> dict[str, float]:
         """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
         figures = evaluate(self.players, self.world, self.experiment)
-        return figures | self.players.teaching.accuracies()
+        return figures if self.players.teaching is None else figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """Figures on held-out objects, noise objects and so on, by name of the evaluation."""
@@ -220,7 +222,8 @@ class Signalling(TrainedPlay):
             has_probabilities = PROBABILITIES in kept
             return record_interactions(self.players, evaluations, experiment, probabilities=has_probabilities)
 
-        return keep_interactions(folder, table if kept else None) | self.players.teaching.described()
+        entries = keep_interactions(folder, table if kept else None)
+        return entries if self.players.teaching is None else entries | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """Corpus of each sender's messages for all meanings, at most `evaluation.corpus_size`."""
@@ -286,7 +289,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
         raise ConfigError(
             f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
         ) from None
-    needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
+    needed = NUMBER * weights * (2 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
     if needed > (free := free_memory()):
         raise ConfigError(
             f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
@@ -327,7 +330,7 @@ def require_resources(
             f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
             f"memory, and {size_text(free)} are free: choose fewer"
         )
-    checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
+    checkpoint = NUMBER * num_weights(players) * (1 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
     corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
     require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
     if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
@@ -340,10 +343,6 @@ def require_resources(
 def num_weights(agents: nn.Module) -> int:
     """The number of weights of agents."""
     return sum(parameter.numel() for parameter in agents.parameters())
-
-
-def _num_moments(experiment: Experiment) -> int:
-    return NUM_MOMENTS.get(experiment.optimizer.kind, 0)
 
 
 def _largest(part: object) -> int:

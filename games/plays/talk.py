@@ -7,6 +7,7 @@ learning).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -154,7 +155,7 @@ class Talk(Rounds):
         number = len(self.things)
         return self.options.blocks * number, self.num_agents * number * self.options.test
 
-    @property
+    @cached_property
     def batches_per_epoch(self) -> int:
         """Number of steps per generation; no step contains rounds of both phases."""
         return sum(-(-size // self.experiment.training.batch_size) for size in self._sizes)

@@ -22,9 +22,8 @@ from ecsuite.games.runs.checkpoints import read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.games.runs.result import RunResult
 from ecsuite.games.runs.run_folder import RunFolder
-from ecsuite.games.training.language_metrics import metrics_of
 from ecsuite.games.training.loggers import Logger
-from ecsuite.games.training.trainer import Trainer, TrainingCallbacks
+from ecsuite.games.training.trainer import Scorer, Trainer, TrainingCallbacks
 from ecsuite.jobs.job import Context, Stopped, hash_of
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.language_models.backend import Person
@@ -39,6 +38,7 @@ def train(
     replay: Path | None = None,
     person: Person | None = None,
     device: str = "auto",
+    scorer: Callable[[Experiment], Scorer] | None = None,
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
@@ -56,6 +56,8 @@ def train(
         replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
         person: Answers where a play of rounds asks a person at a page.
         device: auto, cpu, cuda or mps.
+        scorer: Makes the scorer of the language, such as `ecsuite.eval.run_metrics.language_metrics.LanguageMetrics`;
+            needed where the experiment has `evaluation.metrics`.
         loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
             the corpus count as so many steps as they are likely to take.
@@ -72,7 +74,13 @@ def train(
             saved if its weights are known to be finite; `outcome` has the fields of `RunResult`.
     """
     place = choose_device(device)
-    metrics_of(experiment)  # unknown names are reported before data are downloaded or read
+    score = None
+    if (
+        experiment.evaluation.metrics
+    ):  # made first: unknown names are reported before data are downloaded or read
+        if scorer is None:
+            raise ValueError("evaluation.metrics: expected a scorer, see `train`")
+        score = scorer(experiment)
     callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
@@ -92,7 +100,7 @@ def train(
         has_hook = experiment.training.after_step is not None and isinstance(play, TrainedPlay)
         if own_code.is_foreign(experiment.play.kind) or has_hook:
             try_play(experiment, place)
-        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks)
+        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks, scorer=score)
         return trainer.run(resume=resume)
 
 
@@ -181,7 +189,12 @@ class EarlyEnd(Logger, Protocol):
 
 
 def train_in_job(
-    game: TrainingJob, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
+    game: TrainingJob,
+    folder: Path,
+    device: str,
+    context: Context,
+    scorer: Callable[[Experiment], Scorer],
+    early_end: EarlyEnd | None = None,
 ) -> RunResult:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
@@ -190,6 +203,7 @@ def train_in_job(
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
+        scorer: See `train`.
         early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
 
     Raises:
@@ -206,6 +220,7 @@ def train_in_job(
             folder,
             resume=True,
             device=device,
+            scorer=scorer,
             progress=lambda label, done, total: context.report_progress(
                 f"{game.name} {game.seed}: {label}", done / total
             ),

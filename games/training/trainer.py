@@ -39,12 +39,12 @@ from ecsuite.games.runs.result import (
     SINCE_BEST,
     RunResult,
     StopReason,
+    flat_figures,
     is_accuracy_reached,
     measures_of,
 )
 from ecsuite.games.runs.run_folder import LOG_CHECKSUM, NUM_LINES, FolderState, RunFolder
-from ecsuite.games.training.language_metrics import LanguageMetrics, LanguageScores
-from ecsuite.games.training.loggers import Logger, started
+from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
@@ -67,6 +67,31 @@ class TrainingCallbacks:
     announce: Callable[[str], None]
     should_stop: Callable[[], StopRequest | None]
     loggers: Sequence[Logger] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageScores:
+    """Scores of the language at an evaluation."""
+
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """Values by name of the score; None: undefined."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reasons of undefined scores, by name."""
+    lower_is_better: tuple[str, ...] = ()
+    """Scores for which lower is better, by their names in `figures`."""
+
+    def entry(self) -> dict[str, Any]:
+        """Keys and values for an entry of the log."""
+        reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
+        return {"metrics": dict(self.values), **reasons} if self.values else {}
+
+    def figures(self) -> dict[str, float | None]:
+        """Scores by their names among all figures, such as `metrics.topsim`."""
+        return {f"metrics.{name}": value for name, value in self.values.items()}
+
+
+Scorer = Callable[[Play], LanguageScores]
+"""Scores the language of a play by the metrics of its experiment, without an effect on its state."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -144,7 +169,7 @@ class Progress:
         self.callbacks.progress("  ".join(shown), done, self.total)
         if state.step == self.first_step + 1:
             self._remark()
-        elif self.remarks_again and self.seconds > REMARK_AFTER:
+        elif self.remarks_again and now - self.began > REMARK_AFTER:
             self.remarks_again = False
             self._remark()
         self.left.add(now, done)  # not before the first step, which also imports and compiles
@@ -180,6 +205,7 @@ class Trainer:
         folder: The run folder.
         device: Device of the computation.
         callbacks: Receive progress and notes, and may stop the run.
+        scorer: Scores the language at each evaluation; None: there are no metrics.
 
     Raises:
         ConfigError: If a setting is not valid for the play.
@@ -193,11 +219,13 @@ class Trainer:
         *,
         device: torch.device,
         callbacks: TrainingCallbacks,
+        scorer: Scorer | None = None,
     ) -> None:
         self.context, self.experiment = context, (experiment := context.experiment)
         self.play, self.folder, self.device = play, folder, device
         self.callbacks, self.settings = callbacks, experiment.training
-        self.hook = hook_of(experiment)
+        after_step = self.settings.after_step
+        self.hook = None if after_step is None else hook_of(after_step)
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
@@ -216,9 +244,9 @@ class Trainer:
                 f"training.until_accuracy: expected null, as evaluations have {', '.join(play.figures)}, no accuracy"
             )
         self.chance = dict(play.chance())
-        self.language_metrics = LanguageMetrics(experiment)
+        self.scorer = scorer
         # Computed once to fail before anything is written, and for the names of the scores.
-        language = self.language_metrics(play)
+        language = LanguageScores() if scorer is None else scorer(play)
         self.best: Best | None = None
         if self.settings.keep_best is not None:
             names = [*play.figures, *language.figures()]
@@ -260,9 +288,9 @@ class Trainer:
         self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
         with ExitStack() as stack:
             stack.enter_context(self.log.file)
-            self.tell = stack.enter_context(
-                started(self.callbacks.loggers, config, self.folder, self.state.step)
-            )
+            for logger in self.callbacks.loggers:
+                logger.start(config, self.folder, self.state.step)
+                stack.callback(logger.close)
             stack.enter_context(routed_products(self.device, self.context.precision))
             if has_small_products(self.experiment):
                 stack.enter_context(default_products(self.device))
@@ -360,7 +388,10 @@ class Trainer:
         self._evaluate()
         entry = self._log_entry()
         self.log.write(entry)
-        self.tell(entry)
+        if self.callbacks.loggers:
+            figures = flat_figures(entry)
+            for logger in self.callbacks.loggers:
+                logger.log(state.step, figures)
         is_regular = state.step % self.settings.evaluate_every == 0
         if is_regular:
             state.sums = {}
@@ -441,16 +472,13 @@ class Trainer:
         )
 
     def _evaluate(self) -> None:
-        """Evaluate the current agents: figures and language metrics."""
-        self.state.valid, self.state.language = self._evaluation(), self.language_metrics(self.play)
-        self.state.is_evaluated = True
-
-    def _evaluation(self) -> dict[str, float]:
-        """Figures of the current agents; raises `DivergedError` if one is not finite."""
+        """Evaluate the current agents: figures and language metrics; `DivergedError` if a figure is not finite."""
         figures = self.play.evaluate()
         if not all(math.isfinite(value) for value in figures.values()):
             raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
-        return figures
+        self.state.valid, self.state.is_evaluated = figures, True
+        if self.scorer is not None:
+            self.state.language = self.scorer(self.play)
 
     def _figures(self) -> dict[str, float | None]:
         """Figures of the last evaluation, with its language metrics."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.runs.result import RunResult
@@ -44,6 +45,7 @@ def run() -> Callable[..., RunResult]:
                 folder,
                 resume=resume,
                 device="cpu",
+                scorer=LanguageMetrics,
                 progress=progress,
                 note=note,
                 should_stop=asked,

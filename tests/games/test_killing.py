@@ -15,6 +15,7 @@ from ecsuite.games.runs.run_folder import RunFolder
 CHILD = """
 import os, signal
 from pathlib import Path
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train
 
@@ -37,6 +38,7 @@ train(
     Path(folder),
     resume=True,
     device="cpu",
+    scorer=LanguageMetrics,
     progress=lambda label, done, total: die() if done == death_step else None,
     note=lambda text: None,
 )

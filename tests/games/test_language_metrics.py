@@ -7,13 +7,13 @@ import torch
 from ecsuite.eval.metrics import METRICS as METRICS_BY_NAME
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.runs.run_folder import RunFolder
-from ecsuite.games.training.language_metrics import LanguageMetrics
 from ecsuite.runtime.errors import ConfigError
 
 METRICS = "evaluation.metrics=topsim,zla"

@@ -229,7 +229,8 @@ def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damag
 )
 def test_what_is_said_of_agents_says_how_many_they_are(society, told):
     agents = "sender gru of 64 units, receiver gru of 64 units"
-    assert agents_text(load_experiment("disc_tiny", society)) == agents + told
+    game = load_experiment("disc_tiny", society)
+    assert agents_text(game.sender, game.receiver, game.society) == agents + told
 
 
 train = partial(train_loudly, progress=lambda *_: None, note=lambda _: None)

@@ -28,6 +28,7 @@ from ecsuite.eval.results.verification.outcome import (
     compare_values,
     differing_paths,
 )
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import ignore
@@ -38,7 +39,6 @@ from ecsuite.games.runs.checkpoints import weights_in
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.runs.result import EXTRA_CHANCE, METRICS
 from ecsuite.games.runs.run_folder import RunFolder
-from ecsuite.games.training.language_metrics import LanguageMetrics
 from ecsuite.jobs.graph import Runner, no_progress
 from ecsuite.runtime.devices import (
     choose_device,
@@ -217,7 +217,7 @@ def check_agents(
             deterministic_kernels(platform.device, is_asked=experiment.training.deterministic),
         ):
             measures = {"": play.evaluate()}
-            language = LanguageMetrics(experiment)(play).values
+            language = LanguageMetrics(experiment)(play).values if experiment.evaluation.metrics else {}
             measures |= play.other_evaluations()
             chance = {"": play.chance(), **play.other_chance()}
             spoken = None if corpus is None else play.corpus(experiment.evaluation)
