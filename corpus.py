@@ -154,7 +154,7 @@ class Corpus:
             messages: Symbol ids, (num_messages, max_len).
             lengths: Symbols of each message, (num_messages,); None: all columns.
             meanings: Attribute values or features, (num_messages, num_attributes), or None.
-            eos: The id of EOS, at which messages end; None: there is none.
+            eos: The id of EOS, at which messages end; a negative one is padding, which is left out; None: there is none.
         """
         rows = as_array(messages)
         try:
@@ -166,6 +166,9 @@ class Corpus:
             raise CorpusError(f"lengths: expected {len(ids)} integers, got {ends!r:.60}")
         if ends.size and not 0 <= ends.min() <= ends.max() <= ids.shape[1]:
             raise CorpusError(f"lengths: expected 0 to {ids.shape[1]}, got {ends.min()} to {ends.max()}")
+        if eos is not None and eos < 0:
+            is_said = np.cumsum(ids == eos, axis=1) == 0
+            ends, eos = np.minimum(ends, is_said.sum(1)), None
         found = rows_of((row[:end] for row, end in zip(ids, ends, strict=True)), "message")
         return cls(found, eos=eos, meanings=meanings)
 

@@ -1,14 +1,17 @@
 """Scores that run folders keep, parts of a corpus that are scored, and scores to compare."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from glob import glob
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.results.files import read_scores, run_source, save_scores, sources_of
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.scorecard import Scorecard
-from ecsuite.games.runs.run_files import CONFIG
+from ecsuite.formats.directory import CORPUS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -19,9 +22,9 @@ MOST_PARTS = 24
 
 def scores_file(path: Path) -> Path | None:
     """The file of the stored scores of a corpus: in its run folder, given as such or by its `corpus.jsonl`."""
-    folder = path if path.is_dir() else path.parent
-    is_folder = (path.is_dir() or path.name == "corpus.jsonl") and (folder / "metadata.json").is_file()
-    return folder / "scores.json" if is_folder else None
+    folder = RunFolder(path if path.is_dir() else path.parent)
+    is_folder = (path.is_dir() or path.name == CORPUS) and folder.metadata.is_file()
+    return folder.scores if is_folder else None
 
 
 def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:
@@ -68,6 +71,39 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
 def scored_sources(path: Path, card: Scorecard) -> list[Source]:
     """A corpus or a run with its scores, as if they were read from a file."""
     file = scores_file(path)
-    if file is not None and (file.parent / CONFIG).is_file():
+    if file is not None and RunFolder(file.parent).is_run:
         return [run_source(file.parent, card.to_json())]
     return sources_of(file or path, card.to_json())
+
+
+def with_systems(paths: Sequence[Path]) -> tuple[list[Path], dict[Path, tuple[str, int]]]:
+    """Paths, where `gs=runs/gs_*.jsonl` is all files of a system, each of another seed; and their systems and seeds.
+
+    Raises:
+        ConfigError: If a system has no files, or a file is of two systems.
+    """
+    found, systems = list[Path](), dict[Path, tuple[str, int]]()
+    for path in paths:
+        name, equals, pattern = str(path).partition("=")
+        if path.exists() or not equals or not name or os.sep in name:
+            found.append(path)
+            continue
+        files = sorted(map(Path, glob(pattern)))
+        if not files:
+            raise ConfigError(
+                f"{path}: no file is called {pattern}: expected NAME=PATTERN, such as gs=gs_*.jsonl"
+            )
+        for seed, file in enumerate(files):
+            if file in systems:
+                raise ConfigError(f"{file}: of the systems {systems[file][0]} and {name}: expected one")
+            systems[file] = name, seed
+        found += files
+    return found, systems
+
+
+def of_system(source: Source, path: Path, systems: Mapping[Path, tuple[str, int]]) -> Source:
+    """A source as one seed of its system; others as they are."""
+    if path not in systems:
+        return source
+    name, seed = systems[path]
+    return replace(source, game=name, seed=seed, group=f"system {name}")

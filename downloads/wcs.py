@@ -19,7 +19,7 @@ from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.downloads.downloads import add_records, only_download, read_sources
 from ecsuite.downloads.web import fetch
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.directory import write_corpus
+from ecsuite.formats.directory import METADATA, write_corpus
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -99,7 +99,7 @@ def prepare_wcs(
         for done, language in enumerate(languages):
             progress("corpora", done, len(languages))
             name = f"{CORPORA}/{language.number:03d}-{_plain(language.name)}"
-            if not is_current or not (folder / name / "metadata.json").is_file():
+            if not is_current or not (folder / name / METADATA).is_file():
                 write_corpus(corpus_of(language), folder / name)
             names.append(name)
         if not is_current:

@@ -12,6 +12,8 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
+PADDING = -1
+"""What programs write behind the end of a message of ids; nothing else of it is negative."""
 _WRAPPED = re.compile(
     r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
 )
@@ -24,6 +26,17 @@ _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 _EMPTY = ("[]", "()", "{}", "set()")
 _BRACKETS = {*"()[]{}<> "}
 _TRUTH = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
+
+
+def without_padding(symbols: list[Any]) -> list[Any]:
+    """The ids before a padding of -1 at the end of a message; other messages as they are."""
+    if not symbols or symbols[-1] not in (PADDING, str(PADDING)):
+        return symbols
+    found = list(symbols)
+    while found and found[-1] in (PADDING, str(PADDING)):
+        found.pop()
+    are_ids = all(is_id(each) if isinstance(each, str) else type(each) is int and each >= 0 for each in found)
+    return found if are_ids else symbols
 
 
 def is_missing(cell: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import is_id, is_missing, is_number
+from ecsuite.formats.cells import is_id, is_missing, is_number, without_padding
 from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
 from ecsuite.formats.meant import flat, leaves, parts_of, plain_attributes
 from ecsuite.formats.roles import described, finds_meaning, roles_of
@@ -539,8 +539,8 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     if isinstance(cell, str):
         if how == "letters":
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
-        return cell.split() if how == "spaces" else symbols_of(cell, how)
-    items = cell if isinstance(cell, list) else [cell]
+        return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
+    items = without_padding(cell) if isinstance(cell, list) else [cell]
     if any(type(item) is int and item >= ID_LIMIT for item in items):
         raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
     if any(isinstance(item, list) for item in items):

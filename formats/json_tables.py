@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.formats.cells import without_padding
 from ecsuite.formats.layouts import recognised, unfolded
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.signs import combined, named_values
@@ -72,6 +73,7 @@ def ints(values: list[Any]) -> Row:
 
 
 def _ids(symbols: list[Any]) -> list[Any]:
+    symbols = without_padding(symbols)
     for symbol in symbols:
         if type(symbol) is not int or symbol < 0:
             raise LineError(show(symbol))

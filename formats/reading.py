@@ -15,8 +15,9 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
+from ecsuite.formats.cells import PADDING
 from ecsuite.formats.corpora import SPLITS, Reading, corpus_of
-from ecsuite.formats.directory import require_no_answers, with_siblings
+from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
     is_frame,
@@ -38,14 +39,13 @@ from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
 from ecsuite.formats.table import NO_EOS, Cells, RawTable, parse_condition
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, shown
 from ecsuite.runtime.memory import allowing, kept_memory
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
-CORPUS = "corpus.jsonl"
-"""The messages of a folder of ours."""
 WORD_LIST = "forms.csv"
 """The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
@@ -190,16 +190,16 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     Raises:
         CorpusError: If it can't be read, or is the folder of a run that has not ended; one line that says what to do.
     """
-    folder = path.parent if path.name == "corpus.jsonl" else path
-    if not (folder / "corpus.jsonl").exists() and (folder / "config.yaml").is_file():
-        resume = ["ecsuite", "train-game", str(folder / "config.yaml"), "--out", str(folder), "--resume"]
+    folder = path.parent if path.name == CORPUS else path
+    if not (folder / CORPUS).exists() and (folder / RUN_CONFIG).is_file():
+        resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
         raise CorpusError(
             f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with "
             f"`{shlex.join(resume)}`"
         )
     try:
-        if path.is_dir() and (path / "corpus.jsonl").is_file():
-            path = path / "corpus.jsonl"
+        if path.is_dir() and (path / CORPUS).is_file():
+            path = path / CORPUS
         beside = None if path.name == CORPUS or reading.layout is not None else layout_beside(path)
         name = reading.layout if beside is None else str((path if path.is_dir() else path.parent) / BESIDE)
         table = read_table(path, reading.columns, layout=name)
@@ -421,7 +421,7 @@ def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
     Raises:
         ConfigError: If no message has it.
     """
-    if text == NO_EOS:
+    if text in (NO_EOS, str(PADDING)):  # at which messages were ended already
         return None
     if corpus.symbol_names is not None:
         names = dict.fromkeys(corpus.symbol_names)

@@ -17,9 +17,9 @@ from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
+from ecsuite.formats.directory import METADATA, ROUNDS_KEY
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import METADATA, ROUNDS_KEY
 from ecsuite.hub.address import Address, Licence
 from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.language_models.backend import PERSON

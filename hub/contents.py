@@ -20,14 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ecsuite.eval.results.files import FILES as SCORES_FILES
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.files.checksums import CHECKSUM, MARK, sealed, sealed_text
+from ecsuite.formats.directory import CORPUS, METADATA
 from ecsuite.formats.stored_text import opened
+from ecsuite.games.runs.run_folder import BEST, CHECKPOINT, CONFIG, SWEEP
 from ecsuite.parts.own_code import CODE
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 from ecsuite.runtime.printable import printable
 
-RECORDS = ("config.yaml", "metadata.json", "scores.json", "results.json", "sweep.json")
+RECORDS = (CONFIG, METADATA, *SCORES_FILES, SWEEP)
 """Names of the records of ecsuite whose paths are shortened."""
 TEXTS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".txt", ".py")
 """Endings of the text files that are checked, also compressed ones."""
@@ -207,9 +210,9 @@ ENDINGS = (
 """Endings of pushed files, also compressed ones: runs, corpora, tables and figures."""
 SKIPPED = ("jobs", "tensorboard", "wandb", "mlruns", "trackio", "__pycache__")
 """Folders that are not pushed: stored jobs, which can be recomputed, and logs, which identify the machine."""
-MESSAGES = ("config.yaml", "corpus.jsonl")
+MESSAGES = (CONFIG, CORPUS)
 """Files that mark a folder as a run or a corpus."""
-AGENTS = ("checkpoint-", "best-")
+AGENTS = (CHECKPOINT, BEST)
 """Prefixes of the names of files with a run's agents."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ecsuite.formats.directory import CORPUS, MEANINGS
 from ecsuite.hub.contents import CROISSANT, PushedFile
 from ecsuite.runtime.errors import DamagedError
 
@@ -80,8 +81,6 @@ ENCODINGS = {
     ".xz": "application/x-xz",
 }
 """Media types by the ending of a file's name; the default is `application/octet-stream`."""
-MESSAGES, MEANINGS = "corpus.jsonl", "meanings.jsonl"
-"""The line-aligned files of a corpus."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +127,7 @@ def croissant(described: Described, files: Iterable[PushedFile]) -> str:
         **described.responsible,
         "distribution": [_file_object(each) for each in files],
         "recordSet": [
-            _records(each.name) for each in files if PurePosixPath(each.name).name in (MESSAGES, MEANINGS)
+            _records(each.name) for each in files if PurePosixPath(each.name).name in (CORPUS, MEANINGS)
         ],
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
@@ -150,7 +149,7 @@ def _file_object(content: PushedFile) -> dict[str, Any]:
 def _records(name: str) -> dict[str, Any]:
     """The lines of a file of messages or meanings as records; line N of both belongs to one message."""
     path = PurePosixPath(name)
-    is_messages = path.name == MESSAGES
+    is_messages = path.name == CORPUS
     identity = name.removesuffix(path.suffix)
     what = (
         "a message: a JSON array of symbol ids"

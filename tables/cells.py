@@ -20,6 +20,8 @@ INTERVAL = ("low", "high")
 """Parts of a value with an interval."""
 COUNTED = (*INTERVAL, "n")
 """Parts of a mean with an interval, and the number of its values."""
+MARKS: Mapping[str | None, str] = {None: "", "lower": "≥", "upper": "≤", "none": "?"}
+"""Marks of values that bound the true ones; ?: neither from below nor from above."""
 FEWEST = 3
 """Minimum number of values for an interval of their mean."""
 
@@ -172,6 +174,11 @@ def of_some(cell: Cell, num_values: int, num_all: int) -> Cell:
     if not 0 < num_values < num_all:
         return cell
     return replace(cell, lines=(f"{cell.text} (n = {num_values})",))
+
+
+def bounded(cell: Cell, bound: str | None) -> Cell:
+    """A value with the mark of its bound: ≥20.0 ± 1.2."""
+    return replace(cell, lines=(f"{MARKS[bound]}{cell.lines[0]}", *cell.lines[1:])) if bound else cell
 
 
 def _with_line(cell: Cell, line: str, parts: Mapping[str, Value], *, is_stacked: bool) -> Cell:
