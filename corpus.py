@@ -154,7 +154,7 @@ class Corpus:
             messages: Symbol ids, (num_messages, max_len).
             lengths: Symbols of each message, (num_messages,); None: all columns.
             meanings: Attribute values or features, (num_messages, num_attributes), or None.
-            eos: The id of EOS, at which messages end; a negative one is padding, which is left out; None: there is none.
+            eos: The id of EOS, at which messages end; a negative one is padding, and left out; None: there is none.
         """
         rows = as_array(messages)
         try:

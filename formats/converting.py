@@ -122,8 +122,9 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
             name = _free("meaning", corpus)
             is_one_hot = ":" not in name and one_hot_values(flat.tolist()) is not None
             columns = {f"{name}:meaning" if is_one_hot else name: flat.tolist()}
-            of_kind = {"U": word_vectors, "i": integer_vectors}.get(flat.dtype.kind)
-            derived = of_kind(flat.tolist()) if of_kind is not None and flat.shape[1] else {}
+            rows = flat.tolist() if flat.shape[1] else []
+            derived = word_vectors(rows) if rows and flat.dtype.kind == "U" else derived
+            derived = integer_vectors(rows) if rows and flat.dtype.kind == "i" else derived
     if derived.get("concepts") is not None and _is_same(derived, corpus):
         return columns
     if corpus.concepts is not None:

@@ -16,6 +16,7 @@ import yaml
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import is_missing
+from ecsuite.formats.roles import ROLES
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
@@ -97,6 +98,8 @@ def _made(tree: Any, place: str) -> Layout:
             re.compile(each)
     except (msgspec.ValidationError, re.error) as error:
         raise ConfigError(f"{place}: {error}") from None
+    for role in own.columns.values():
+        look_up("role", role, ROLES)
     if own.wide and "(?P<column>" not in own.wide:
         raise ConfigError(f"{place}: wide: expected a group (?P<column>...), got {own.wide}")
     if own.layout is None:
@@ -166,9 +169,10 @@ def _is_there(table: RawTable, name: str) -> bool:
     if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
         return True
     column, *path = name.split(".")
-    if not path or table.are_texts or not isinstance(table.columns.get(column), list):
+    cells = table.columns.get(column)
+    if not path or table.are_texts or not isinstance(cells, list):
         return False
-    return any(True for cell in table.columns[column][:1] for _ in _at(cell, path))
+    return any(True for cell in cells[:1] for _ in _at(cell, path))
 
 
 def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
@@ -260,7 +264,8 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
     table = table.replaced(table.columns, roles={**roles, **table.roles}, layout=name)
     for condition in layout.where if chooses else ():
         column, is_not, value = parse_condition(condition)
-        cells = [] if (part := table.with_part(column)) is None else part.columns[column]
+        part = table.with_part(column)
+        cells = [] if part is None else list(part.values(column, is_strict=False))
         if not any(is_written(cell, value) != is_not for cell in cells):
             known = list(dict.fromkeys(str(cell) for cell in cells if not is_missing(cell)))
             raise Question(
@@ -327,7 +332,7 @@ def unfolded(table: RawTable, names: Sequence[str]) -> RawTable:
     found, rows = list[dict[str, Any]](), []
     others = [name for name in table.columns if name not in names]
     for place, number in enumerate(table.rows):
-        cells = [
+        cells: list[Any] = [
             next(_at(table.columns[name.split(".")[0]][place], name.split(".")[1:]), None) for name in names
         ]
         same = {name: table.columns[name][place] for name in others}

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
+from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.signs import meanings_of_texts
@@ -85,7 +85,7 @@ def plain_attributes(
     *,
     numeric: Numeric = "auto",
     sizes: Sequence[Sequence[int]] = (),
-    keeps_constant: bool = False,
+    are_objects: bool = False,
 ) -> dict[str, list[Any]]:
     """The attributes that are plainly values of what was meant; those without information are left out.
 
@@ -96,7 +96,7 @@ def plain_attributes(
         notes: Where a line about what is left out is added.
         numeric: What numbers are.
         sizes: Numbers of each message, such as those of its symbols.
-        keeps_constant: Whether columns with one value stay.
+        are_objects: Whether rows are objects of a game: numbers are binned, and columns with one value stay.
 
     Raises:
         Question: If it is not clear which of them were meant, or what numbers are.
@@ -104,7 +104,7 @@ def plain_attributes(
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
     varying = [name for name in attributes if distinct[name] > 1 or name in said]
     constant = [name for name in attributes if name not in varying]
-    if keeps_constant or not varying:
+    if are_objects or not varying:
         constant = [name for name in constant if all(cell is None for cell in attributes[name]) and varying]
     if constant:
         notes.append(
@@ -123,7 +123,11 @@ def plain_attributes(
     odd = {
         name: why
         for name in found
-        if name not in said and (why := _why_odd(name, found, distinct, outcomes, sizes))
+        if name not in said
+        and not (
+            are_objects and (not are_all(found[name], str) or all(map(is_decimal, filter(None, found[name]))))
+        )
+        and (why := _why_odd(name, found, distinct, outcomes, sizes))
     }
     plain = [name for name in found if name not in odd]
     if odd and plain:
@@ -131,8 +135,14 @@ def plain_attributes(
             table.source,
             f"which columns were meant: {', '.join(map(printable, plain))}, or more?",
             [
-                ({"attributes": tuple(plain)}, "the others are stored"),
-                ({"attributes": tuple(found)}, "all of them"),
+                (
+                    {"columns": dict.fromkeys(odd, role)} if are_objects else {"attributes": tuple(names)},
+                    why,
+                )
+                for names, role, why in (
+                    (plain, "kept", "the others are stored"),
+                    (found, "attribute", "all of them"),
+                )
             ],
             [f"{printable(name)}: {why}" for name, why in odd.items()],
         )

@@ -158,7 +158,8 @@ def roles_of(
 def _no_message(table: RawTable) -> Question:
     """The question which column has the messages."""
     for name, cells in table.columns.items():
-        key = next((key for cell in cells if isinstance(cell, dict) for key in cell), None)
+        objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
+        key = next((key for cell in objects for key in cell), None)
         table = table if key is None else table.with_part(f"{name}.{key}") or table
     texts = [
         name

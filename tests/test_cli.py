@@ -24,6 +24,7 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
+from ecsuite.formats.layouts import shipped_layouts
 from ecsuite.games.config.experiment import load_experiment, named_configs
 from ecsuite.games.config.registry import (
     ACTORS,
@@ -221,7 +222,7 @@ def test_list_names_everything(ecsuite):
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
-        "claims": shipped_claims(),
+        "claims": shipped_claims(), "layouts": shipped_layouts(),
             "xferbench protocols": RULES, "baselines": SOURCES.parts, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip

@@ -34,7 +34,7 @@ def test_rows_and_attributes_are_chosen(tmp_path, ecsuite):
         ("task=none", "no message with task none; task is one of name, fixation"),
         (
             "taks=name",
-            "no column taks: the corpus has the columns task, hit, and the attributes color, shape",
+            "no column taks: the corpus has the columns task, hit",
         ),
     ):
         code, _, err = ecsuite("score", "a.csv", *options, "--where", condition)
