@@ -25,7 +25,7 @@ from ecsuite.runtime.errors import (
     DamagedError,
     DivergedError,
     FormatError,
-    Question,
+    ReadingQuestion,
 )
 from ecsuite.runtime.printable import printable, show_notes
 from ecsuite.version import __version__
@@ -235,7 +235,7 @@ def main() -> None:
 
 def _told(error: Exception) -> str:
     """The line of an error; of a question its lines, with this command and the options of each reading."""
-    if isinstance(error, Question):
+    if isinstance(error, ReadingQuestion):
         given = ["ecsuite", *sys.argv[1:]]
         lines = error.shown([shlex.join([*given, *each]) for each in error.options()]).split("\n")
         return "\n".join(map(printable, lines))

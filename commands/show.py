@@ -14,7 +14,7 @@ from ecsuite.commands.options import As, CorpusOptions, Measure, Plot, Set, Trus
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
 from ecsuite.games.runs.run_folder import RunFolder
-from ecsuite.runtime.errors import ConfigError, Question
+from ecsuite.runtime.errors import ConfigError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 from ecsuite.tables.forms import Form
 
@@ -82,12 +82,12 @@ def _write_layout(path: Path, read_with: CorpusOptions) -> None:
     file = path.with_name(BESIDE)
     if file.exists():
         raise ConfigError(f"{file} is there already: edit it, or remove it first")
-    reading, asked = read_with.reading(), list[Question]()
+    reading, asked = read_with.reading(), list[ReadingQuestion]()
     while True:
         try:
             corpus = read_as(path, reading)
             break
-        except Question as question:
+        except ReadingQuestion as question:
             asked.append(question)
             words = dict(question.readings[0][0])
             words["columns"] = {**reading.columns, **words.get("columns", {})}

@@ -13,7 +13,7 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
 PADDING = -1
-"""What programs write behind the end of a message of ids; nothing else of it is negative."""
+"""Padding that programs write behind the end of a message of ids; nothing else of it is negative."""
 _WRAPPED = re.compile(
     r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
 )

@@ -31,7 +31,7 @@ from ecsuite.formats.roles import (
     split_header,
 )
 from ecsuite.formats.table import RawTable
-from ecsuite.runtime.errors import ConfigError, Question, look_up, missing_extra
+from ecsuite.runtime.errors import ConfigError, ReadingQuestion, look_up, missing_extra
 from ecsuite.runtime.given_values import integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.ragged import Ragged
 
@@ -140,7 +140,7 @@ def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]
     try:
         roles = roles_of(table, {}, needs_message=False)
         found = plain_attributes(table, columns, (), [], sizes=sizes)
-    except Question:
+    except ReadingQuestion:
         return set(columns)
     guessed = {name for name, role in roles.items() if role != "attribute"}
     return guessed | (columns.keys() - joined_columns(columns).keys()) | (columns.keys() - found.keys())

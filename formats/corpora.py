@@ -23,7 +23,7 @@ from ecsuite.formats.table_notes import (
     note_unknown,
     note_words_for_none,
 )
-from ecsuite.runtime.errors import CorpusError, Question
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of, integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
@@ -72,7 +72,7 @@ class Reading:
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
     def job_key(self) -> dict[str, Any]:
-        """What identifies it among the inputs of a job, by which results are stored."""
+        """Values that identify it among the inputs of a job, by which results are stored."""
         plain = {
             "columns": dict(self.columns), "split": self.split, "eos": self.eos, "meanings": self.meanings,
             "numeric": {"auto": "values"}.get(self.numeric, self.numeric),
@@ -92,7 +92,7 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     Raises:
         ConfigError: If a role or a column is not there.
         CorpusError: If messages or meanings can't be read; one line with the place.
-        Question: If something has several readings.
+        ReadingQuestion: If something has several readings.
     """
     if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
         ids = table.columns.get("message")
@@ -174,7 +174,7 @@ def _ask_missing(table: RawTable, roles: Mapping[str, str], reading: Reading) ->
         return
     for name in (name for name, role in roles.items() if role == "attribute"):
         if places := table.missing(name):
-            raise Question(
+            raise ReadingQuestion(
                 table.source,
                 f"{len(places)} of {len(table.rows)} rows have NA without quotes, as in column {name}",
                 [
@@ -499,7 +499,7 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
 
     Raises:
-        Question: If there are several answers.
+        ReadingQuestion: If there are several answers.
     """
     cells = list(replace(table, are_texts=False).values(column))
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
@@ -507,7 +507,7 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
         parts = {
             key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys
         }
-        raise Question(
+        raise ReadingQuestion(
             table.source,
             f"which part of column {column} is the message?",
             [
@@ -556,7 +556,7 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
     """The separator of symbols in texts: a sign that stands between them for sure, else spaces.
 
     Raises:
-        Question: If a text may be one symbol or several.
+        ReadingQuestion: If a text may be one symbol or several.
     """
     if table.unclear is not None:
         raise table.unclear
@@ -575,7 +575,7 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
     readings = [("letters", list(example)), ("spaces", [example])]
     if num_signs:
         readings.insert(0, (most, symbols_of(example, most)))
-    raise Question(
+    raise ReadingQuestion(
         table.source,
         "is a message one symbol, or several?",
         [({"split": how}, f"{example} is {shown_symbols(symbols)}") for how, symbols in readings],

@@ -21,13 +21,13 @@ from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
 from ecsuite.parts.config import parse_yaml, shipped_configs
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, unknown_name
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, look_up, unknown_name
 from ecsuite.runtime.printable import printable
 
 Numeric = Literal["auto", "values", "features"]
 """Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
 Missing = Literal["auto", "keep", "leave", "value"]
-"""What becomes of rows without a value of an attribute."""
+"""Treatment of rows without a value of an attribute."""
 LINE = "line:"
 """How a layout begins that is an expression alone, whose groups are columns."""
 BESIDE = "corpus.yaml"
@@ -38,7 +38,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The form of a program's files."""
 
     about: str = ""
-    """What it is, in a line."""
+    """A line about it."""
     program: str = ""
     """The program whose export is in the tests, with its version, or where the form is documented."""
     layout: str | None = None
@@ -268,7 +268,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         cells = [] if part is None else list(part.values(column, is_strict=False))
         if not any(is_written(cell, value) != is_not for cell in cells):
             known = list(dict.fromkeys(str(cell) for cell in cells if not is_missing(cell)))
-            raise Question(
+            raise ReadingQuestion(
                 table.source,
                 f"layout {name}: no row with {condition}: which are the trials?",
                 [
@@ -385,7 +385,7 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
     return table.with_rows(places)
 
 
-def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[Question]) -> str:
+def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuestion]) -> str:
     """The layout by which a file was read, as YAML to edit, with what was asked.
 
     Args:

@@ -11,7 +11,7 @@ from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import RawTable
 from ecsuite.formats.table_notes import has_spellings
-from ecsuite.runtime.errors import CorpusError, Question
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -99,7 +99,7 @@ def plain_attributes(
         are_objects: Whether rows are objects of a game: numbers are binned, and columns with one value stay.
 
     Raises:
-        Question: If it is not clear which of them were meant, or what numbers are.
+        ReadingQuestion: If it is not clear which of them were meant, or what numbers are.
     """
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
     varying = [name for name in attributes if distinct[name] > 1 or name in said]
@@ -131,7 +131,7 @@ def plain_attributes(
     }
     plain = [name for name in found if name not in odd]
     if odd and plain:
-        raise Question(
+        raise ReadingQuestion(
             table.source,
             f"which columns were meant: {', '.join(map(printable, plain))}, or more?",
             [
@@ -152,7 +152,7 @@ def plain_attributes(
         and measures
         and len(measures) == len([name for name in found if are_numbers(found[name])])
     ):
-        raise Question(
+        raise ReadingQuestion(
             table.source,
             f"are the numbers of {', '.join(map(printable, measures[:4]))} values, or measures?",
             [

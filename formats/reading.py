@@ -41,7 +41,7 @@ from ecsuite.formats.table import NO_EOS, Cells, RawTable, parse_condition
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.parts.error_messages import path_text
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question, look_up, shown
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, look_up, shown
 from ecsuite.runtime.memory import allowing, kept_memory
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -135,7 +135,7 @@ def read_corpus(
     Raises:
         ConfigError: If a file needs more memory, or an argument is not one of those above.
         CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
-        Question: If something has several readings, with the words that choose each.
+        ReadingQuestion: If something has several readings, with the words that choose each.
     """
     if not isinstance(columns, Mapping | None):
         raise ConfigError(f"columns: expected roles by name of column, got {shown(columns)}")
@@ -299,7 +299,7 @@ def read_table(
                 return read_json_table(file, name)
             return read_text_table(file, name, given=tuple(given), has_messages=has_messages, layout=layout)
         except (ConfigError, CorpusError) as error:
-            if file == path or isinstance(error, Question):
+            if file == path or isinstance(error, ReadingQuestion):
                 raise
             raise type(error)(str(error).replace(str(file), str(path))) from None
 
@@ -437,7 +437,7 @@ def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
     name = str(error).partition(":")[0]
     if Path(name).name != name or not (folder / name).is_file():
         return error
-    if isinstance(error, Question):
+    if isinstance(error, ReadingQuestion):
         return error.inside(folder)
     return CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors)
 

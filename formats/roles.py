@@ -12,7 +12,7 @@ from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, Question, unknown_name
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -108,7 +108,7 @@ def roles_of(
     Raises:
         ConfigError: If there is no such column or role.
         CorpusError: If a role that one column has is given to two.
-        Question: If it is not clear which column has the messages, or whether a text is several values.
+        ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
     """
     own = _checked(table, given)
     for name in attributes:
@@ -155,7 +155,7 @@ def roles_of(
     }
 
 
-def _no_message(table: RawTable) -> Question:
+def _no_message(table: RawTable) -> ReadingQuestion:
     """The question which column has the messages."""
     for name, cells in table.columns.items():
         objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
@@ -177,7 +177,7 @@ def _no_message(table: RawTable) -> Question:
     ]
     if table.is_header and table.are_texts:
         readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
-    return Question(
+    return ReadingQuestion(
         table.source, f"no column of messages among {_listed(list(table.columns))}", readings, seen
     )
 
@@ -235,7 +235,7 @@ def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str
     if found is None or found[1] == "values":
         return meant[0] if found else None
     parts = ", ".join(map(shorten, found[0][0]))
-    raise Question(
+    raise ReadingQuestion(
         table.source,
         f"column {meant[0]}: is a text one value or several?",
         [
@@ -297,7 +297,7 @@ def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
         readings = [
             ({"columns": {name: "message"}}, f"column {name} has the messages") for name in (second, first)
         ]
-        raise Question(
+        raise ReadingQuestion(
             table.source, f"{table.about}, of which neither repeats values as meanings do", readings, [seen]
         )
     return {name: "meaning" if name == sides[0] else "message" for name in (first, second)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.strict_json import LineError, place_of
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question, unknown_name
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, unknown_name
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -51,10 +51,10 @@ class RawTable:
     """The name of the layout by which its rows and roles were found."""
     has_na: bool = False
     """Whether texts are in quotes, and NA without quotes is there, which is an empty cell here."""
-    unclear: Question | None = None
-    """What is asked unless the user says how messages are split."""
+    unclear: ReadingQuestion | None = None
+    """A question that is asked unless the user says how messages are split."""
     notes: tuple[str, ...] = ()
-    """What of the file was left out."""
+    """Notes about what of the file was left out."""
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""

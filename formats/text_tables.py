@@ -14,7 +14,7 @@ from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_heade
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
 from ecsuite.formats.table import RawTable
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 
 CELLS = 12.0
@@ -232,7 +232,7 @@ def _of_lines(text: str, name: str) -> RawTable:
     )  # fmt: skip
 
 
-def _shared_word(lines: Sequence[Sequence[str]], name: str) -> Question | None:
+def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion | None:
     """The question whether a word between others, once in each line, is a symbol or stands between two columns."""
     first = lines[0]
     shared = {word for word, number in Counter(first).items() if number == 1 and not is_decimal(word)}
@@ -248,7 +248,7 @@ def _shared_word(lines: Sequence[Sequence[str]], name: str) -> Question | None:
             between = re.escape(word)
             pair = rf"line:(?P<meaning>.+) {between} (?P<message>.+)"
             turned = rf"line:(?P<message>.+) {between} (?P<meaning>.+)"
-            return Question(
+            return ReadingQuestion(
                 name,
                 f"all lines have {shorten(word)}: is it between two columns, or a symbol?",
                 [

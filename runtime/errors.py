@@ -40,7 +40,7 @@ class CorpusError(ValueError):
         self.num_errors = num_errors
 
 
-class Question(CorpusError):
+class ReadingQuestion(CorpusError):
     """Input with several readings: what was seen, and the words that choose each reading, most likely first.
 
     Args:
@@ -61,10 +61,10 @@ class Question(CorpusError):
         words = (", ".join(map(_in_python, chosen.items())) for chosen, _ in self.readings)
         super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
 
-    def inside(self, folder: Path) -> "Question":
+    def inside(self, folder: Path) -> "ReadingQuestion":
         """The question about a file of a folder."""
         source, colon, asked = self.asked.partition(": ")
-        return Question(str(folder / source), asked, self.readings, self.seen) if colon else self
+        return ReadingQuestion(str(folder / source), asked, self.readings, self.seen) if colon else self
 
     def shown(self, commands: Sequence[str]) -> str:
         """The question in at most eight lines, with a command for each reading."""

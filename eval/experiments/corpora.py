@@ -133,7 +133,7 @@ class MessageSelection:
     """`COLUMN=VALUE` or `COLUMN!=VALUE`: only these messages; empty: all."""
 
     def job_key(self) -> dict[str, Any]:
-        """What identifies it among the inputs of a job, by which results are stored."""
+        """Values that identify it among the inputs of a job, by which results are stored."""
         where = self.where[0] if len(self.where) == 1 else list(self.where) or None
         return {"reading": self.reading.job_key(), "where": where}
 

@@ -21,7 +21,7 @@ from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
 from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList
 from ecsuite.games.worlds.world import FREE, Integers
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of
 from ecsuite.runtime.printable import printable
 
@@ -301,7 +301,7 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
             for name, role in chosen.items()
             if role not in ("meaning", "attribute", "feature")
         }
-    except Question:
+    except ReadingQuestion:
         raise
     except CorpusError as error:
         raise ConfigError(str(error).replace(file.name, source, 1)) from None

@@ -12,7 +12,7 @@ import pytest
 from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, quoted, records, said, scores, table
 
 import ecsuite as ec
-from ecsuite.runtime.errors import ConfigError, CorpusError, Question
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 
 SAME = {
     "lists as pandas writes them": table(quoted(map(str, IDS))),
@@ -154,7 +154,7 @@ def test_two_columns_that_repeat_nothing_are_asked_about(tmp_path):
     (tmp_path / "a.txt").write_text(
         "one thing\tthe first word\na second\tanother line here\nmore\tand more of it\n"
     )
-    with pytest.raises(Question, match="of which neither repeats values as meanings do") as caught:
+    with pytest.raises(ReadingQuestion, match="of which neither repeats values as meanings do") as caught:
         ec.read_corpus(tmp_path / "a.txt")
     assert [words["columns"] for words, _ in caught.value.readings] == [{"2": "message"}, {"1": "message"}]
     assert said(ec.read_corpus(tmp_path / "a.txt", columns={"2": "message"}))[0] == ["the", "first", "word"]
@@ -183,7 +183,7 @@ def test_numbers_are_values_or_features(tmp_path):
     (tmp_path / "lists.csv").write_text(
         "message,meaning\n" + "".join(f'{a} {b},"{lab}"\n' for (a, b), lab in zip(IDS, LAB, strict=True))
     )
-    with pytest.raises(Question, match="are the numbers of L, a values, or measures") as caught:
+    with pytest.raises(ReadingQuestion, match="are the numbers of L, a values, or measures") as caught:
         ec.read_corpus(tmp_path / "columns.csv")
     assert [words["numeric"] for words, _ in caught.value.readings] == ["features", "values"]
     values = ec.read_corpus(tmp_path / "columns.csv", numeric="values")

@@ -7,7 +7,7 @@ import pytest
 from table_files import said, scores
 
 import ecsuite as ec
-from ecsuite.runtime.errors import Question
+from ecsuite.runtime.errors import ReadingQuestion
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 """Files that were made after public reports; they are not part of the package."""
@@ -19,7 +19,7 @@ def answered(source, **words):
     while True:
         try:
             return ec.read_corpus(source, **words), questions
-        except Question as question:
+        except ReadingQuestion as question:
             assert len(str(question).splitlines()) <= 8 and len(questions) < 4
             assert len(question.readings) > 1 or "where" in question.readings[0][0]
             questions.append(question)

@@ -8,7 +8,7 @@ from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, records, said
 
 import ecsuite as ec
 from ecsuite.formats.one_hot import one_hot_values
-from ecsuite.runtime.errors import CorpusError, Question
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_signs_between_symbols(texts, split, first):
     ],
 )
 def test_a_text_that_is_one_symbol_or_several_is_asked_about(texts, splits):
-    with pytest.raises(Question, match="is a message one symbol, or several") as caught:
+    with pytest.raises(ReadingQuestion, match="is a message one symbol, or several") as caught:
         ec.read_corpus({"message": texts, "color": ["red", "blue"]})
     assert [words for words, _ in caught.value.readings] == [{"split": split} for split in splits]
     for split in splits:
@@ -313,7 +313,7 @@ def test_empty_lines_at_the_end_of_json_are_none(tmp_path):
 def test_names_of_which_few_share_a_word_stay_whole():
     items = ["ice cream", "ice bear", "polar bear", "fire truck", "sea horse", "hot dog", "tea pot"]
     rows = {"message": list("abcdefg"), "item": items}
-    with pytest.raises(Question, match="column item: is a text one value or several") as caught:
+    with pytest.raises(ReadingQuestion, match="column item: is a text one value or several") as caught:
         ec.read_corpus(rows)
     assert [words["columns"]["item"] for words, _ in caught.value.readings] == ["meaning", "attribute"]
     corpus = ec.read_corpus(rows, columns={"item": "attribute"})
@@ -344,7 +344,7 @@ def test_an_attribute_of_few_objects_is_no_name_of_them():
     ]
     columns = dict(zip(("color", "shape", "size"), zip(*objects, strict=True), strict=True))
     rows = {"message": list("abcd"), **columns}
-    with pytest.raises(Question, match="which columns were meant: shape, size, or more") as caught:
+    with pytest.raises(ReadingQuestion, match="which columns were meant: shape, size, or more") as caught:
         ec.read_corpus(rows)
     assert caught.value.seen == ["color: another value in each row"]
     (few, _), (every, _) = caught.value.readings
@@ -410,7 +410,7 @@ def test_na_of_r_is_missing_and_in_quotes_a_word(tmp_path, name, sign):
     cells = [[""] * (sign != " ") + rows[0], *([str(place), *row] for place, row in enumerate(rows[1:], 1))]
     lines = [sign.join("NA" if cell is None else f'"{cell}"' for cell in row) for row in cells]
     (tmp_path / name).write_text("\n".join(lines) + "\n")
-    with pytest.raises(Question, match="1 of 4 rows have NA without quotes, as in column color"):
+    with pytest.raises(ReadingQuestion, match="1 of 4 rows have NA without quotes, as in column color"):
         ec.read_corpus(tmp_path / name)
     corpus = ec.read_corpus(tmp_path / name, missing="keep")
     assert corpus.concept_names == ("color=NA", "color=red")

@@ -8,7 +8,7 @@ import yaml
 from table_files import GRID, IDS, WORDS, said, scores
 
 import ecsuite as ec
-from ecsuite.runtime.errors import CorpusError, Question
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 
 HEADER = "task,typed,color,shape,hit\n"
 ROWS = "".join(
@@ -64,7 +64,7 @@ def test_a_question_has_commands_that_answer_it(tmp_path, ecsuite):
         "  ecsuite score a.csv --metrics topsim --attributes color,shape      # the others are stored",
         "  ecsuite score a.csv --metrics topsim --attributes color,shape,hit  # all of them",
     ]
-    with pytest.raises(Question) as caught:
+    with pytest.raises(ReadingQuestion) as caught:
         ec.read_corpus(tmp_path / "a.csv")
     for (words, _), number in zip(caught.value.readings, (2, 3), strict=True):
         assert len(ec.read_corpus(tmp_path / "a.csv", **words).attribute_names) == number
@@ -126,7 +126,9 @@ def test_a_padding_of_minus_one_is_no_symbol(tmp_path):
 def test_a_layout_is_an_expression_of_lines(tmp_path):
     lines = [f"{' '.join(g)} is called {' '.join(w)}" for g, w in zip(GRID, WORDS, strict=True)]
     (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
-    with pytest.raises(Question, match="all lines have is: is it between two columns, or a symbol") as caught:
+    with pytest.raises(
+        ReadingQuestion, match="all lines have is: is it between two columns, or a symbol"
+    ) as caught:
         ec.read_corpus(tmp_path / "a.txt")
     assert len(caught.value.readings) == 3
     read = ec.read_corpus(tmp_path / "a.txt", layout="line:(?P<meaning>.+) is called (?P<message>.+)")
