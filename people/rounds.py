@@ -32,7 +32,7 @@ from ecsuite.games.participants.language_model import LanguageModelParticipant
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_files import ROUNDS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.train import train
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Page, Person, Request
@@ -314,7 +314,7 @@ class PlayThread(Person):
 
 def rounds_of(game: RoundsGame, folder: Path) -> dict[int, dict[str, Any]]:
     """Rounds of a person by step, as stored by a play that is over or ended early; none of one that goes on."""
-    file = folder / ROUNDS
+    file = RunFolder(folder).rounds
     rows = [msgspec.json.decode(line) for line in file.read_bytes().splitlines()] if file.is_file() else []
     return {step: rows[number] for step, (number, _) in enumerate(game.rounds) if number < len(rows)}
 
@@ -479,7 +479,7 @@ class RoundsStudy(LiveKind):
         return {
             name: read_corpus(folder)
             for name, folder in folders.items()
-            if (folder / "corpus.jsonl").is_file()
+            if RunFolder(folder).corpus.is_file()
         }
 
     def report(self, records: Sequence[Record]) -> Report:
@@ -488,7 +488,9 @@ class RoundsStudy(LiveKind):
         for record in records:
             folder = self.folder(record.row)
             successful = (
-                [*successes(self.game(record.row), folder).values()] if (folder / ROUNDS).is_file() else []
+                [*successes(self.game(record.row), folder).values()]
+                if RunFolder(folder).rounds.is_file()
+                else []
             )
             if (
                 not successful

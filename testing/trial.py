@@ -21,7 +21,7 @@ from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.jobs.signals import StopRequest

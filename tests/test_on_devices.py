@@ -34,7 +34,7 @@ from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population, make_population
+from ecsuite.games.plays.population import Population, make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training import trainer as train_state
 from ecsuite.games.training.train import train

@@ -21,7 +21,7 @@ from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import SCORES
+from ecsuite.games.runs.run_folder import SCORES, WEIGHTS
 from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
@@ -44,8 +44,6 @@ KEPT = (".jsonl", ".json", ".yaml")
 """Endings of the files of a run folder that every stored result holds."""
 SOURCE_PATH = "source_path"
 """Key of the description of a corpus with its path, which no result may depend on."""
-WEIGHTS = ".safetensors"
-"""The ending of checkpoints."""
 
 
 def needs_of(*, device: str = "cpu", **_: Any) -> Resources:

@@ -19,9 +19,9 @@ from ecsuite.eval.results.sources import PROVENANCE, STORE, Source, read_config
 from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.config.experiment import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.games.plays.rounds import is_asked
-from ecsuite.games.runs.identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
-from ecsuite.games.runs.run_files import CONFIG, SWEEP
+from ecsuite.games.runs.run_folder import CONFIG, SWEEP
 from ecsuite.games.training.train import TrainingJob, cost, train_in_job
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Context, Job, Result, Stopped

@@ -24,6 +24,7 @@ GENERALISATION = Traits(
     direction="higher",
     version=3,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )
@@ -110,6 +111,7 @@ NOISE_OBJECTS = Traits(
     question="agents",
     version=2,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )
@@ -154,6 +156,7 @@ CROSS_PLAY = Traits(
     direction="higher",
     version=2,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )

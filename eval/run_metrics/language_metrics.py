@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric, traits_of
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
 from ecsuite.games.plays.play import Play, players_of
+from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.run import Run
 from ecsuite.games.training.trainer import LanguageScores
 from ecsuite.runtime.errors import ConfigError, PartError

@@ -9,8 +9,8 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, PLAYS, TASKS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.pictures.rounds import make_preview
+from ecsuite.games.plays.notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.plays.play import play_class
-from ecsuite.games.training.notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.worlds.world import World, make_world
 from ecsuite.parts.registry import Part, Registry
 from ecsuite.runtime.errors import ConfigError

@@ -18,8 +18,8 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.message_builders import SymbolOptions, without_eos
 from ecsuite.games.channels.noise import Noise, noise_generator
 from ecsuite.games.config.sections import ROLES, Role
+from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.games.players.agent import Listener, Speaker
-from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.worlds.world import Batch, World

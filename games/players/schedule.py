@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ecsuite.games.config.registry import MEETINGS
-from ecsuite.games.players.options import communities_of, members_in
+from ecsuite.games.config.society import communities_of, members_in
 from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Part, parts_in_list

@@ -31,9 +31,8 @@ from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
-    from ecsuite.games.players.population import Population
-    from ecsuite.games.runs.checkpoints import AgentWeights
-    from ecsuite.games.training.optimizers import Optimise
+    from ecsuite.games.engine.optimizers import Optimise
+    from ecsuite.games.plays.population import AgentWeights, Population
     from ecsuite.games.worlds.world import World
 
 Note = Callable[[str], None]
@@ -161,7 +160,7 @@ class Play(ABC):
         return {}
 
     def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
-        """Initialise the agents of a role with the weights of those of another run; see `set_agent_weights`."""
+        """Initialise the agents of a role with the weights of those of another run; see `Population.set_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
     def keep(self, folder: Path) -> dict[str, Any]:

@@ -15,12 +15,12 @@ import torch
 
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.config.sections import Experiment
+from ecsuite.games.config.society import EVERYONE
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.participant import Ask, Round, label
-from ecsuite.games.players.options import EVERYONE
+from ecsuite.games.plays.evaluation import joined
 from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
-from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.worlds.world import make_world
 from ecsuite.language_models.backend import Allowed

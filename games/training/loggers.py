@@ -155,12 +155,6 @@ def make_loggers(texts: Iterable[str]) -> list[Logger]:
     return made
 
 
-def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Figures of a log entry without the step; those of sections are named `section.name`."""
-    values = dotted_values(entry).items()
-    return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}
-
-
 class TrackedRun(ABC):
     """A run in a tracking service; its identifier is stored in the run folder."""
 

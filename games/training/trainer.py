@@ -18,6 +18,9 @@ import torch
 
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
+from ecsuite.games.engine.optimizers import NotFiniteError, Optimise
+from ecsuite.games.plays.checks import hook_of
+from ecsuite.games.plays.notes import has_small_products
 from ecsuite.games.plays.play import Play, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import (
     Best,
@@ -28,29 +31,22 @@ from ecsuite.games.runs.checkpoints import (
     save_checkpoint,
 )
 from ecsuite.games.runs.identity import RunContext
-from ecsuite.games.runs.run_files import CHECKSUM, LOG, NUM_LINES, open_log
-from ecsuite.games.runs.run_folder import (
+from ecsuite.games.runs.result import (
     EXTRA,
     EXTRA_CHANCE,
     METRICS,
     REMEDY,
     SINCE_BEST,
-    FolderState,
     RunResult,
     StopReason,
-    check_run_folder,
+    flat_figures,
     is_accuracy_reached,
     measures_of,
-    prepare_run_folder,
-    versions,
-    write_divergence,
 )
-from ecsuite.games.training.checks import hook_of
-from ecsuite.games.training.loggers import Logger, flat_figures
-from ecsuite.games.training.notes import has_small_products
-from ecsuite.games.training.optimizers import NotFiniteError, Optimise
+from ecsuite.games.runs.run_folder import LOG_CHECKSUM, NUM_LINES, FolderState, RunFolder
+from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
-from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
+from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
 from ecsuite.runtime.time_left import TimeLeft, duration_text
 
@@ -274,8 +270,7 @@ class Trainer:
             DivergedError: If losses, weights or evaluations are not finite.
             LimitError: If a limit that the user set is reached before the first step is over.
         """
-        earlier = check_run_folder(
-            self.folder,
+        earlier = RunFolder(self.folder).check(
             self.context,
             steps_per_epoch=self.play.steps_per_epoch,
             steps_before=self.play.steps_before,
@@ -312,7 +307,7 @@ class Trainer:
         if earlier.diverged_at is not None:
             what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
-        prepare_run_folder(self.folder, self.context, is_replaced=earlier.is_replaced)
+        RunFolder(self.folder).write(self.context, is_replaced=earlier.is_replaced)
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
         saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
@@ -325,7 +320,9 @@ class Trainer:
             )
         if before != self.device.type:
             self.devices.append({"device": self.device.type, "from_step": state.step})
-        self.log = open_log(self.folder / LOG, state.step, saved[NUM_LINES], note, saved.get(CHECKSUM))
+        self.log = RunFolder(self.folder).open_log(
+            state.step, saved[NUM_LINES], note, saved.get(LOG_CHECKSUM)
+        )
         if self.best is not None:
             self.best.restore(saved.get("best"))
             if self.best.is_over:
@@ -557,6 +554,8 @@ class Trainer:
             "training": self._ending("diverged", step),
             "chance": self.chance,
         }
-        write_divergence(self.folder, self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata)
+        RunFolder(self.folder).write_divergence(
+            self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata
+        )
         outcome = self._result("diverged", step)
         return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())

@@ -14,7 +14,7 @@ import pytest
 from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals

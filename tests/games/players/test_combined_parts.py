@@ -7,10 +7,10 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.engine import engine
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.pair import StepResult
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")

@@ -1,4 +1,4 @@
-"""Notes of a training: lines about the game, and the precision.
+"""Description of a game and its agents for the user, and the choice of its precision.
 
 bf16 is chosen where it is faster, which depends on sizes as well as on the processor.
 """
@@ -12,8 +12,8 @@ from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment, TrainingOptions
-from ecsuite.games.players.options import SocietyOptions
-from ecsuite.games.players.population import Population
+from ecsuite.games.config.society import SocietyOptions
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.devices import choose_precision

@@ -23,10 +23,10 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.config.sections import Experiment, foreign_parts
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.pair import Pair, PlayResult
 from ecsuite.games.plays.play import Measures, Play, TrainedPlay, make_play
 from ecsuite.games.tasks.tasks import TaskOutput
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError

@@ -17,7 +17,7 @@ from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged

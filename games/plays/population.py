@@ -19,6 +19,7 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import Noise, seeded
 from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.config.sections import ROLES, Experiment, Role
+from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.games.engine.engine import Differentiate, Engine, differentiated
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.learning import (
@@ -29,7 +30,6 @@ from ecsuite.games.players.learning import (
     Imitation,
     is_learning,
 )
-from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResult, make_pair
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.players.teaching import Teaching
@@ -43,6 +43,8 @@ WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
 """Accuracy of pairs of one community, and of two."""
 SHARED = {"perception": "perception", "symbols": "embedding of symbols"}
 """Modules that an agent may use both for speaking and listening."""
+AgentWeights = Sequence[Mapping[str, Tensor] | None]
+"""Weights of each agent of a role, by name; None: the agent's own initialisation."""
 
 
 class Population(nn.Module):
@@ -412,6 +414,34 @@ class Population(nn.Module):
                 by_kind[name] = value / steps
         return by_kind
 
+    def set_weights(self, role: Role, agents: AgentWeights, source: str) -> None:
+        """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
+
+        Args:
+            role: Role of the agents.
+            agents: All weights of each agent of the other run. Only trainable parameters of a channel are loaded, such
+                as a temperature, and none of a loss, as its baselines belong to another game.
+            source: Origin of the weights, for error messages; empty: the source of each member.
+
+        Raises:
+            ConfigError: If a weight has another shape, or is only there or only here; the message names one.
+        """
+        for index, side in enumerate(self.sides(role)):
+            learnt = {name for name, _ in side.named_parameters()}
+            own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
+            other = agents[index % len(agents)]
+            if other is None:
+                continue
+            given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
+            for name in sorted({*own, *given}):
+                here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
+                if here != there:
+                    where = source or self.options.members_of(role)[index].source
+                    raise ConfigError(
+                        f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
+                    )
+            side.load_state_dict(given, strict=False)
+
     def scale_gradients(self, step: int) -> None:
         """Make the gradient of each weight the mean over the pairs in which it learnt.
 
@@ -521,3 +551,15 @@ def make_population(experiment: Experiment, world: World, dtype: torch.dtype = t
     """Make the agents of an experiment, with the initial weights of its seed."""
     with initial_weights(experiment.training.seed):
         return Population.from_experiment(experiment, world, dtype)
+
+
+def _is_kept(name: str, learnt: Collection[str]) -> bool:
+    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
+    module = name.partition(".")[0]
+    return module != "loss" and (module != "channel" or name in learnt)
+
+
+def _shown(shape: tuple[int, ...] | None) -> str:
+    if shape is None:
+        return "missing"
+    return " x ".join(map(str, shape)) or "a single value"
