@@ -27,9 +27,9 @@ README = ROOT / "README.md"
 LONGEST_LINE = 110
 """Characters of a line of a page."""
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
-"""What is made in docs/claims.md."""
+"""Generated part of docs/claims.md."""
 LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
-"""What is made in README.md."""
+"""Generated part of README.md."""
 
 
 def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""What `gpu.py` measures: the trainings that users run, each as a loop that is told of after every update."""
+"""Trainings that `gpu.py` measures, each as a loop that reports every update."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ from ecsuite.runtime.devices import PRECISIONS, computing, fixed_threads, routed
 MANY = 10**6
 """Updates of a training that ends when enough was measured."""
 SEEDS, GRAMMARS = 10, 5
-"""Of ICY's Table 3: so many runs of a model are trained side by side."""
+"""Numbers of seeds and grammars in ICY's Table 3, whose runs of a model are trained side by side."""
 SMALLER = {
     "sender.hidden_size": 16, "receiver.hidden_size": 16, "training.batch_size": 8, "evaluation.num_valid": 8,
     "evaluation.corpus_size": 8,
@@ -57,11 +57,11 @@ class Work:
     loop: Callable[[Told], None]
     """Trains without end."""
     amount: int
-    """Of what an update works on."""
+    """Number of units per update."""
     unit: str
-    """Of the amount."""
+    """Unit of the amount."""
     precision: str
-    """Of products."""
+    """Precision of matrix products."""
     flops: float | None = None
     """FLOP of the products of an update; None: they are counted."""
     padding: float | None = None

@@ -153,8 +153,8 @@ class Runner:
             more: Called repeatedly with all results so far; returns further jobs that depend on them.
 
         Returns:
-            The result of each job, also of the jobs of `more`; the result of a failed job, and of its dependents, has the
-            reason.
+            The result of each job, also of the jobs of `more`; the result of a failed job, and of its dependents, has
+            the reason.
 
         Raises:
             ConfigError: If a function rejects its inputs; other errors of inputs are raised, too.

@@ -92,7 +92,7 @@ class Result:
 
 
 Grouping = Callable[["Sequence[Job]", int], "Sequence[Sequence[Job]]"]
-"""Divide ready jobs of one function into groups, each for one worker; the second argument is the number of idle workers."""
+"""Divide ready jobs of one function into groups, each for one worker; also takes the number of idle workers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.grammars.words import stream
 from ecsuite.people.pictures import as_png, can_be_drawn, draw, name_of
 from ecsuite.people.study import Study
@@ -273,7 +274,7 @@ def load_run_of_study(study: Study) -> TrainedRun:
 
     run = load_run(Path(study.run))
     if is_of_rounds(run.experiment):
-        game = Path(study.run) / "config.yaml"
+        game = RunFolder(Path(study.run)).config
         raise ConfigError(f"{study.run}: agents who play rounds are met in their game: expected {game}")
     language, objects = read_language(run, study.seed)
     return TrainedRun(run=run, language=language, objects=objects)

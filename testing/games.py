@@ -11,25 +11,27 @@ import torch
 from torch import nn
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.players.population import make_population
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.teaching import ALL_RIGHT
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.tasks.tasks import choose, right_parts
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     TOLERANCE as OF_VALUES,
 )
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     fault_of_batch,
     fault_of_features,
     fault_of_ids,
     fault_of_measures,
     fault_of_message,
 )
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
+from ecsuite.games.tasks.tasks import choose, right_parts
 from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
@@ -59,7 +61,7 @@ def part_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 def options_survive_yaml(trial: Trial) -> None:
     """Its options are unchanged after they were written to YAML and read again."""
     written = load_yaml(trial.experiment.to_yaml())
-    again = from_tree(written, "config.yaml")
+    again = from_tree(written, CONFIG)
     require(again == trial.experiment, f"written {trial.part.options}, read another")
 
 
@@ -85,7 +87,7 @@ def training_repeats(trial: Trial) -> None:
         for name in ("first", "second"):
             _scramble(name)
             trial.train(folder / name)
-        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+        for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("first", "second")]
             require(contents[0] == contents[1], f"{file} differs between two runs of one seed")
 
@@ -97,7 +99,7 @@ def training_resumes(trial: Trial) -> None:
         trial.train(folder / "parts", stop_after=3)
         _scramble("between")
         trial.train(folder / "parts", resume=True)
-        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+        for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("whole", "parts")]
             require(contents[0] == contents[1], f"{file} differs after a run was stopped and continued")
 

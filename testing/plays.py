@@ -10,15 +10,16 @@ import numpy as np
 import torch
 
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
 from ecsuite.games.players.schedule import Meeting, Meetings
+from ecsuite.games.plays.checks import fault_of_measures
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
-from ecsuite.games.runs.run_files import ROUNDS
-from ecsuite.games.training.checks import fault_of_measures
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KeptAnswers
@@ -76,7 +77,7 @@ def is_asked_and_remembered(trial: Trial) -> None:
     """Its answers are allowed, and recorded in the rounds of the run."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
-        lines = (folder / "run" / ROUNDS).read_bytes().splitlines()
+        lines = RunFolder(folder / "run").rounds.read_bytes().splitlines()
     play = trial.play()
     require(isinstance(play, Rounds), "expected a play of rounds")
     require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
@@ -109,7 +110,7 @@ def is_replayed(trial: Trial) -> None:
     with scratch_folder() as folder:
         trial.train(folder / "run")
         trial.train(folder / "again", replay=folder / "run")
-        for name in ("corpus.jsonl", ROUNDS, ANSWERS):
+        for name in (CORPUS, RunFolder(folder).rounds.name, ANSWERS):
             contents = [(folder / run / name).read_bytes() for run in ("run", "again")]
             require(contents[0] == contents[1], f"{name} differs when it is replayed")
 
@@ -295,7 +296,7 @@ def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
 
 def meetings_survive_yaml(trial: Trial) -> None:
     """Its options are unchanged after they were written to YAML and read again."""
-    again = from_tree(load_yaml(trial.experiment.to_yaml()), "config.yaml")
+    again = from_tree(load_yaml(trial.experiment.to_yaml()), CONFIG)
     require(again == trial.experiment, f"written {trial.experiment.society.meets}, read another")
 
 

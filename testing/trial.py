@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment, override
@@ -20,7 +21,7 @@ from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.jobs.signals import StopRequest
@@ -172,6 +173,7 @@ class Trial:
             self.experiment,
             folder,
             device="cpu",
+            scorer=LanguageMetrics,
             progress=lambda *_: None,
             note=lambda _: None,
             should_stop=should_stop,

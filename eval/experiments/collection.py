@@ -50,6 +50,7 @@ from ecsuite.eval.views.scorecard import Scorecard, describe, score_corpus
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location, Result, canonical
 from ecsuite.parts.config import Seed, build
@@ -230,7 +231,7 @@ HEADING_WIDTH = 14
 """Most characters of a line of a heading, but for longer words."""
 ABOUT = ("system", "game", "seed")
 """Further columns of CSV, after the name of the corpus."""
-FILES = ("scores.json", "scores.csv")
+FILES = (SCORES, "scores.csv")
 """The files of the folder of a study."""
 
 

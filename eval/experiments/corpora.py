@@ -24,8 +24,9 @@ from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
+from ecsuite.formats.directory import CORPUS, MEANINGS, METADATA
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CORPUS, METADATA, SCORES
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 FACTS = "files.json"
@@ -208,7 +209,7 @@ def files_of(path: Path, meanings: str | None = None) -> list[Path]:
     """
     further = [] if meanings is None else [Path(meanings)]
     if not _is_in_folder(path):
-        siblings = [path.with_name(name) for name in (METADATA, "meanings.jsonl")]
+        siblings = [path.with_name(name) for name in (METADATA, MEANINGS)]
         return [path, *further, *(file for file in siblings if file.is_file())]
     files = [file for file in _folder(path).rglob("*") if file.is_file()]
     return [*sorted(file for file in files if file.name != SCORES and file.name[0] != "."), *further]

@@ -15,12 +15,13 @@ from ecsuite.eval.experiments.corpora import CorpusContent, MessageSelection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import SCORES
+from ecsuite.games.runs.run_folder import SCORES, WEIGHTS
 from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
@@ -43,8 +44,6 @@ KEPT = (".jsonl", ".json", ".yaml")
 """Endings of the files of a run folder that every stored result holds."""
 SOURCE_PATH = "source_path"
 """Key of the description of a corpus with its path, which no result may depend on."""
-WEIGHTS = ".safetensors"
-"""The ending of checkpoints."""
 
 
 def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
@@ -78,7 +77,7 @@ def train_game(
         Stopped: If the training was asked to stop.
     """
     run_folder = folder.path / game.folder_name
-    result = train_in_job(game, run_folder, device, context)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics)
     return Outcome(
         value=result.to_json() | {"was_done": False}, arrays=save(packed(run_folder, keeps_weights))
     )

@@ -31,8 +31,9 @@ from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import setting_column
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.comparison import setting_heading
-from ecsuite.games.runs.run_files import LOG
+from ecsuite.games.runs.run_folder import LOG, RunFolder
 from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
@@ -77,7 +78,7 @@ class MedianPruning:
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
         """Take the figures that an earlier attempt logged."""
-        file = folder / LOG
+        file = RunFolder(folder).log
         for evaluation in evaluations(file.read_bytes() if file.is_file() else b"", str(file)):
             if evaluation.step <= step:
                 self.log(evaluation.step, evaluation.figures)
@@ -129,7 +130,7 @@ def train_while_promising(
     """
     run_folder = folder.path / game.folder_name
     pruning = MedianPruning(rule)
-    result = train_in_job(game, run_folder, device, context, pruning)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics, pruning)
     value = result.to_json() | {"was_done": False}
     if result.stopped == "preempted":
         value["stopped"] = PRUNED

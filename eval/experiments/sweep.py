@@ -16,11 +16,12 @@ from ecsuite.eval.experiments.search import Search, search_lines, trials_table
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.results.sources import PROVENANCE, STORE, Source, read_config
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.config.experiment import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.games.plays.rounds import is_asked
-from ecsuite.games.runs.identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
-from ecsuite.games.runs.run_files import CONFIG, SWEEP
+from ecsuite.games.runs.run_folder import CONFIG, SWEEP
 from ecsuite.games.training.train import TrainingJob, cost, train_in_job
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Context, Job, Result, Stopped
@@ -100,7 +101,7 @@ def _seconds_of(job: Job) -> float:
             scratch=Path(folder) / "scratch", report_progress=report_progress, should_stop=should_stop
         )
         with suppress(Stopped):
-            train_in_job(game, Path(folder) / "run", job.inputs["device"], context)
+            train_in_job(game, Path(folder) / "run", job.inputs["device"], context, LanguageMetrics)
             return time.monotonic() - began
     (first, before), (last, after) = reports[0], reports[-1]
     return (last - first) / (after - before) if after > before else last - first

@@ -21,7 +21,7 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.learning import GivenMessages
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.views import View
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ragged import Ragged

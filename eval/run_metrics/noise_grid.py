@@ -19,8 +19,8 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import NO_NOISE, MessageNoise, noise_generator
 from ecsuite.games.config.registry import NOISES
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.run import Run
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value

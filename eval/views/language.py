@@ -24,6 +24,7 @@ from ecsuite.eval.counts.counting import flat, message_labels, narrow_content, n
 from ecsuite.eval.results.logs import first_measure, read_log
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.views.figures.canvas import COLOURS, ink_on
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text
@@ -583,4 +584,4 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def corpus_name(corpus: Corpus) -> str:
     """The name of a corpus in titles: its run folder or file; `corpus` if it was made in Python."""
     source = Path(str(corpus.metadata.get("source_path", "")))
-    return (source.resolve().parent.name if source.name == "corpus.jsonl" else source.name) or "corpus"
+    return (source.resolve().parent.name if source.name == CORPUS else source.name) or "corpus"

@@ -72,13 +72,12 @@ class Product(Objects):
         self.table = self._computed(np.arange(self.number)) if self.number <= MAX_TABLE else None
         """The values of each object where these are few, since a look-up is faster; None where they are many."""
 
-    def seen(self, numbers: Integers) -> NDArray[Any]:
-        """The values. See `Objects`."""
-        return self.values(numbers)
-
     def values(self, numbers: Integers) -> Integers:
         """See `Objects`."""
         return self._computed(numbers) if self.table is None else self.table[numbers]
+
+    seen = values
+    """Agents see the values."""
 
     def _computed(self, numbers: Integers) -> Integers:
         """The digits of numbers, (..., num_attributes)."""

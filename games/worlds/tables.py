@@ -16,10 +16,10 @@ from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.table import RawTable
 from ecsuite.formats.table_notes import note_words_for_none
+from ecsuite.games.config.sources import PACKED, TABLES, is_data_set, read_columns
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
 from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList
-from ecsuite.games.worlds.sources import PACKED, TABLES, is_data_set, read_columns
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.given_values import column_of

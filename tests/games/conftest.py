@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals
@@ -44,6 +45,7 @@ def run() -> Callable[..., RunResult]:
                 folder,
                 resume=resume,
                 device="cpu",
+                scorer=LanguageMetrics,
                 progress=progress,
                 note=note,
                 should_stop=asked,

@@ -10,10 +10,10 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import Population
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training import trainer
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world

@@ -29,8 +29,8 @@ from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import METADATA
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import METADATA
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.parts.config import checked

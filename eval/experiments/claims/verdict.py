@@ -328,7 +328,7 @@ class VerdictRow:
     num_seeds: int = 0
     """Seeds of its runs, or corpora."""
     replicates: Literal["seeds", "corpora"] = "seeds"
-    """What an interval is over."""
+    """Unit over which intervals are computed."""
     hours: float | None = None
     """Hours of computing; of a claim that was not run, as `--plan` measured them."""
 

@@ -31,6 +31,7 @@ from ecsuite.eval.views.figures.canvas import (
     write_title,
 )
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -343,6 +344,6 @@ def _folder_names(folders: Sequence[Path]) -> list[str]:
 
 def _chance_level(folder: Path, measure: str) -> float | None:
     try:
-        return float(read_json(folder / "metadata.json")["chance"][measure])
+        return float(read_json(RunFolder(folder).metadata)["chance"][measure])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

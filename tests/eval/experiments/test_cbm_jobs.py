@@ -14,7 +14,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import override
 from ecsuite.games.config.sections import with_training
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training import train as training_jobs
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError

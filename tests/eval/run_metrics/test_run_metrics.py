@@ -23,7 +23,7 @@ from ecsuite.eval.run_metrics.representations import _read, read_attributes
 from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import Run, load_run
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world

@@ -13,8 +13,8 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players import teaching
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.run_folder import RunResult
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
