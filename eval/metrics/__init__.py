@@ -10,6 +10,7 @@ and its scores to `METRIC_OF`. Files of metrics are imported only when one of th
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ecsuite.games.tasks.directions import ENDS
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
@@ -282,8 +283,6 @@ def bound_of(score: "Score") -> "Bound | None":
     """Whether the value of a score or a measure is a lower or an upper bound of the true one, as an accuracy of 1."""
     if score.bound is not None or score.value is None:
         return score.bound
-    from ecsuite.games.tasks.directions import ENDS  # whose package imports numpy
-
     ends = ENDS.get(score.name.rpartition(" ")[2]) if score.is_measure else None
     if ends is None:
         traits = traits_of(score)
