@@ -43,7 +43,7 @@ TOLERANCE = 0.1
 
 
 def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The game_checks of a part of a game. See `ecsuite.testing.checks`."""
+    """Checks of a part of a game. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
 
@@ -340,7 +340,7 @@ def _global_states() -> tuple[Any, ...]:
 
 
 def world_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The world_checks of a world. See `ecsuite.testing.checks`."""
+    """Checks of a world. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
     return bound((*ALL, *WORLDS), lambda: trial)

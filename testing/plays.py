@@ -30,7 +30,7 @@ from ecsuite.testing.trial import Trial, same, scratch_folder
 
 
 def play_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The play_checks of a play. See `ecsuite.testing.checks`."""
+    """Checks of a play. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
     return bound(PLAYS, lambda: trial)
@@ -67,7 +67,7 @@ PLAYS = (
 
 
 def participant_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The participant_checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
+    """Checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     return bound((*PARTICIPANTS, *(BACKENDS if kind == "backend" else ())), lambda: trial)
 
@@ -130,7 +130,7 @@ MakeEnvironment = Callable[[], Environment]
 
 
 def environment_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The environment_checks of a world with steps. See `ecsuite.testing.checks`."""
+    """Checks of a world with steps. See `ecsuite.testing.checks`."""
     if settings:
         raise ConfigError(
             f"--set: an environment is tried alone: give its options after its name, {name},key=value"
@@ -277,7 +277,7 @@ SOCIETY = ("society.senders=4", "society.receivers=4")
 
 
 def meeting_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The meeting_checks of meetings. See `ecsuite.testing.checks`."""
+    """Checks of meetings. See `ecsuite.testing.checks`."""
     given = (
         tuple(settings) if any(each.startswith("society.") for each in settings) else (*SOCIETY, *settings)
     )
@@ -338,7 +338,7 @@ MakeLogger = Callable[[], Logger]
 
 
 def logger_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The logger_checks of a logger. See `ecsuite.testing.checks`."""
+    """Checks of a logger. See `ecsuite.testing.checks`."""
 
     def make() -> Logger:
         (logger,) = make_loggers([name])

@@ -224,7 +224,14 @@ EDITS: dict[str, tuple[str, Divisor]] = {
     "edit/max": ("lev/max", "larger"),
 }
 """Names of edit distances: that in signatures, and what edits are divided by."""
-OF_MESSAGES = (*EDITS, "hamming", "jaccard")
+OF_MESSAGES = {
+    "edit/mean": "edits of symbols (Levenshtein), divided by the mean of the two lengths",
+    "edit": "number of edits of symbols (Levenshtein)",
+    "edit/max": "edits of symbols (Levenshtein), divided by the larger of the two lengths",
+    "hamming": "number of positions with other symbols; those beyond the end of one message count",
+    "jaccard": "share of symbols of either message that only one has, without order and repetition",
+}
+"""Distances of messages, each with a line."""
 OF_MEANINGS = ("auto", "hamming", "cosine", "euclidean", "jaccard", "levenshtein")
 OF_SETS = {
     "hamming": set_difference,
