@@ -168,7 +168,8 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
         of_counts: Makes distances of the sizes of both, and of what they have in common, each (num_pairs,).
     """
     sizes = sets.lengths
-    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets))
+    shape = len(sizes), int(sets.values.max(initial=0)) + 1  # not inferred, as all sets may be empty
+    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets), shape)
     step = max(1, _MOST_MEMBERS // int(sizes.max(initial=1)))
 
     def in_common(left: Ints, right: Ints) -> Ints:
