@@ -13,6 +13,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ecsuite.corpus import Corpus
-    from ecsuite.eval.experiments.corpora import Selection
+    from ecsuite.eval.experiments.corpora import MessageSelection
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.sources import Source
@@ -159,9 +160,9 @@ def score(
         _score_parts(request, by)
         return
     if len(corpora) > MOST_COMPARED:
-        from ecsuite.eval.experiments.corpora import Selection
+        from ecsuite.eval.experiments.corpora import MessageSelection
 
-        _score_collection(request, Selection(reading=read_with.reading(), where=where))
+        _score_collection(request, MessageSelection(reading=read_with.reading(), where=where))
         return
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
@@ -234,7 +235,7 @@ def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
     return f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
 
 
-def _score_collection(request: _Request, selection: "Selection") -> None:
+def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
@@ -269,7 +270,7 @@ def _score_collection(request: _Request, selection: "Selection") -> None:
     for each in found_scores if request.is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
-    sources = sources_of(options.out or Path("scores.json"), content)
+    sources = sources_of(options.out or Path(SCORES), content)
     found = collection_report(found_scores)
     if is_one_game(sources):
         of_seeds = comparison.seed_report(sources)

@@ -220,7 +220,9 @@ def test_only_fields_are_options():
         for kind in registry.parts:
             options = registry.load(kind).Options
             assert set(option_types(options)) == {each.name for each in fields(options)}
-    with pytest.raises(ConfigError, match=r"unknown key 'participant.data_files'; .*choices: (?!.*data_files)"):
+    with pytest.raises(
+        ConfigError, match=r"unknown key 'participant.data_files'; .*choices: (?!.*data_files)"
+    ):
         read_part(PARTICIPANTS, [("", {KIND: "language_model", "data_files": ["a"]})], "participant")
 
 
