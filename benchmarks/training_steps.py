@@ -12,7 +12,6 @@ several pairs is compared with as many steps of plain torch.
 
 import argparse
 import importlib.util
-import json
 import os
 import statistics
 import subprocess
