@@ -11,7 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows, row_labels
+from ecsuite.eval.counts.counting import dense_content, num_distinct_rows, row_labels
 from ecsuite.eval.metrics.score import Options, Score, Signature, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_by
@@ -212,7 +212,7 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     """
     how = {"threshold": f"{own.threshold:g}", "starts": "all", "eos": "strip"}
     score = unscored(HAS, **how)
-    content, _ = narrow_content(corpus).reindexed()
+    content, _ = dense_content(corpus)
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
     begins, *others = boundaries(content, own.threshold, *OTHER_THRESHOLDS)
@@ -321,7 +321,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
     two-sided, as of all metrics. Undefined if all units have the same length or the same frequency.
     """
-    content, _ = narrow_content(corpus).reindexed()
+    content, _ = dense_content(corpus)
     how = {} if own.correlation == "spearman" else {"corr": own.correlation}
     scores = {
         "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{own.threshold:g}", **how, eos="strip"),

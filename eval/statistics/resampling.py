@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -185,6 +185,10 @@ Statistic = Callable[[Ints, Ints], Floats]
 The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure is NaN if it is undefined. `rows` is
 ascending; if it has all rows, only the pairing differs from that of the corpus. Where meanings with different numbers
 of messages are exchanged, a row may be the partner of several others, or of none."""
+Pairing = tuple[Ints, Ints]
+"""Rows and partners."""
+Statistics = Callable[[Iterable[Pairing]], Floats]
+"""Maps pairings to the figures of each, (num_pairings, num_figures)."""
 NullDraw = Callable[[np.random.Generator, Ints], Floats]
 """One draw of the figures (num_figures,) from a null distribution defined by the metric, of the messages of some rows,
 ascending."""
@@ -205,6 +209,8 @@ MAX_ROWS = 500_000
 """Messages of a draw at most, if a corpus has more than twice as many."""
 MIN_ROWS = 10
 """Minimum number of meanings for an interval, or of messages where these are exchanged."""
+BATCH = 1 << 17
+"""What pairings of a batch count together, such as symbols, so that it fits the cache."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
 
 
@@ -234,8 +240,8 @@ def resample(
     max_rows: int = MAX_ROWS,
     max_permutations: int = NUM_PERMUTATIONS,
     max_subsamples: int = NUM_SUBSAMPLES,
-    of_rows: Callable[[Ints], Statistic] | None = None,
-    of_pairings: Callable[[Iterable[tuple[Ints, Ints]]], Floats] | None = None,
+    of_rows: Callable[[Ints], Statistics] | None = None,
+    of_pairings: Statistics | None = None,
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
@@ -268,9 +274,9 @@ def resample(
             meanings are exchanged; or where each draw has other messages, the mean score of the interval's draws.
         max_permutations: Maximum number of draws from the null distribution, where pairings are not enumerated.
         max_subsamples: Maximum number of half-samples.
-        of_rows: Makes the statistic of some messages alone, by their ascending rows, which it numbers from 0.
+        of_rows: Makes `of_pairings` of some messages alone, by their ascending rows, which it numbers from 0.
             Then the draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
-        of_pairings: The statistic of many pairings, (num_pairings, num_figures), where it is faster for them together.
+        of_pairings: The statistic of many pairings, where it is faster for them together.
 
     Returns:
         One item per figure.
@@ -289,9 +295,9 @@ def resample(
         sample = _cached_samples(rng, (seed, num_rows, size, drawn_from, by_meaning or number))
     every = sample(num_rows, size=drawn_from) if drawn_from < num_rows else np.arange(num_rows)
     if of_rows is not None and is_made:
-        statistic = of_rows(every)
+        of_pairings = of_rows(every)
     rows = np.arange(drawn_from) if is_made else every
-    figures_of = of_pairings or partial(_stacked_figures, statistic)
+    figures_of = of_pairings or partial(stacked_figures, statistic)
     references, units, exchanged = values if reference_values is None else reference_values, num_rows, None
     if null is None and (by_meaning or not is_sampled):
         whole, exchanged, paired = exchange, exchange, rows
@@ -333,10 +339,26 @@ def resample(
     return found
 
 
-def _stacked_figures(statistic: Statistic | None, pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
+def stacked_figures(statistic: Statistic | None, pairings: Iterable[Pairing]) -> Floats:
     """The figures of each pairing, (num_pairings, num_figures)."""
     assert statistic is not None
     return np.stack([statistic(*pairing) for pairing in pairings])
+
+
+def in_batches(figures_of: Callable[[list[Pairing]], Floats], size: int) -> Statistics:
+    """The statistics of batches of pairings, where those of a small corpus take hardly longer together than one.
+
+    Args:
+        figures_of: The figures of a batch, (num_pairings, num_figures).
+        size: What one pairing counts, such as symbols.
+    """
+    number = max(1, BATCH // max(1, size))
+
+    def of_pairings(pairings: Iterable[Pairing]) -> Floats:
+        every = iter(pairings)
+        return np.concatenate(list(map(figures_of, iter(lambda: list(islice(every, number)), []))))
+
+    return of_pairings
 
 
 def _cached_samples(rng: np.random.Generator, key: Hashable) -> Callable[..., Ints]:
