@@ -69,6 +69,7 @@ def train(
         KeyboardInterrupt: If it was interrupted: a checkpoint and a corpus of what was learnt so far are written, and
             the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
     """
+    from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
     from ecsuite.eval.views.console import Reporter
     from ecsuite.games.config.experiment import load_experiment, with_changes
     from ecsuite.games.config.sections import Experiment
@@ -109,6 +110,7 @@ def train(
             folder,
             resume=resume,
             device=device,
+            scorer=LanguageMetrics,
             loggers=make_loggers(loggers),
             announce=note,
             progress=progress or reporter.progress,
@@ -661,23 +663,24 @@ def _scored(
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.games.runs.run import Run
+    from ecsuite.games.runs.run_folder import RunFolder
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
     path = (
         source.folder if isinstance(source, Run) else Path(source) if isinstance(source, str | Path) else None
     )
-    is_folder = path is not None and (path / "metadata.json").is_file()
+    is_folder = path is not None and RunFolder(path).metadata.is_file()
     if path is None or not has_scores(path, metrics or ()):
         data = (source if isinstance(source, Scorecard) else score(source, metrics, **options)).to_json()
     elif not is_folder:
         return list(Results.read([path]))
     else:
-        data = read_scores(path / "scores.json")
+        data = read_scores(RunFolder(path).scores)
     if name is not None:
         return sources_of(Path(place), {**data, "name": name})
-    if path is not None and is_folder and (path / "config.yaml").is_file():
+    if path is not None and is_folder and RunFolder(path).is_run:
         return [run_source(path, data)]
-    return sources_of(path / "scores.json" if path is not None and is_folder else Path(place), data)
+    return sources_of(RunFolder(path).scores if path is not None and is_folder else Path(place), data)
 
 
 def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:

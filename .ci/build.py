@@ -26,11 +26,11 @@ BESIDE = {
     "setup.cfg",
     "ecsuite.egg-info",
 }
-"""What a source archive holds beside the package."""
+"""Members of a source archive in addition to the package."""
 
 
 def epoch() -> int:
-    """The time that all files have, in seconds."""
+    """Modification time of all files, in seconds."""
     if "SOURCE_DATE_EPOCH" in os.environ:
         return int(os.environ["SOURCE_DATE_EPOCH"])
     git = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
@@ -38,7 +38,7 @@ def epoch() -> int:
 
 
 def copy(folder: Path) -> None:
-    """What git tracks or would track, without what is built already."""
+    """Copy the files that git tracks or would track, without earlier builds."""
     git = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.run(git, check=True, capture_output=True, text=True).stdout.split("\0"):
         if name and (ROOT / name).is_file():
@@ -47,7 +47,7 @@ def copy(folder: Path) -> None:
 
 
 def equalise(file: Path, seconds: int) -> None:
-    """Write a source archive again, with its members sorted, of one time and of nobody."""
+    """Write a source archive again, with sorted members, equal times and no owner."""
     data = io.BytesIO()
     with tarfile.open(file) as read, tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as made:
         for entry in sorted(read.getmembers(), key=lambda entry: entry.name):
@@ -58,7 +58,7 @@ def equalise(file: Path, seconds: int) -> None:
 
 
 def faults(wheel: Path, source: Path) -> list[str]:
-    """What is in one of the files and should not be."""
+    """Superfluous members of the wheel and the source archive."""
     packages = find_packages(str(ROOT))
     allowed = {"ecsuite", *(f"ecsuite/{package.replace('.', '/')}" for package in packages)}
     parts = {package.partition(".")[0] for package in packages} | {"configs"}

@@ -7,12 +7,12 @@ from torch import nn
 from ecsuite.agents.options import Style
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.agents.spec import AgentSpec, parse_agent
+from ecsuite.agents.spec import AgentName, parse_agent
 from ecsuite.parts.registry import KIND, Registry, option_types, read_options
 
 
 def make_sender(
-    spec: str | AgentSpec,
+    spec: str | AgentName,
     *,
     num_features: int,
     vocab_size: int,
@@ -42,7 +42,7 @@ def make_sender(
 
 
 def make_receiver(
-    spec: str | AgentSpec,
+    spec: str | AgentName,
     *,
     vocab_size: int,
     max_len: int,
@@ -62,7 +62,7 @@ def make_receiver(
 
 
 def _options(
-    registry: Registry, spec: AgentSpec, hidden_size: int, embedding_size: int | None, style: Style
+    registry: Registry, spec: AgentName, hidden_size: int, embedding_size: int | None, style: Style
 ) -> tuple[Any, Any]:
     """The class of a named agent and its options, with these sizes where the class has them."""
     section = spec.section()

@@ -18,7 +18,7 @@ class Nothing:
         """There are none."""
 
 
-class Language:
+class InitialLanguage:
     """An agent learns a language before it plays: a sender to say it, a receiver to understand it."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +82,7 @@ LANGUAGES = Languages(
     word="taught",
     parts={
         "nothing": ("ecsuite.agents.options:Nothing", "the agent begins without a language"),
-        "language": ("ecsuite.agents.options:Language", "a grammar, a corpus, or a mixture of them"),
+        "language": ("ecsuite.agents.options:InitialLanguage", "a grammar, a corpus, or a mixture of them"),
     },
 )
 NOTHING = Part("nothing", Nothing.Options())

@@ -47,7 +47,7 @@ ALIASES: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AgentSpec:
+class AgentName:
     """A parsed agent name; `str` gives the canonical text."""
 
     name: str
@@ -99,7 +99,7 @@ def families(role: Role) -> dict[str, type]:
     return found
 
 
-def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyType({})) -> AgentSpec:
+def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyType({})) -> AgentName:
     """Parse the name and options of a sender or receiver; case is ignored.
 
     Args:
@@ -136,12 +136,12 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None
     options = _read_options(name, known[pattern], assignments) if assignments else ()
-    return AgentSpec(
+    return AgentName(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
     )
 
 
-def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentSpec:
+def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentName:
     """An agent of a user's file; its canonical name has the first digits of the SHA-256 of the file."""
     found = own_code.checksum(own_code.source_of(kind))[:12]
     if digest not in ("", found):
@@ -149,7 +149,7 @@ def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentSpec:
             f"{kind}: its file has changed: expected a SHA-256 that begins with {digest}, got {found}"
         )
     options = (assignment.partition("=")[::2] for assignment in assignments)
-    return AgentSpec(name=f"{kind}@{found}", family=kind, options=tuple(sorted(options)))
+    return AgentName(name=f"{kind}@{found}", family=kind, options=tuple(sorted(options)))
 
 
 def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tuple[str, str], ...]:

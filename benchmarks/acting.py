@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.play import make_play
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
 from ecsuite.runtime.provenance import processor
 

@@ -1,4 +1,4 @@
-"""Make what is made of the results of claims: docs/claims.md, the line of README, and the verdicts that are shipped.
+"""Make what is made of the runs of claims: docs/claims.md, the line of README, the shipped verdicts, those of results.
 
 `python benchmarks/claims.py` writes them. The results are in `benchmarks/results/claims/`, one file a claim, written by
 `ecsuite reproduce NAME --out benchmarks/results/claims/NAME.json`. `docs/conf.py` makes a page for each claim.
@@ -6,34 +6,47 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from ecsuite.eval.experiments.claims.arms import read_outcome
 from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
-from ecsuite.eval.experiments.claims.report import claim_page, draw_claim, list_rows
+from ecsuite.eval.experiments.claims.report import claim_page, draw_claim, list_rows, report_of
 from ecsuite.eval.experiments.claims.verdict import FILE, VerdictRow, all_verdicts, summary
+from ecsuite.eval.views.console import as_text
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.format_numbers import with_format
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "claims"
 PAGE = ROOT / "docs" / "claims.md"
 README = ROOT / "README.md"
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
-"""What is made in docs/claims.md."""
+"""Generated part of docs/claims.md."""
 LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
-"""What is made in README.md."""
+"""Generated part of README.md."""
 
 
 def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
     """The files with what is made of the results."""
+    files = sorted(RESULTS.glob("*.json"))
     verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
     table = "\n".join(["", *list_rows(rows), "", summary(rows), ""])
     return {
         ROOT / "eval" / "experiments" / "claims" / FILE: verdicts,
         PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),
         README: LINE.sub(lambda _: summary(rows, is_short=True), README.read_text()),
+        **{file: as_text(with_format("result", _judged(file))) for file in files},
     }
+
+
+def _judged(file: Path) -> Mapping[str, Any]:
+    """The content of a file of results, with the verdict of the rules as they are."""
+    data = report_of(load_claim(file.stem), read_outcome(file)).data
+    assert isinstance(data, Mapping)
+    return data
 
 
 def write_pages(folder: Path) -> list[str]:

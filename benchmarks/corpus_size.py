@@ -47,7 +47,7 @@ METRICS = (
 )  # fmt: skip
 """The default metrics but for sizes and entropies, which have no interval."""
 SLOW = ("residual_entropy", "tre7")
-"""Those that take half of the time."""
+"""Metrics that take half of the time."""
 NOISES = (0.0, 0.5, 0.8, 1.0)
 SIZES = (25, 50, 100, 200, 400, 1000)
 NUM_VALUES = 5
@@ -70,7 +70,7 @@ class Form:
 
 
 FORMS = {"conflict_count": Form(has_ends=False), "has": Form(word_length=2), "zla": Form(word_length=2)}
-"""By metric; the usual one else."""
+"""Form of the language by metric, if it is not the default."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,7 +156,7 @@ def _per_row(name: str, value: float | None, num_messages: int) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """What corpora of one size of one language say about a metric."""
+    """Scores of a metric on corpora of one size of one language."""
 
     metric: str
     language: Language
@@ -171,10 +171,10 @@ class Row:
     bias: float | None
     spread: float | None
     covers: float | None
-    """Of the intervals, the share that holds the mean."""
+    """Share of the intervals with the mean."""
     covers_truth: float | None
     found: float | None
-    """Of the corpora with a chance level, the share that is said to differ from it."""
+    """Share of the corpora with a chance level whose score differs significantly from it."""
 
 
 def rows(

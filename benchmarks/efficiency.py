@@ -28,7 +28,7 @@ MEANINGS = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1).reshape(
 OPTIONS = EfficiencyOptions(scale=0.7)
 NUM_CORPORA = 200
 CONCENTRATION = 3
-"""Of a speaker's shares of words about those of the language."""
+"""Concentration of a speaker's shares of words around the shares of the language."""
 
 
 def corpus(encoder: np.ndarray, rng: np.random.Generator, *, each: int = 0, speakers: int = 0) -> Corpus:

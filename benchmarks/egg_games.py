@@ -43,7 +43,7 @@ class Pair:
     game: str
     """Our game."""
     settings: str
-    """What is changed in it; `training.evaluate_every` is an epoch of EGG."""
+    """Changed settings; `training.evaluate_every` is an epoch of EGG."""
 
 
 PAIRS = {

@@ -48,7 +48,7 @@ REPETITIONS, OF_SLOW, SLOW = 1000, 200, 0.5
 NUM_LARGE = 100_000
 """Messages of the corpus that stands for the language."""
 FALSE_POSITIVES, COVERAGE = (0.03, 0.07), (0.92, 0.98)
-"""What the Wilson interval of a share has to overlap."""
+"""Ranges that the Wilson interval of a share must overlap."""
 ALSO = ("morphemes", "attribute_information", "language_similarity")
 """Scores that are asked for by name, and quick."""
 NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise_objects")
@@ -75,7 +75,7 @@ class Share:
     hits: int
     number: int
     bounds: tuple[float, float] | None
-    """Where it should be; None: it is only told."""
+    """Required range; None: the share is only reported."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -222,7 +222,7 @@ def variables_are_related(number: int, seed: int) -> dict[str, bool | None]:
 
 
 def repeated(draw: Draw, repetitions: int) -> dict[str, list[bool]]:
-    """What happened in each repetition, by name."""
+    """Outcomes of each repetition, by name."""
     found: dict[str, list[bool]] = {}
     began = time.perf_counter()
     seed = 0

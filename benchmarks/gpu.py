@@ -1,4 +1,4 @@
-"""What a GPU does with each kind of training: time, kernels, memory, and the share of its limit that is used.
+"""GPU use of each kind of training: time, kernels, memory, and the share of its limit that is used.
 
     python benchmarks/gpu.py                     # within 8 minutes; called again, it goes on where it was
     python benchmarks/gpu.py disc_small icy      # rows whose names begin so
@@ -169,7 +169,7 @@ def limit_of(precision: str, device: torch.device, side: int) -> float:
 
 
 def conclusions(rows: dict[str, Row]) -> Iterator[str]:
-    """What is asked of this project on a GPU, a line each for which all rows are there."""
+    """Targets of this project on a GPU: a line for each whose rows are complete."""
     for name, said, bar, ratio in BARS:
         try:
             found = ratio(lambda row: rows[row].best)

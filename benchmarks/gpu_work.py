@@ -1,4 +1,4 @@
-"""What `gpu.py` measures: the trainings that users run, each as a loop that is told of after every update."""
+"""Trainings that `gpu.py` measures, each as a loop that reports every update."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.jobs import cross_entropy, train
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xtreme.presets import PRESETS as XTREME
-from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.eval.xtreme.rows import TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train as train_game
@@ -36,7 +36,7 @@ from ecsuite.runtime.devices import PRECISIONS, computing, fixed_threads, routed
 MANY = 10**6
 """Updates of a training that ends when enough was measured."""
 SEEDS, GRAMMARS = 10, 5
-"""Of ICY's Table 3: so many runs of a model are trained side by side."""
+"""Numbers of seeds and grammars in ICY's Table 3, whose runs of a model are trained side by side."""
 SMALLER = {
     "sender.hidden_size": 16, "receiver.hidden_size": 16, "training.batch_size": 8, "evaluation.num_valid": 8,
     "evaluation.corpus_size": 8,
@@ -57,11 +57,11 @@ class Work:
     loop: Callable[[Told], None]
     """Trains without end."""
     amount: int
-    """Of what an update works on."""
+    """Number of units per update."""
     unit: str
-    """Of the amount."""
+    """Unit of the amount."""
     precision: str
-    """Of products."""
+    """Precision of matrix products."""
     flops: float | None = None
     """FLOP of the products of an update; None: they are counted."""
     padding: float | None = None
@@ -211,7 +211,7 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
     backbone.set_embedding(initial_embedding(size, preset.backbone.width, draws))
     head = LabelHead(preset.backbone.width, 17, draws)
     ids = [row.tolist() for row in _sentences(rng, size - 1, min(tuning.context, preset.backbone.context))]
-    rows = Rows(ids=ids, targets=[[number % 17 for number in row] for row in ids], padding=size - 1)
+    rows = TokenRows(ids=ids, targets=[[number % 17 for number in row] for row in ids], padding=size - 1)
     parameters = [*backbone.to(device).parameters(), *head.to(device).parameters()]
 
     def loop(told: Told) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 import torch
 from rows import Row, add_json_option, publish
 
-from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.agents.spec import AgentName, Role
 from ecsuite.eval.icy.acquisition import RunGroup, TrainingRun, Updates
 from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
 from ecsuite.eval.icy.benchmark import Icy
@@ -200,7 +200,7 @@ def windows(step: Callable[[], object], seconds: float, device: torch.device) ->
     return rates
 
 
-def flops_per_update(role: Role, spec: AgentSpec) -> float:
+def flops_per_update(role: Role, spec: AgentName) -> float:
     """Multiplications and additions in the matrix products of one update of one run: three times the forward pass.
 
     This is the minimum of the agent's definition: linear maps of symbols are folded into the layers that follow, and
@@ -255,13 +255,13 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
     return 3 * 2 * forward * protocol.batch_size
 
 
-def read_model(text: str) -> tuple[Role, AgentSpec]:
+def read_model(text: str) -> tuple[Role, AgentName]:
     """`lstm` or `receiver/lstm`."""
     role: Role = "receiver" if text.startswith("receiver/") else "sender"
     return role, parse_model(role, text.removeprefix("receiver/"))
 
 
-def peer_names(role: Role, spec: AgentSpec) -> dict[str, str | None]:
+def peer_names(role: Role, spec: AgentName) -> dict[str, str | None]:
     """The published program's names of an agent's model and cell."""
     layers = f"{spec.num_layers}L" if spec.num_layers > 1 else ""
     names = {"hier:CELL": "Hier", "husenda:CELL": "HierAutoReg", "husendz:CELL": "HierZero", "cnn": "CNN"}

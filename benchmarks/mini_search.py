@@ -119,8 +119,8 @@ RECIPES = {
     "early": Recipe(changes={"pretrain_epochs": 8}, stops_early=True),
     "three_minutes": Recipe(changes={"pretrain_tokens": 500_000, "pretrain_epochs": 5, "dropout": 0.1}),
 }
-"""By name; `three_minutes` has the published proportions: five epochs of pretraining, dropout, and four tokens of
-pretraining for one of fine-tuning."""
+"""Recipes by name; `three_minutes` has the published proportions: five epochs of pretraining, dropout, and four tokens
+of pretraining for one of fine-tuning."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -34,7 +34,7 @@ Morphemes = set[tuple[Form, Meaning]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Language:
-    """What differs between languages."""
+    """Properties in which languages differ."""
 
     num_messages: int = 500
     """Messages of the corpus."""
@@ -102,7 +102,7 @@ def speak(language: Language, rng: np.random.Generator) -> tuple[Corpus, Morphem
 
 
 def _meanings(language: Language, rng: np.random.Generator) -> Iterator[Meaning]:
-    """What is talked about."""
+    """Draw the meanings of the messages."""
     if language.is_sparse:
         weights = np.arange(1, NUM_SPARSE + 1) / (NUM_SPARSE * (NUM_SPARSE + 1) / 2)
         drawn = rng.random((language.num_messages, NUM_SPARSE)) < (weights if language.is_skewed else 0.5)

@@ -50,7 +50,7 @@ OTHER: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-"""What a comparison becomes."""
+"""Replacement of each comparison."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,7 +23,7 @@ from rows import Row, as_document
 
 from ecsuite.games.config.experiment import load_experiment, named_configs
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.training.notes import choose_game_precision, work_of_step
+from ecsuite.games.plays.notes import choose_game_precision, work_of_step
 from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.provenance import processor

@@ -40,9 +40,9 @@ class Step:
     """A line of `ecsuite`."""
 
     name: str
-    """Of its result."""
+    """Name of the result."""
     line: str
-    """What follows `ecsuite`; `{runs}`, `{text}` and `{xtreme}` are folders, `{device}` the device."""
+    """Arguments of `ecsuite`; `{runs}`, `{text}` and `{xtreme}` are folders, `{device}` the device."""
 
 
 def steps() -> Iterator[Step]:
@@ -84,7 +84,7 @@ def _scored(game: str, preset: str) -> str:
 
 
 def command(step: Step, folder: Path, data: Path | None, device: str) -> list[str] | str:
-    """What is run for a step; or what it lacks, as text."""
+    """The command of a step; or a missing requirement, as text."""
     if data is None and re.search(r"\{(text|xtreme)\}", step.line):
         return "--data is not given"
     places = {"runs": str(folder / "runs"), "device": device}

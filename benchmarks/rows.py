@@ -29,7 +29,7 @@ class Row:
     """One figure, measured several times."""
 
     name: str
-    """What was measured; equal names of two files are compared."""
+    """The measured quantity; equal names of two files are compared."""
     unit: str
     """`s`, `ms`, `MB`, `updates/s` and so on."""
     values: tuple[float, ...]

@@ -13,8 +13,8 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 

@@ -23,7 +23,7 @@ from rows import add_json_option, collect, publish, timed
 IMPORTS = {"python alone": "pass", "import typer, rich": "import typer, rich", "import numpy": "import numpy"}
 LINES = ("--help", "--version", "list", "list games", "list grammars", "list metrics", "score --help")
 COMPLETED = ("ecsuite sco", "ecsuite score --met", "ecsuite score runs --metrics ", "ecsuite grammar ")
-"""What a user has typed when the shell asks for completions."""
+"""Command lines for which the shell requests completions."""
 SIZES = (256, 10_000)
 """Messages of the corpora that are scored."""
 ONE_STEP = ("training.num_examples=128", "training.num_epochs=1")
@@ -46,7 +46,7 @@ def commands() -> Iterator[tuple[str, list[str], dict[str, str]]]:
 
 
 def scores(folder: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
-    """The same of commands that score, or train, in a folder of their own."""
+    """Name, arguments and environment of commands that score, or train, in a new folder."""
     for size in SIZES:
         write(folder / str(size), size)
         for threads in ("2", "1"):

@@ -23,7 +23,7 @@ from ecsuite.runtime.ragged import Ragged
 
 NUM_POSITIONS = 3
 OTHER_SYMBOL = 99
-"""What noise is in the languages with few different rows."""
+"""Symbol of noise in the languages with few different rows."""
 
 
 def counted(num_rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -33,7 +33,7 @@ from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.jobs import make_study
 from ecsuite.eval.xferbench.metric import measure
 from ecsuite.eval.xferbench.presets import PRESETS, SOURCES, XferBenchPreset
-from ecsuite.eval.xferbench.texts import Request, Text, choose_texts, read_texts
+from ecsuite.eval.xferbench.texts import BaselineSettings, Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.launchers import num_cores
@@ -150,7 +150,7 @@ def source(
         kind = "human" if name in texts else name
         if kind in ("human", "paren_real"):
             plain.write_text("\n".join(texts[name if name in texts else "fr"].documents()), encoding="utf-8")
-        return SOURCES.load(kind)(Request(preset=preset, protocol="strict", seed=seed, text=plain))
+        return SOURCES.load(kind)(BaselineSettings(preset=preset, protocol="strict", seed=seed, text=plain))
 
 
 def stand_in(like: StandIn) -> Corpus:

@@ -13,7 +13,7 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Row, Table, row_of
 
 if TYPE_CHECKING:
-    from ecsuite.testing import Outcome
+    from ecsuite.testing import CheckOutcome
 
 
 def check(
@@ -49,7 +49,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _table(outcomes: "Sequence[Outcome]") -> Table:
+def _table(outcomes: "Sequence[CheckOutcome]") -> Table:
     """A row a check, and below one that fails a row with the problem, told once where the next has the same."""
     rows: list[Row] = []
     before = ""

@@ -67,7 +67,7 @@ def evaluate(
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import ecsuite.parts.own_code as own_code
     from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
-    from ecsuite.games.runs.interactions import as_parquet
+    from ecsuite.games.plays.interactions import as_parquet
     from ecsuite.games.runs.run import load_run
     from ecsuite.runtime.devices import choose_device
 

@@ -43,7 +43,7 @@ def grammar(
     from ecsuite.eval.results.files import kind_of_folder, require_no_other
     from ecsuite.formats import write_corpus
     from ecsuite.formats.strict_json import read_json
-    from ecsuite.games.runs.run_files import METADATA
+    from ecsuite.games.runs.run_folder import RunFolder
     from ecsuite.grammars.making import make_corpus
     from ecsuite.parts.own_code import trust
 
@@ -60,7 +60,7 @@ def grammar(
     )
     folder = out or Path("runs") / corpus.metadata["grammar"]
     require_no_other(folder, "a run or a corpus")
-    file = folder / METADATA
+    file = RunFolder(folder).metadata
     is_of_grammar = file.is_file() and "signature" in read_json(file)
     if kind_of_folder(folder) is not None and not is_of_grammar:
         raise ConfigError(

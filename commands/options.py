@@ -337,9 +337,9 @@ class CorpusOptions:
             )
         if where is None:
             return corpus
-        from ecsuite.eval.experiments.corpora import Selection
+        from ecsuite.eval.experiments.corpora import MessageSelection
 
-        return Selection(reading=self.reading(), where=where).of(corpus)
+        return MessageSelection(reading=self.reading(), where=where).of(corpus)
 
 
 def roles_in(given: Sequence[str]) -> dict[str, str]:

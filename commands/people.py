@@ -12,7 +12,6 @@ from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed, TrustCod
 from ecsuite.eval.views.console import print_json
 from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
-from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.tables.forms import Form, publish
 
@@ -146,8 +145,9 @@ def _trust(study: "Study", trust_code: bool) -> None:
     """Trust the foreign parts of the game of a study, where the user asks for it."""
     if trust_code and (study.run or study.play):
         from ecsuite.games.config.experiment import load_experiment
+        from ecsuite.games.runs.run_folder import RunFolder
 
-        file = str(Path(study.run) / RUN_CONFIG) if study.run else str(study.play)
+        file = str(RunFolder(Path(study.run)).config) if study.run else str(study.play)
         load_experiment(file, trust_code=True, is_of_run=bool(study.run))
 
 

@@ -40,7 +40,7 @@ def reference(
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import own_options, score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS, SOURCES
-    from ecsuite.eval.xferbench.texts import Request
+    from ecsuite.eval.xferbench.texts import BaselineSettings
 
     source, comma, after = name.partition(",")
     make_source = SOURCES.load(source)
@@ -48,7 +48,9 @@ def reference(
     own = own_options(f"xferbench{comma}{after}")
     of_metrics = Options(seed=seed, device=options.device)
     corpora = {
-        each: make_source(Request(preset=PRESETS[own.preset], protocol=own.protocol, seed=each, text=text))
+        each: make_source(
+            BaselineSettings(preset=PRESETS[own.preset], protocol=own.protocol, seed=each, text=text)
+        )
         for each in range(seed, seed + own.num_seeds)
     }
     study = study_of(corpora, of_metrics, own)

@@ -37,7 +37,8 @@ def reproduce(
                 raise ConfigError(f"{option}: expected a claim: ecsuite reproduce NAME")
         rows = shipped_verdicts()
         if options.as_json:
-            print_json(with_format("result", {"claims": list(map(asdict, rows))}))
+            claims = [{**asdict(row), "sentence": row.sentence} for row in rows]
+            print_json(with_format("result", {"claims": claims}))
         else:
             publish([verdicts_table(rows)], options.form, [summary(rows)])
         return

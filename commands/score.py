@@ -13,6 +13,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -221,7 +222,7 @@ def _score_collection(
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
-    from ecsuite.eval.experiments.corpora import Selection, members_of
+    from ecsuite.eval.experiments.corpora import MessageSelection, members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.run_metrics import load_run_if_needed
@@ -235,7 +236,7 @@ def _score_collection(
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
     benchmark = Collections(
         read=partial(read_with.read, where=where),
-        selection=Selection(reading=read_with.reading(), where=where),
+        selection=MessageSelection(reading=read_with.reading(), where=where),
         options=of_metrics,
         kept=options.cache,
         note=note,
@@ -255,7 +256,7 @@ def _score_collection(
     for each in found_scores if is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
-    sources = sources_of(options.out or Path("scores.json"), content)
+    sources = sources_of(options.out or Path(SCORES), content)
     found = collection_report(found_scores)
     if is_one_game(sources):
         of_seeds = comparison.seed_report(sources)

@@ -12,6 +12,7 @@ from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, CorpusOptions, Measure, Plot, Set, TrustCode, roles_in
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
@@ -89,10 +90,11 @@ def _draw_learning_curves(runs: Sequence[Path], plot: Path | None, measure: str)
 
 def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusOptions) -> None:
     """Print a language, and draw it."""
-    if (path / "config.yaml").is_file() and not (path / "corpus.jsonl").is_file():
+    run = RunFolder(path)
+    if run.is_run and not run.corpus.is_file():
         raise ConfigError(
             f"{path}: no corpus yet: wait until the training ends, or continue it with `ecsuite train-game "
-            f"{path / 'config.yaml'} --out {path} --resume`"
+            f"{run.config} --out {path} --resume`"
         )
     if plot is not None:
         prepare_picture(plot)
@@ -100,7 +102,7 @@ def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusO
     from ecsuite.eval.views.language import LanguageView, heading, print_language
 
     source = path if path.is_dir() else path.parent
-    folder = source if (source / "log.jsonl").is_file() else None
+    folder = source if RunFolder(source).log.is_file() else None
     language = LanguageView(read_with.read(path))
     title, lines = heading(language, (folder or path).resolve())
     print_language(language, title, lines, folder, form)

@@ -81,9 +81,9 @@ def train_game(
                 return
             loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
-            from ecsuite.games.training.train import (
-                train,  # torch is imported once the game is known to exist
-            )
+            # torch is imported once the game is known to exist
+            from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
+            from ecsuite.games.training.train import train
 
             result = train(
                 experiment,
@@ -91,6 +91,7 @@ def train_game(
                 resume=resume,
                 replay=replay,
                 device=device,
+                scorer=LanguageMetrics,
                 progress=reporter.progress,
                 loggers=loggers,
                 note=reporter.note,

@@ -76,9 +76,9 @@ def verify(
 
 
 def _accept(folders: list[Path]) -> None:
-    from ecsuite.games.runs.run_folder import accept_edits
+    from ecsuite.games.runs.run_folder import RunFolder
 
     for folder in folders:
-        taken = accept_edits(folder)
+        taken = RunFolder(folder).accept_edits()
         accepted = f"accepted {', '.join(taken)}" if taken else "nothing was edited"
         print(f"{folder}: {accepted}")

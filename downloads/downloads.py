@@ -28,7 +28,7 @@ ROWS_BETWEEN_REPORTS = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class DataSource:
     """Source of the rows of a file."""
 
     dataset: str
@@ -146,7 +146,7 @@ def write_gzip(path: Path, pieces: Iterable[bytes]) -> str:
 
 def make_file(
     path: Path,
-    source: Source,
+    source: DataSource,
     text_of: Callable[[Mapping[str, Any]], str | None],
     *,
     num_rows: int | None,
@@ -182,7 +182,7 @@ def make_file(
 
 def _make_file(
     path: Path,
-    source: Source,
+    source: DataSource,
     text_of: Callable[[Mapping[str, Any]], str | None],
     expected: dict[str, Any],
     as_line: Callable[[str], str],
@@ -242,7 +242,7 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
     return False
 
 
-def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:
+def _rows(source: DataSource) -> Generator[Mapping[str, Any], None, None]:
     """Stream the rows of a data set from the network, in its order."""
     stream = _open(source)
     count = 0
@@ -273,7 +273,7 @@ def _load_dataset() -> Callable[..., Any]:
     return load_dataset  # type: ignore[no-any-return]
 
 
-def _open(source: Source) -> Iterator[Mapping[str, Any]]:
+def _open(source: DataSource) -> Iterator[Mapping[str, Any]]:
     load_dataset = _load_dataset()
     with asking_hub(
         f"{source.dataset} {source.config}", revision=source.revision, advice=source.offline_advice

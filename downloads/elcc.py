@@ -31,7 +31,7 @@ REVISION = "2a6d02fc249a1f98520457b192d33e31d349cf3a"
 """The last commit that changed a corpus or its metadata."""
 PAGE = f"https://huggingface.co/datasets/{DATASET}"
 FILES = f"{PAGE}/resolve/{REVISION}/"
-"""What stands before the path of a file in its address."""
+"""Prefix of the address of a file before its path."""
 OFFLINE_ADVICE = (
     f"HF_HOME sets another folder for its cache. Without a network, copy `systems` of {PAGE} (commit {REVISION[:7]}) "
     "to this machine: `ecsuite score systems/*/data/*/corpus.jsonl`"

@@ -1,6 +1,6 @@
-"""What is asked of the Hugging Face hub, and its errors in one line each.
+"""Requests to the Hugging Face hub, with errors in one line each.
 
-What the library and the server say is not passed on, since addresses of uploads hold signatures; only what it means is.
+Messages of the library and the server are replaced by their meaning, since addresses of uploads contain signatures.
 """
 
 import errno
@@ -14,9 +14,9 @@ from ecsuite.runtime.errors import ConfigError, missing_extra
 
 HUB = "huggingface.co"
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
-"""What to do where the hub does not know who asks."""
+"""Advice for requests without a login."""
 AGAIN = "run the same command again to go on"
-"""What to do where the network or the hub failed."""
+"""Advice after a failure of the network or the hub."""
 MESSAGE_LENGTH = 240
 """Maximum length of an error of the library `datasets`, which lists hundreds of configs if one is missing."""
 _MEANINGS = {
@@ -27,20 +27,20 @@ _MEANINGS = {
     413: "the hub says that it is too large for one commit",
     429: "the hub has had too many requests of this login: wait some minutes, then run the same command again",
 }
-"""What the hub's answers mean, by their status."""
+"""Meaning of the hub's responses, by status."""
 
 
 @contextmanager
 def asking_hub(what: str, *, revision: str = "main", advice: str = "") -> Iterator[None]:
-    """Tell errors of the hub, of the network, of the disk and of a cache in one line; warnings are not shown.
+    """Report errors of the hub, the network, the disk and the cache in one line; warnings are suppressed.
 
     Args:
-        what: What is asked for, at the beginning of error messages.
-        revision: Of the repository.
-        advice: What else helps, a sentence at the end of error messages.
+        what: The requested item, at the beginning of error messages.
+        revision: Revision of the repository.
+        advice: Further advice, a sentence at the end of error messages.
 
     Raises:
-        ConfigError: For each of them.
+        ConfigError: For each such error.
     """
     try:
         import huggingface_hub.errors  # noqa: F401, older ones have none
@@ -59,7 +59,7 @@ def asking_hub(what: str, *, revision: str = "main", advice: str = "") -> Iterat
 
 
 def _meaning(error: BaseException | None, revision: str) -> str | None:
-    """What an error means for users, found in it or in what caused it; None if it is none of the hub's."""
+    """Meaning of an error or of its cause for users; None if it is no error of the hub."""
     from huggingface_hub import errors
 
     if error is None:
@@ -94,12 +94,12 @@ def _meaning(error: BaseException | None, revision: str) -> str | None:
 
 
 def _status(error: Any) -> int | None:
-    """The status of the answer that an error is about."""
+    """Status of the response of an error."""
     return getattr(getattr(error, "response", None), "status_code", None)
 
 
 def summary(error: BaseException) -> str:
-    """The kind and the text of an error, cut where it is long."""
+    """Type and text of an error, truncated."""
     text = textwrap.shorten(str(error), MESSAGE_LENGTH, placeholder=" …")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

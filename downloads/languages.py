@@ -26,7 +26,7 @@ LANGUAGES: Mapping[str, Language] = {
     code: Language(code=code, **values)
     for code, values in packaged_yaml("ecsuite.downloads", "languages.yaml").items()
 }
-"""By code: the forty of the benchmark in alphabetical order, then the others."""
+"""Languages by code: the forty of the benchmark in alphabetical order, then the others."""
 
 XFERBENCH_TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
 """The ten target languages of XferBench (Boldt & Mortensen 2024): Danish, Basque, Persian, Finnish, Hebrew, Indonesian,

@@ -19,7 +19,7 @@ from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.downloads.downloads import add_records, only_download, read_sources
 from ecsuite.downloads.web import fetch
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.directory import write_corpus
+from ecsuite.formats.directory import METADATA, write_corpus
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -32,7 +32,7 @@ from ecsuite.spaces.colour import (
     NEED,
     NO_ANSWER,
     AnswersNA,
-    Language,
+    SurveyLanguage,
     survey,
 )
 from ecsuite.spaces.need import capacity_achieving
@@ -44,11 +44,11 @@ FILES = {
     "lang.txt": "20021219/txt/lang.txt",
     "cnum-vhcm-lab-new.txt": "cnum-maps/cnum-vhcm-lab-new.txt",
 }
-"""Files of the archive, and where they are in it."""
+"""Files of the archive, with their paths in it."""
 CITATION = "Kay, Berlin, Maffi, Merrifield and Cook (2009), The World Color Survey, CSLI"
-"""What the archive asks to be cited."""
+"""Citation that the archive requests."""
 ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
-"""SHA-256 of the answers that the figures in our documentation are of, every missing one as NA."""
+"""SHA-256 of the answers behind the figures of the documentation, with every missing answer as NA."""
 CORPORA = "languages"
 """Folder of the corpora."""
 ANSWERS_NA = "na.csv"
@@ -99,7 +99,7 @@ def prepare_wcs(
         for done, language in enumerate(languages):
             progress("corpora", done, len(languages))
             name = f"{CORPORA}/{language.number:03d}-{_plain(language.name)}"
-            if not is_current or not (folder / name / "metadata.json").is_file():
+            if not is_current or not (folder / name / METADATA).is_file():
                 write_corpus(corpus_of(language), folder / name)
             names.append(name)
         if not is_current:
@@ -114,7 +114,7 @@ def prepare_wcs(
     return names
 
 
-def corpus_of(language: Language) -> Corpus:
+def corpus_of(language: SurveyLanguage) -> Corpus:
     """The answers of a language's speakers: a term a message, by speaker and then by chip."""
     speakers, chips = np.nonzero(language.answers >= 0)
     terms = language.answers[speakers, chips].astype(np.int32)
@@ -141,7 +141,7 @@ def _evidence(na: AnswersNA) -> dict[str, Any]:
     return {"is": "a word" if na.is_word else "missing", "answers": na.number, **shares}
 
 
-def _answers_na(languages: Sequence[Language]) -> list[Sequence[object]]:
+def _answers_na(languages: Sequence[SurveyLanguage]) -> list[Sequence[object]]:
     """Reading of NA in each language that has it."""
     found = [(each.number, each.name, _evidence(each.na)) for each in languages if each.na.number]
     return [
@@ -241,7 +241,7 @@ def _cells(file: Path, least: int) -> list[list[str]]:
 
 
 def _write_need(
-    folder: Path, languages: Sequence[Language], progress: Callable[[str, float, float], None]
+    folder: Path, languages: Sequence[SurveyLanguage], progress: Callable[[str, float, float], None]
 ) -> None:
     """The mean of the capacity-achieving need of all languages, as Zaslavsky et al. (2018) estimate it."""
     needs = []

@@ -1,7 +1,7 @@
-"""Download of a file from the web, by https alone; an interrupted download is gone on with if the file is the same.
+"""Download of a file from the web, by https only; an interrupted download is resumed if the file is unchanged.
 
-Beside the partial file `NAME.part` stands `NAME.part.json`, which says of what it is a part: the address, and the
-server's ETag, date and size of the file. If one of them is another, the download begins anew and says so.
+Next to the partial file `NAME.part`, `NAME.part.json` identifies the whole file: address, ETag, date and size on the
+server. If one of them differs, the download starts again, with a note.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ def _https() -> OpenerDirector:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Upstream:
-    """What the server says of a file, by which a changed one is known."""
+    """Properties of a file on the server, to detect a change."""
 
     url: str
     """Address."""
@@ -81,7 +81,7 @@ class _Upstream:
 
     @property
     def validator(self) -> str | None:
-        """What `If-Range` takes: a strong ETag, or else the date."""
+        """Value of `If-Range`: a strong ETag, or else the date."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
 
 
@@ -125,7 +125,7 @@ def fetch(
 
 @contextmanager
 def _reaching(url: str, offline_advice: str) -> Iterator[None]:
-    """Errors of the network and of the server are told in one line, with the advice."""
+    """Report errors of the network and of the server in one line, with the advice."""
     try:
         yield
     except HTTPError as error:
@@ -193,14 +193,14 @@ def _request(url: str, start: int, before: _Upstream | None) -> Request:
 
 
 def _upstream(url: str, headers: Mapping[str, str], start: int) -> _Upstream:
-    """What a response says of the file; its size is that of what it sends, and of the `start` bytes before."""
+    """Properties of the file in a response; the size includes the `start` bytes before it."""
     length = headers.get("Content-Length")
     size = start + int(length) if length and length.isdecimal() else None
     return _Upstream(url=url, etag=headers.get("ETag"), modified=headers.get("Last-Modified"), size=size)
 
 
 def _read_record(record: Path, url: str) -> _Upstream | None:
-    """Of what a partial file is a part; None if that is not known, or it is a part of another address."""
+    """Properties of the file of a partial download; None if unknown or of another address."""
     try:
         found = msgspec.json.decode(record.read_bytes(), type=_Upstream)
     except (OSError, msgspec.MsgspecError):
@@ -224,7 +224,7 @@ def _require_room(part: Path, needed: int, url: str) -> None:
 
 @contextmanager
 def _writing(file: Path) -> Iterator[None]:
-    """Errors of this machine's disk are told as such; what was downloaded before is kept."""
+    """Report errors of the disk as such; the partial download is kept."""
     try:
         yield
     except OSError as error:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ecsuite.downloads.downloads import Source, make_file
+from ecsuite.downloads.downloads import DataSource, make_file
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
@@ -84,7 +84,7 @@ def prepare_wikipedia(
 
         make_file(
             path,
-            Source(
+            DataSource(
                 dataset=DATASET,
                 config=f"{DUMP}.{language}",
                 revision=REVISION,

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ecsuite.downloads.downloads import Source, make_file
+from ecsuite.downloads.downloads import DataSource, make_file
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 
-SOURCE = Source(
+SOURCE = DataSource(
     dataset="wmt/wmt14",
     config="fr-en",
     revision="b199e406369ec1b7634206d3ded5ba45de2fe696",

@@ -66,7 +66,7 @@ class NamingGame(Play):
         )
 
     def state(self):
-        """Who knows which words."""
+        """The words that each agent knows."""
         return {"knows": torch.from_numpy(self.knows)}
 
     def restore(self, state):

@@ -51,7 +51,7 @@ class PolicyGradient(TrainedPlay):
         return {"accuracy": reward.mean()}
 
     def probabilities(self, actions):
-        """Of the actions that were chosen, (batch,) for each agent."""
+        """Probabilities of the chosen actions, (batch,) for each agent."""
         return [
             table[given].softmax(-1).gather(1, action[:, None])[:, 0]
             for table, (given, action) in zip(self.module, actions, strict=True)

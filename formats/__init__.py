@@ -1,4 +1,4 @@
-"""All reading and writing of corpora: a file becomes a `Table` of columns, these get roles, a corpus is made of them.
+"""Reading and writing of corpora: a file becomes a `RawTable` of columns, these get roles, a corpus is made of them.
 
 `reading` is the door: it finds out what a file is. `text_tables` and `json_tables` read texts, `frames` and
 `array_files` what is no text; `roles` says what columns are, `cells` what cells are, `corpora` makes a corpus.

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from ecsuite.formats.one_hot import is_one_hot
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.strict_json import ID_LIMIT
-from ecsuite.formats.table import Cells, Table
+from ecsuite.formats.table import Cells, RawTable
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.memory import require_memory
 from ecsuite.runtime.ragged import Ragged
@@ -33,7 +33,7 @@ DAMAGE = (
 Array = NDArray[Any]
 
 
-def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
+def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
     """Read arrays whose first dimension is that of the messages.
 
     Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size).
@@ -74,7 +74,7 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
             )
         columns[each] = list(array)
     roles = {key: "message"} | ({"labels": "meaning"} if is_repeated else {})
-    return Table(
+    return RawTable(
         source=name, about=f"{what}, array {key}", columns=columns, rows=range(1, number + 1),
         is_header=len(columns) > 1, roles=roles, eos=eos,
     ).plain()  # fmt: skip

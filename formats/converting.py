@@ -29,7 +29,7 @@ from ecsuite.formats.roles import (
     roles_of,
     split_header,
 )
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 from ecsuite.runtime.given_values import named_attributes, word_vectors
 from ecsuite.runtime.ragged import Ragged
@@ -131,7 +131,7 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
 
 def _read_otherwise(columns: dict[str, list[Any]]) -> set[str]:
     """The attributes that a reader would take for something else if nobody said that they are attributes."""
-    table = Table(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
+    table = RawTable(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
     roles = roles_of(table, {}, needs_message=False)
     guessed = {name for name, role in roles.items() if role != "attribute"}
     return guessed | (columns.keys() - joined_columns(columns).keys())
@@ -253,7 +253,7 @@ def _cells(corpus: Corpus) -> list[str]:
     rows = _named(corpus, corpus.messages)
     plain = [" ".join(map(str, row)) for row in rows]
     if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
-        table = Table(
+        table = RawTable(
             source="", about="", columns={"message": plain}, rows=range(len(plain)), roles={"message": "message"},
             are_texts=True,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
-from ecsuite.formats.table import Rows, Table
+from ecsuite.formats.table import RawTable, Rows
 from ecsuite.formats.table_notes import (
     nearly_all_differ,
     note_different,
@@ -68,7 +68,7 @@ class Reading:
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
 
-def corpus_of(table: Table, reading: Reading) -> Corpus:
+def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     """The corpus of a table.
 
     Returns:
@@ -107,7 +107,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
 
 
-def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
+def _is_guessed(table: RawTable, roles: Mapping[str, str]) -> bool:
     """Whether there is more to say than which column is the message and which the meaning, by their names."""
     plain = {"message", "meaning", "concept"}
     return (table.is_header and (finds_meaning(roles) or not set(roles.values()) <= plain)) or (
@@ -119,7 +119,7 @@ def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
 
 
 def _meant(
-    table: Table, roles: Mapping[str, str], reading: Reading, notes: list[str], metadata: dict[str, Any]
+    table: RawTable, roles: Mapping[str, str], reading: Reading, notes: list[str], metadata: dict[str, Any]
 ) -> dict[str, Any]:
     """Meanings and concepts, as arguments of `Corpus`; empty if the table has none."""
     concepts = [name for name, role in roles.items() if role == "concept"]
@@ -160,7 +160,9 @@ def _are_whole(rows: Sequence[Any]) -> bool:
     return all(2 * len({*column}) <= len(filled) for column in zip(*filled, strict=False))
 
 
-def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
+def _vectors(
+    table: RawTable, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]
+) -> dict[str, Any]:
     """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`.
 
     None where a value is missing; a set of concepts is then empty.
@@ -190,7 +192,7 @@ def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict
     }
 
 
-def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
+def _require_alike(table: RawTable, rows: Sequence[Any], notes: list[str]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
     is_words = all(isinstance(item, str) for item in first)
@@ -210,7 +212,7 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
 
 
 def _features(
-    table: Table,
+    table: RawTable,
     named: Mapping[str, Sequence[Any]],
     bare: Sequence[Any] | None,
     notes: list[str],
@@ -234,7 +236,7 @@ def _features(
     return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": tuple(named)}
 
 
-def _concepts(table: Table, names: Sequence[str]) -> dict[str, Any]:
+def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
     """Sets of concepts, of one or several columns."""
     rows: list[list[str]] = [[] for _ in table.rows]
     cells_of = {name: table.values(name) for name in names}
@@ -259,7 +261,7 @@ def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def _fill(
-    table: Table,
+    table: RawTable,
     attributes: dict[str, list[Any]],
     reading: Reading,
     notes: list[str],
@@ -279,7 +281,7 @@ def _fill(
         note_missing(table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata)
 
 
-def _complete(table: Table, roles: Mapping[str, str]) -> Table:
+def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
     """The rows with a value of everything that was meant."""
     names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
     lacking = {place for name in names for place in _lacking(table, name)}
@@ -289,7 +291,7 @@ def _complete(table: Table, roles: Mapping[str, str]) -> Table:
     return table.with_rows(places)
 
 
-def _lacking(table: Table, name: str) -> list[int]:
+def _lacking(table: RawTable, name: str) -> list[int]:
     """Rows without a value in a column, or without one that other rows have in a mapping."""
     cells = table.values(name)
     keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
@@ -305,7 +307,7 @@ def _lacking(table: Table, name: str) -> list[int]:
 # What is kept
 
 
-def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
+def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
     """The columns that are neither messages nor meanings, under the names that a corpus has for their roles."""
     found: dict[str, Any] = {}
     for name, role in roles.items():
@@ -327,7 +329,7 @@ def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def messages_of(
-    table: Table, columns: Sequence[str], split: str, notes: list[str]
+    table: RawTable, columns: Sequence[str], split: str, notes: list[str]
 ) -> tuple[Ragged, tuple[str, ...] | None]:
     """Messages as symbols, and their names unless all are whole numbers as one writes them.
 
@@ -369,7 +371,7 @@ def messages_of(
     return named.ragged(), tuple(named.names)
 
 
-def _joined(table: Table, columns: Sequence[str]) -> list[list[Any]]:
+def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
     """The symbols of several columns; empty cells at the end belong to no message.
 
     Raises:
@@ -395,7 +397,7 @@ def _symbol(cell: Any) -> Any:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
-def _as_lists(table: Table, column: str) -> Sequence[Any]:
+def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
 
     Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
@@ -409,7 +411,7 @@ def _as_lists(table: Table, column: str) -> Sequence[Any]:
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 
-def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:
+def _parsed(errors: ErrorList, table: RawTable, place: int, cell: Any, how: str) -> list[Any]:
     found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
     return found[0] if found else []
 
@@ -436,7 +438,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     return items
 
 
-def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
+def _separator(table: RawTable, column: str, cells: Sequence[Any], notes: list[str]) -> str:
     """The separator of symbols in texts: a sign where all have it, else spaces; a note where it is unclear."""
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
     sign = sign_between(texts)
@@ -456,7 +458,7 @@ def _of_whole_texts(texts: Sequence[str]) -> list[str]:
     return []
 
 
-def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[str]) -> None:
+def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list[str]) -> None:
     """Say where two symbols, or two values, look the same and are written with other characters."""
     forms: dict[str, str] = {}
     for name in names:
@@ -469,7 +471,7 @@ def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[st
             return
 
 
-def note_capitals(table: Table, names: Sequence[str], notes: list[str]) -> None:
+def note_capitals(table: RawTable, names: Sequence[str], notes: list[str]) -> None:
     """Say where two values differ in capital letters alone, as typed ones do."""
     forms: dict[str, str] = {}
     for name in names:

@@ -46,7 +46,15 @@ _OWN_KEYS = (
     "reading",
     "where",
 )  # of metadata, not copied
-BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
+CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
+"""Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
+INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
+"""Keys of the metadata of a run with the checksums of its interactions and of its rounds."""
+BESIDE = {
+    INTERACTIONS_KEY: "interactions.parquet",
+    ROUNDS_KEY: "rounds.jsonl",
+    "answers": "answers.jsonl",
+}
 """Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""
@@ -133,18 +141,18 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         raise CorpusError(f"metadata: expected what JSON can hold, got an error: {error}") from None
 
     directory.mkdir(parents=True, exist_ok=True)
-    files = {"corpus.jsonl": message_lines(corpus.messages)}
+    files = {CORPUS: message_lines(corpus.messages)}
     if corpus.meanings is not None or corpus.concepts is not None:
-        files["meanings.jsonl"] = meaning_lines(corpus)
+        files[MEANINGS] = meaning_lines(corpus)
     files |= columns
     remove_abandoned(directory)
-    replaced = _columns_before(directory / "metadata.json")
+    replaced = _columns_before(directory / METADATA)
     hashes = {}
     for name, lines in files.items():
         write_atomically(directory / name, lines)
         hashes[name] = _sha256(directory / name)
-    write_atomically(directory / "metadata.json", encode(sealed(metadata | {"sha256": hashes}), indent=2))
-    for name in {"meanings.jsonl", *replaced} - set(files):
+    write_atomically(directory / METADATA, encode(sealed(metadata | {"sha256": hashes}), indent=2))
+    for name in {MEANINGS, *replaced} - set(files):
         (directory / name).unlink(missing_ok=True)
 
 
@@ -207,11 +215,11 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         folder: Of the files.
         manifest: The metadata; by default that of `metadata.json`, if this package wrote it.
     """
-    file, num_messages = folder / "metadata.json", len(corpus.messages)
+    file, num_messages = folder / METADATA, len(corpus.messages)
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
     columns = columns_in(hashes, manifest.get("column_names", {}))
-    for name in ("corpus.jsonl", "meanings.jsonl", *columns.values()):
+    for name in (CORPUS, MEANINGS, *columns.values()):
         if name in hashes and hashes[name] != _sha256(folder / name):
             raise changed(folder / name)
     found: dict[str, Any] = {}
@@ -223,8 +231,8 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         kept = {key: value for key, value in manifest.items() if key not in ("reading", "where")}
         found["metadata"] = kept | {"source_format": "ecsuite corpus"}
         found |= {"eos": manifest["eos"], "symbol_names": names and tuple(names)}
-    if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
-        found |= meanings_in(folder / "meanings.jsonl", manifest.get("concept_names", []), num_messages)
+    if MEANINGS in hashes or (not manifest and (folder / MEANINGS).is_file()):
+        found |= meanings_in(folder / MEANINGS, manifest.get("concept_names", []), num_messages)
         names_of_attributes = tuple(manifest.get("attribute_names", ()))
         if found.get("meanings") is not None and names_of_attributes:
             found["attribute_names"] = names_of_attributes
@@ -262,7 +270,7 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     is_right: dict[str, Callable[[Any], bool]] = {
         "format_version": lambda value: value == 1,
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
-        "sha256": lambda value: isinstance(value, dict) and "corpus.jsonl" in value,
+        "sha256": lambda value: isinstance(value, dict) and CORPUS in value,
         **({"column_names": lambda value: isinstance(value, dict)} if "column_names" in manifest else {}),
         **dict.fromkeys(
             has_names, lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -10,7 +10,7 @@ import numpy as np
 from ecsuite.formats.parquet_files import read_arrow, read_parquet
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.strict_json import ID_LIMIT, shorten, show
-from ecsuite.formats.table import Cells, Table
+from ecsuite.formats.table import Cells, RawTable
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 from ecsuite.runtime.given_values import with_index
 from ecsuite.runtime.ragged import Ragged
@@ -18,14 +18,14 @@ from ecsuite.runtime.ragged import Ragged
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 
 
-def _named(columns: Mapping[str, Cells], **about: Any) -> Table:
+def _named(columns: Mapping[str, Cells], **about: Any) -> RawTable:
     """The table of columns, of which some may say their role: `rt:kept`."""
     headers = {name: split_header(name) for name in columns}
     if len({name for name, _ in headers.values()}) < len(headers):
         headers = {name: (name, None) for name in columns}
     roles = {name: role for name, role in headers.values() if role is not None}
     eos = eos_in(roles)
-    return Table(
+    return RawTable(
         columns={headers[name][0]: cells for name, cells in columns.items()}, eos=eos,
         roles={name: "message" if role.startswith("eos=") else role for name, role in roles.items()}, **about,
     ).plain()  # fmt: skip
@@ -36,7 +36,7 @@ def is_table_folder(path: Path) -> bool:
     return any(any(path.glob(pattern)) for pattern in ("*.parquet", "data*.arrow", "dataset_dict.json"))
 
 
-def read_arrow_table(path: Path, name: str) -> Table:
+def read_arrow_table(path: Path, name: str) -> RawTable:
     """Read a Parquet, Arrow or Feather file, a folder of Parquet files, or a saved data set.
 
     Raises:
@@ -71,7 +71,7 @@ def _is_parquet(file: Path) -> bool:
         return opened.read(4) == b"PAR1"
 
 
-def of_arrow(table: Any, name: str, about: str) -> Table:
+def of_arrow(table: Any, name: str, about: str) -> RawTable:
     """The table of an Arrow table; columns of messages of integers are not made into Python's."""
     if not len(table):
         raise CorpusError(f"{name}: empty table, expected one message per row")
@@ -145,7 +145,7 @@ def is_frame(source: Any) -> bool:
     return is_records or isinstance(source, Mapping) or (has_columns and hasattr(source, "__len__"))
 
 
-def read_frame(frame: Any) -> Table:
+def read_frame(frame: Any) -> RawTable:
     """The table of a frame of pandas, polars, Arrow or Hugging Face, of a mapping of columns, or of a list of records.
 
     Raises:

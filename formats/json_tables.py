@@ -21,7 +21,7 @@ from ecsuite.formats.strict_json import (
     show,
     show_line,
 )
-from ecsuite.formats.table import Arrays, Cells, Rows, Table
+from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
 from ecsuite.runtime.errors import CorpusError
 
 Row = dict[str, Any]
@@ -52,7 +52,7 @@ _CLASS, _FOLLOWERS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class JsonForm:
     """A form of the values of a line, or of an item of a list."""
 
     parse: Callable[[list[Any]], Row]
@@ -133,14 +133,16 @@ def _record(values: list[Any]) -> Row:
 OF_DOCUMENTS = frozenset("name version title description author license date seed config model".split())
 """Keys of settings and of what is said about a document, which is no language."""
 FORMS = {
-    "ints": Form(parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"),
-    "strings": Form(parse=_strings, expected="a string of symbols", about="jsonl of strings"),
-    "cbm": Form(parse=_cbm, expected='a pair of strings such as ["4.7.0", "19"]', about="jsonl of CBM pairs"),
-    "csar": Form(
+    "ints": JsonForm(parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"),
+    "strings": JsonForm(parse=_strings, expected="a string of symbols", about="jsonl of strings"),
+    "cbm": JsonForm(
+        parse=_cbm, expected='a pair of strings such as ["4.7.0", "19"]', about="jsonl of CBM pairs"
+    ),
+    "csar": JsonForm(
         parse=_csar, expected='a pair of lists such as [4, 7], ["red"]', about="jsonl of CSAR pairs"
     ),
-    "tokens": Form(parse=_tokens, expected="a list of strings", about="jsonl of lists of strings"),
-    "records": Form(
+    "tokens": JsonForm(parse=_tokens, expected="a list of strings", about="jsonl of lists of strings"),
+    "records": JsonForm(
         parse=_record,
         expected='an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}',
         about="jsonl of records",
@@ -149,7 +151,7 @@ FORMS = {
 """The forms; a line has the first that it fits."""
 
 
-def read_json_table(file: Path, name: str) -> Table:
+def read_json_table(file: Path, name: str) -> RawTable:
     """Read JSON as a table: lines, one document, or several documents.
 
     Args:
@@ -196,7 +198,7 @@ def read_json_table(file: Path, name: str) -> Table:
     errors.check()
     if kind.parse is ints:
         columns: dict[str, Cells] = {"message": messages.ragged()}
-        return Table(
+        return RawTable(
             source=name, about=kind.about, columns=columns, rows=range(1, number + 1), unit="line", is_header=False,
             roles={"message": "message"},
         )  # fmt: skip
@@ -212,7 +214,7 @@ def _starts_with_value(lines: Sequence[bytes]) -> bool:
         return len(lines) < 2 or lines[0].strip() not in (b"[", b"{", b"[{", b"[[")
 
 
-def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
+def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
     """The table of a document that is not a message or record a line; None if it is that."""
     filled = [line for line in lines if line.strip()]
     if len(filled) == 1:
@@ -234,7 +236,7 @@ def _is_document(name: str) -> bool:
     return name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".json")
 
 
-def _of_documents(file: Path, name: str) -> Table:
+def _of_documents(file: Path, name: str) -> RawTable:
     """The table of documents over several lines: a list of rows, columns, or a record each."""
     values = documents(read_text(file, factor=VALUES), name)
     if len(values) == 1 and isinstance(values[0], list):
@@ -244,7 +246,7 @@ def _of_documents(file: Path, name: str) -> Table:
     return _of_items(values, name)
 
 
-def _of_mapping(value: Any, name: str) -> Table | None:
+def _of_mapping(value: Any, name: str) -> RawTable | None:
     """A mapping of columns; of rows, as a document has them beside other keys; or of messages by what they mean.
 
     Columns and rows may be in any form of pandas (`DataFrame.to_json`).
@@ -282,20 +284,20 @@ def _are_records(rows: Any) -> bool:
     return isinstance(rows, list) and bool(rows) and all(_has_message([row]) for row in rows)
 
 
-def _of_language(value: Row, name: str) -> Table | None:
+def _of_language(value: Row, name: str) -> RawTable | None:
     """A mapping from what is meant to a message, `{"red cup": "wa me"}`, of a document."""
     kinds = {type(each) for each in value.values()}
     is_named = any(plain_name(key) in {*MESSAGE_NAMES, *OF_DOCUMENTS} for key in value)
     if not _is_document(name) or len(value) < FEWEST or is_named or kinds not in ({str}, {list}):
         return None
-    return Table(
+    return RawTable(
         source=name, about="JSON of messages by meaning", rows=range(1, len(value) + 1), unit="item",
         columns={"key": list(value), "value": list(value.values())},
         roles={"key": "meaning", "value": "message"},
     )  # fmt: skip
 
 
-def _of_columns(value: Row, name: str) -> Table | None:
+def _of_columns(value: Row, name: str) -> RawTable | None:
     """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
     if not all(isinstance(each, list) for each in value.values()):
         return None
@@ -309,12 +311,12 @@ def _of_columns(value: Row, name: str) -> Table | None:
         cells and all(isinstance(cell, kinds) for cell in cells) for cells in named
     ):
         return None
-    return Table(
+    return RawTable(
         source=name, about="JSON of columns", columns=value, rows=range(1, lengths.pop() + 1), unit="item"
     )
 
 
-def _of_items(items: Sequence[Any], name: str) -> Table:
+def _of_items(items: Sequence[Any], name: str) -> RawTable:
     """A row an item of a list."""
     if not items:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
@@ -373,7 +375,7 @@ def parse_plain(lines: bytes) -> Arrays | None:
     return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
-def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> Table:
+def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> RawTable:
     """The columns of rows; a key that a row lacks is a cell without a value."""
     keys = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
@@ -385,7 +387,7 @@ def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -
         and not any(isinstance(row["message"], dict) for row in rows)
     ):
         roles = {"message": "message"}
-    return Table(
+    return RawTable(
         source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
         roles=roles,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import show
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.formats.table_notes import has_spellings
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
@@ -18,7 +18,7 @@ Numeric = Literal["values", "features"]
 
 
 def parts_of(
-    table: Table,
+    table: RawTable,
     roles: Mapping[str, str],
     notes: list[str],
     *,
@@ -82,7 +82,7 @@ def _has_mapping(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, dict) for cell in cells)
 
 
-def _as_written(table: Table, name: str, cells: list[Any]) -> list[Any]:
+def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     """The values of an attribute; texts, where numbers are written in several ways."""
     own = table.columns[name]
     if isinstance(own, Ragged) or not has_spellings(table, name, cells):
@@ -90,7 +90,7 @@ def _as_written(table: Table, name: str, cells: list[Any]) -> list[Any]:
     return [cell or None for cell in own]
 
 
-def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
+def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
     """A column of mappings, or of lists, as a column each; another column as it is."""
     filled = [cell for cell in cells if cell is not None]
     if not any(isinstance(cell, dict | list) for cell in filled):
@@ -123,7 +123,7 @@ def leaves(value: Any, prefix: str) -> dict[str, Any]:
 
 
 def _joined(
-    table: Table, attributes: dict[str, list[Any]], said: Collection[str], notes: list[str]
+    table: RawTable, attributes: dict[str, list[Any]], said: Collection[str], notes: list[str]
 ) -> dict[str, list[Any]]:
     """Attributes, those that have a column for each value as one; apart from those whose roles somebody says."""
     found = {name: list(cells) for name, cells in joined_columns(attributes, but=said).items()}
@@ -132,7 +132,7 @@ def _joined(
     return found
 
 
-def _decoded(table: Table, rows: list[Any], notes: list[str]) -> list[Any]:
+def _decoded(table: RawTable, rows: list[Any], notes: list[str]) -> list[Any]:
     """Meanings without names; of one-hot ones the values of their attributes."""
     found = one_hot_values(rows)
     if found is None:

@@ -16,7 +16,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.corpora import SPLITS, Missing, Reading, corpus_of
-from ecsuite.formats.directory import require_no_answers, with_siblings
+from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
     is_frame,
@@ -28,8 +28,9 @@ from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.meant import Numeric
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
-from ecsuite.formats.table import NO_EOS, Cells, Table
+from ecsuite.formats.table import NO_EOS, Cells, RawTable
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
 from ecsuite.runtime.memory import allowing, kept_memory
@@ -163,18 +164,18 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     Raises:
         CorpusError: If it can't be read, or is the folder of a run that has not ended; one line that says what to do.
     """
-    folder = path.parent if path.name == "corpus.jsonl" else path
-    if not (folder / "corpus.jsonl").exists() and (folder / "config.yaml").is_file():
-        resume = ["ecsuite", "train-game", str(folder / "config.yaml"), "--out", str(folder), "--resume"]
+    folder = path.parent if path.name == CORPUS else path
+    if not (folder / CORPUS).exists() and (folder / RUN_CONFIG).is_file():
+        resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
         raise CorpusError(
             f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with "
             f"`{shlex.join(resume)}`"
         )
     try:
-        if path.is_dir() and (path / "corpus.jsonl").is_file():
-            path = path / "corpus.jsonl"
+        if path.is_dir() and (path / CORPUS).is_file():
+            path = path / CORPUS
         table = read_table(path, reading.columns)
-        is_ours = path.name == "corpus.jsonl" and set(table.columns) == {"message"}
+        is_ours = path.name == CORPUS and set(table.columns) == {"message"}
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
         corpus = corpus_of(table, reading)
@@ -187,7 +188,7 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     return _with_eos(corpus, reading, path, table.eos)
 
 
-def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> Table:
+def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> RawTable:
     """Read a file, or a folder of Parquet files, as a table.
 
     Args:
@@ -294,7 +295,7 @@ def local_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _with_meanings(table: Table, path: Path, reading: Reading) -> Table:
+def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     """The table beside the columns of a second file of meanings.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
-from ecsuite.formats.table import NO_EOS, Table
+from ecsuite.formats.table import NO_EOS, RawTable
 from ecsuite.runtime.errors import CorpusError, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -100,7 +100,7 @@ def eos_in(roles: Mapping[str, str]) -> str | None:
     return NO_EOS if said == "none" else said
 
 
-def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = True) -> dict[str, str]:
+def roles_of(table: RawTable, given: Mapping[str, str], *, needs_message: bool = True) -> dict[str, str]:
     """The role of each column, in the order of the table.
 
     Args:
@@ -154,7 +154,7 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     return roles
 
 
-def _checked(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for name, role in given.items():
         if role not in ROLES:
@@ -177,7 +177,7 @@ def role_of_name(name: str) -> str:
     return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
 
 
-def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
+def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
     """The one column of what was meant, where its texts have several values, as `red cup` or `color=red;shape=cup`."""
     meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
@@ -194,7 +194,7 @@ def finds_meaning(roles: Mapping[str, str]) -> bool:
     return any(role == "meaning" != role_of_name(name) for name, role in roles.items())
 
 
-def _of_symbols(table: Table, names: Sequence[str]) -> list[str]:
+def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
     """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two.
 
     Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
@@ -223,7 +223,7 @@ def has_digits(cells: Any) -> bool:
     )
 
 
-def _of_pair(table: Table, known: Mapping[str, str]) -> dict[str, str]:
+def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
     """The roles of two columns without names: the side whose values repeat as meanings do is the meaning.
 
     Raises:
@@ -273,7 +273,7 @@ def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
                 roles[name] = "kept"
 
 
-def _numbers_rows(table: Table, name: str, roles: Mapping[str, str]) -> bool:
+def _numbers_rows(table: RawTable, name: str, roles: Mapping[str, str]) -> bool:
     """Whether a column of texts has another one in each row, while an attribute repeats its values."""
     cells = table.columns[name]
     if len(table.rows) < MIN_ROWS or isinstance(cells, Ragged):
@@ -286,7 +286,7 @@ def _numbers_rows(table: Table, name: str, roles: Mapping[str, str]) -> bool:
     return any(not isinstance(each, Ragged) and len(set(map(repr, each))) < len(each) for each in others)
 
 
-def _names_objects(table: Table, name: str, roles: Mapping[str, str]) -> bool:
+def _names_objects(table: RawTable, name: str, roles: Mapping[str, str]) -> bool:
     """Whether a column of texts names what the attributes say, as files of images do: one name for all values together.
 
     Attributes with as many values do not count, as they may be such names, too; there are at least two others.
@@ -320,7 +320,7 @@ def _is_distinct(cells: Sequence[Any]) -> bool:
     return not all(map(is_decimal, cells))
 
 
-def described(table: Table, roles: Mapping[str, str]) -> str:
+def described(table: RawTable, roles: Mapping[str, str]) -> str:
     """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
     parts = []
@@ -334,7 +334,7 @@ def described(table: Table, roles: Mapping[str, str]) -> str:
     return "; ".join(parts)
 
 
-def _numbers(table: Table, name: str, role: str) -> bool:
+def _numbers(table: RawTable, name: str, role: str) -> bool:
     cells = table.columns[name]
     if role != "kept" or isinstance(cells, Ragged) or len(cells) < 2:
         return False

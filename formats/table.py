@@ -15,7 +15,7 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
-"""Value of `Table.eos` where a file says that its messages have none; no symbol is called so."""
+"""Value of `RawTable.eos` where a file says that its messages have none; no symbol is called so."""
 Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Flat values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
@@ -23,7 +23,7 @@ Cells = Sequence[Any] | Ragged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class RawTable:
     """The content of a file or a frame."""
 
     source: str
@@ -71,7 +71,7 @@ class Table:
             return self._read(name, lambda texts: typed(texts, has_decimal_comma=self.has_decimal_comma))
         return self._read(name, unfolded)
 
-    def plain(self) -> "Table":
+    def plain(self) -> "RawTable":
         """The table with cells of NumPy, pandas or Arrow as JSON has them.
 
         Raises:
@@ -103,7 +103,7 @@ class Table:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
-    def with_rows(self, places: Sequence[int]) -> "Table":
+    def with_rows(self, places: Sequence[int]) -> "RawTable":
         """These rows alone."""
         kept: dict[str, Cells] = {
             name: cells.take(np.asarray(places, np.int64))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ecsuite.formats.cells import are_numbers
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.runtime.ragged import Ragged
 
 SHARE_OF_DIFFERENT = 0.9
@@ -17,7 +17,7 @@ WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NU
 
 
 def note_missing(
-    table: Table, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
+    table: RawTable, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
 ) -> None:
     """Say what rows at some places lack, also in the metadata."""
     more = f", and {len(places) - 1:,} more values" if len(places) > 1 else ""
@@ -27,7 +27,7 @@ def note_missing(
     )
 
 
-def note_words_for_none(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+def note_words_for_none(table: RawTable, roles: Mapping[str, str], notes: list[str]) -> None:
     """Say where a message, or a value of what was meant, is a word that programs write where there is none."""
     for name, role in roles.items():
         cells = table.columns[name]
@@ -47,7 +47,7 @@ def note_words_for_none(table: Table, roles: Mapping[str, str], notes: list[str]
             )
 
 
-def note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+def note_unknown(table: RawTable, roles: Mapping[str, str], notes: list[str]) -> None:
     """Say of which messages it is not known who said them."""
     for name, role in roles.items():
         if role == "speaker" and (lacking := table.missing(name)):
@@ -58,7 +58,7 @@ def note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> No
 
 
 def note_numbers(
-    table: Table, attributes: Mapping[str, Sequence[Any]], notes: list[str], *, are_values: bool
+    table: RawTable, attributes: Mapping[str, Sequence[Any]], notes: list[str], *, are_values: bool
 ) -> None:
     """Say where numbers are taken as values of attributes that are hardly such."""
     written = [
@@ -79,7 +79,7 @@ def note_numbers(
         note_different(table, odd, len(table.rows), notes)
 
 
-def note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:
+def note_different(table: RawTable, names: Sequence[str], number: int, notes: list[str]) -> None:
     """Say that the numbers of some columns, in so many rows, are taken as values."""
     listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     notes.append(
@@ -88,7 +88,7 @@ def note_different(table: Table, names: Sequence[str], number: int, notes: list[
     )
 
 
-def has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
+def has_spellings(table: RawTable, name: str, numbers: Sequence[Any]) -> bool:
     """Whether a number is written in several ways, such as `1.1` and `1.10`, which are then values of their own."""
     cells = table.columns[name]
     if not table.are_texts or isinstance(cells, Ragged) or not are_numbers(numbers):
@@ -96,7 +96,7 @@ def has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
     return len(set(filter(None, cells))) > len({cell for cell in numbers if cell is not None})
 
 
-def _has_decimal_commas(table: Table, name: str) -> bool:
+def _has_decimal_commas(table: RawTable, name: str) -> bool:
     cells = table.columns.get(name, ())
     if isinstance(cells, Ragged) or not table.has_decimal_comma:
         return False

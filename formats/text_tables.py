@@ -10,7 +10,7 @@ from ecsuite.formats.cells import is_decimal, is_id
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 CELLS = 12.0
@@ -31,7 +31,7 @@ SAMPLE = 200
 
 def read_text_table(
     file: Path, name: str, *, given: Collection[str] = (), has_messages: bool = True
-) -> Table:
+) -> RawTable:
     """Read a text as a table.
 
     Args:
@@ -167,7 +167,7 @@ def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     return [(number, line.split(separator)) for number, line in lines if line.strip()]
 
 
-def _of_lines(text: str, name: str) -> Table:
+def _of_lines(text: str, name: str) -> RawTable:
     """A message a line, below a header where the first line is `message`."""
     lines = text.split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
@@ -182,7 +182,7 @@ def _of_lines(text: str, name: str) -> Table:
         raise CorpusError(
             f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
         )
-    return Table(
+    return RawTable(
         source=name, about="text of symbols", columns={"message": lines},
         rows=range(1, len(lines) + 1), unit="line", is_header=False, roles={"message": "message"}, are_texts=True,
     )  # fmt: skip
@@ -196,7 +196,7 @@ def _of_rows(
     *,
     is_table: bool,
     has_messages: bool,
-) -> Table:
+) -> RawTable:
     """A table of rows of cells, of which the first may be a header."""
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
@@ -239,7 +239,7 @@ def _of_rows(
     )
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
     eos = eos_in(roles)
-    return Table(
+    return RawTable(
         source=name, about=about, columns=columns, rows=places, unit=unit, is_header=has_header, eos=eos,
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
         are_texts=True, has_decimal_comma=separator != ",",
@@ -273,7 +273,7 @@ def _filled(names: Sequence[str]) -> list[str]:
     return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
 
-def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> Table:
+def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> RawTable:
     """A message a row, an integer a cell; empty cells at the end belong to no message."""
     messages = []
     for number, row in rows:
@@ -286,7 +286,7 @@ def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> T
                 f"{name}: row {number}: expected integers, or a header with a column `message`; got {shorten(bad)}"
             )
         messages.append([int(cell) for cell in cells])
-    return Table(
+    return RawTable(
         source=name, about="table of integers", columns={"message": messages}, rows=[number for number, _ in rows],
         is_header=False, roles={"message": "message"},
     )  # fmt: skip

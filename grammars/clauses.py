@@ -1,8 +1,8 @@
-"""Transitive clauses: who does what to whom, said in word orders and with case markers of given shares.
+"""Transitive clauses: events of agent, patient and action, in word orders and with case markers of given shares.
 
-The languages are those with which word order and case marking are traded for each other in experiments with people
-(Fedzechkina et al. 2017) and with neural agents (Lian et al. 2023, arXiv 2301.13083, NeLLCom), where the verb is last
-and a marker follows the patient. A noun is the same word for agents and patients.
+Such languages test the trade-off between word order and case marking in experiments with people (Fedzechkina et al.
+2017) and with neural agents (Lian et al. 2023, arXiv 2301.13083, NeLLCom), in which the verb is last and a marker
+follows the patient. A noun is the same word for agents and patients.
 """
 
 from collections.abc import Mapping
@@ -25,15 +25,15 @@ NAME = "clauses"
 ORDERS = ("sov", "osv", "svo", "ovs", "vso", "vos")
 """Orders of subject (the agent), object (the patient) and verb (the action)."""
 ATTRIBUTES = ("agent", "patient", "action")
-"""What a clause is about."""
+"""Attributes of an event."""
 WEIGHT = "weight"
-"""The column of the variants of a language that says how often each is used."""
+"""Column with the relative frequency of each variant of a message."""
 VERSION = 1
 """Increased whenever the same name and seed would give another corpus than before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class ClauseOptions:
     """Options of the grammar: the weights of orders, the probabilities of markers, and sizes."""
 
     sov: float = 0.0
@@ -47,7 +47,7 @@ class Options:
     agent_marker: float = 0.0
     """Probability that the marker of agents follows the agent."""
     entities: int = 10
-    """Number of agents, which are patients, too; nobody does anything to itself."""
+    """Number of entities, which are agents and patients; none acts on itself."""
     actions: int = 8
     """Number of actions."""
     chain: tuple[ChainStep, ...] = field(default=())
@@ -66,7 +66,7 @@ class Options:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """The share of each order, (6,); of no weights, all clauses have the first order."""
+        """The share of each order, (6,); without weights, all clauses have the first order."""
         weights = np.array([float(getattr(self, order)) for order in ORDERS])
         weights[0] += not weights.any()
         shares: NDArray[np.float64] = weights / weights.sum()
@@ -83,11 +83,11 @@ class Options:
 
 
 def is_clauses(name: str) -> bool:
-    """Whether a name is that of this grammar, with options and corruptions or without."""
+    """Whether a name, with or without options and corruptions, refers to this grammar."""
     return name.replace("+", ",").partition(",")[0].strip().lower() == NAME
 
 
-def read_options(name: str, **sizes: int) -> Options:
+def read_options(name: str, **sizes: int) -> ClauseOptions:
     """The options in a name, such as `clauses,sov=1,osv=1,marker=0.67+rot`.
 
     Args:
@@ -100,7 +100,7 @@ def read_options(name: str, **sizes: int) -> Options:
     own, _, rest = name.partition("+")
     chain = tuple(step for step in parse(rest) if step.name != "concat") if rest else ()
     given: dict[str, str | int] = dict(sizes)
-    known = {each.name: None for each in fields(Options) if each.name != "chain"}
+    known = {each.name: None for each in fields(ClauseOptions) if each.name != "chain"}
     for assignment in own.split(",")[1:]:
         key, equals, value = (text.strip() for text in assignment.partition("="))
         if not equals:
@@ -114,20 +114,20 @@ def read_options(name: str, **sizes: int) -> Options:
     for key in ("entities", "actions"):
         if key in numbers and numbers[key] != int(numbers[key]):
             raise ConfigError(f"{NAME}: {key}: expected a whole number, got {numbers[key]}")
-    return Options(
+    return ClauseOptions(
         **{key: int(value) if key in ("entities", "actions") else value for key, value in numbers.items()},  # type: ignore[arg-type]
         chain=chain,
     )
 
 
 def clauses(name: str, seed: int, **sizes: int) -> Corpus:
-    """Who does what to whom, in word orders and with case markers of given shares (Lian et al. 2023).
+    """Transitive clauses in word orders and with case markers of given shares (Lian et al. 2023).
 
-    Each event is said in one clause; the shares of orders and of markers are exact, but for rounding.
+    Each event has one clause; the shares of orders and of markers are exact, up to rounding.
 
     Args:
         name: See `read_options`.
-        seed: Seed of who gets which order and marker.
+        seed: Seed of the assignment of orders and markers to events.
         **sizes: See `read_options`.
     """
     options = read_options(name, **sizes)
@@ -142,7 +142,7 @@ def clauses(name: str, seed: int, **sizes: int) -> Corpus:
 
 
 def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
-    """Each event in all clauses that the grammar has for it, with the column `weight`; see `clauses`."""
+    """All clauses that the grammar has for each event, with the column `weight`; see `clauses`."""
     options = read_options(name, **sizes)
     events, messages, weights = all_events(options.entities, options.actions), [], []
     for order, marked, agent_marked in product(range(len(ORDERS)), (False, True), (False, True)):
@@ -159,7 +159,7 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
 
 
 def all_events(entities: int, actions: int) -> NDArray[np.int64]:
-    """Agent, patient and action of all events in order, (num_events, 3); nobody does anything to itself."""
+    """Agent, patient and action of all events in order, (num_events, 3); no entity acts on itself."""
     every = np.stack(
         np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1
     )
@@ -168,13 +168,13 @@ def all_events(entities: int, actions: int) -> NDArray[np.int64]:
 
 
 def _said(
-    options: Options,
+    options: ClauseOptions,
     events: NDArray[np.int64],
     order: NDArray[np.int64],
     marked: NDArray[np.bool_],
     agent_marked: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Clauses as content symbols from 0, (num_events, 5), and -1 after their ends and where no marker is."""
+    """Clauses as content symbols from 0, (num_events, 5), padded at the end with -1."""
     verbs, marker = events[:, 2] + options.entities, options.entities + options.actions
     phrases = {
         "s": np.stack([events[:, 0], np.where(agent_marked, marker + 1, -1)], axis=1),
@@ -183,13 +183,13 @@ def _said(
     }
     every = np.stack([np.concatenate([phrases[role] for role in each], axis=1) for each in ORDERS])
     said: NDArray[np.int64] = every[order, np.arange(len(events))]
-    first = np.argsort(said < 0, axis=1, kind="stable")  # words move up where no marker is
+    first = np.argsort(said < 0, axis=1, kind="stable")  # words move into the positions of absent markers
     return np.take_along_axis(said, first, axis=1)
 
 
 def _corpus(
     name: str,
-    options: Options,
+    options: ClauseOptions,
     seed: int,
     events: NDArray[np.int64],
     said: NDArray[np.int64],
@@ -231,5 +231,5 @@ def _corpus(
     )
 
 
-def _sizes(options: Options) -> tuple[int, int, int]:
+def _sizes(options: ClauseOptions) -> tuple[int, int, int]:
     return options.entities, options.entities, options.actions

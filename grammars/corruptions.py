@@ -49,9 +49,9 @@ def project(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.r
     """Apply a random projection to the one-hot message, then argmax per position (PROJ, section 3.1.4).
 
     The paper does not define the matrix. As in its program the entries are uniform in [0, 1), all positive; the
-    language is not injective, and at each position one symbol is more frequent than the others. Our entries are
-    multiples of 2^-32, so that sums are exact in float64 in any order (the program rounds to float32). Of equal
-    entries, which are very rare, the first is taken.
+    language is not injective, and at each position one symbol is more frequent than the others. Here entries are
+    multiples of 2^-32, so that sums are exact in float64 in any order (the program rounds to float32). Ties, which are
+    very rare, go to the first symbol.
     """
     length, vocab_size = geometry.message_length, geometry.vocab_size
     width = length * vocab_size
@@ -76,8 +76,8 @@ def _blocks(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Split the projection into a sum over blocks of adjacent positions, with one vector per distinct block content.
 
-    A block is extended as long as it has few different contents: in a concatenation grammar over several words, in
-    other grammars, where symbols are independent, over a few positions. The matrix has a vector for each position and
+    A block is extended while it has few distinct contents: over several words in a concatenation grammar, over a few
+    positions in grammars with independent symbols. The matrix has a vector for each position and
     symbol. For each block: the index of each message's vector, (num_messages,), and the vectors, (num_vectors, width).
     """
     length, vocab_size, width = matrix.shape
@@ -97,7 +97,7 @@ def _blocks(
 
 
 def _argmax(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The symbol with the largest entry at each position, the first of equal ones; (messages, symbols, positions)."""
+    """The symbol with the largest entry at each position, the lowest of ties; (messages, symbols, positions)."""
     best, symbols = scores[:, 0].copy(), np.zeros(scores[:, 0].shape, dtype=np.int64)
     for symbol in range(1, scores.shape[1]):
         symbols[scores[:, symbol] > best] = symbol
@@ -149,4 +149,4 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "shufdet": {"decides": ("last", "first")},
     "pairsum": {"last": ("first-word", "program")},
 }
-"""Allowed values of each option, the default first, by the name of the corruption; the others have none."""
+"""Allowed values of each option, the default first, by corruption; other corruptions have no options."""

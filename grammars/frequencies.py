@@ -26,7 +26,7 @@ def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.fl
         num_types: Maximum number of words.
 
     Returns:
-        Words, the most frequent first, equally frequent ones in order of appearance (by id in a corpus); and their
+        Words by decreasing frequency, ties in order of appearance (by id in a corpus); and their
         probabilities, shape (num_words,).
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ecsuite.runtime.errors import ConfigError
 
 MAX_SYMBOLS = 2**30
-"""Maximum number of symbols in all messages of a language together: they are held in memory."""
+"""Maximum number of symbols in all messages of a language, which are held in memory."""
 
 LIMITS = {"num_attributes": 30, "num_values": 2**30, "word_length": 10_000, "vocab_size": 2**31 - 1}
 """Maximum of each size, so that nothing overflows."""
@@ -13,7 +13,7 @@ LIMITS = {"num_attributes": 30, "num_values": 2**30, "word_length": 10_000, "voc
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Geometry:
-    """Sizes of a language; the defaults are those of ICY's tables (Perkins 2021, section 4.1)."""
+    """Sizes of a language; the defaults are the sizes of ICY's tables (Perkins 2021, section 4.1)."""
 
     num_attributes: int = 5
     """Number of attributes of a meaning."""

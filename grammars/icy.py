@@ -43,15 +43,15 @@ ALIASES = {
     "holistic": "hol",
     "wordpairsums": "pairsum",
 }
-"""The names used in the paper's program, and ours."""
+"""Names in the paper's program, and the names of the registry."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Language:
+class GrammarLanguage:
     """The messages of all meanings: a pure function of name, geometry and seed."""
 
     name: str
-    """The grammar, with those options that differ from the default, such as `shufdet,decides=first`."""
+    """The grammar, with the options that differ from the default, such as `shufdet,decides=first`."""
     geometry: Geometry
     seed: int
     messages: Symbols
@@ -93,7 +93,7 @@ class ChainStep:
     options: Mapping[str, str]
 
 
-def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> Language:
+def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> GrammarLanguage:
     """Make a language.
 
     Each step has its own random generator, so that a seed has the same words in all grammars, and the same
@@ -123,7 +123,7 @@ def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None 
         parts.insert(2, "words:distinct-per-attribute")
     if words is not None and chain[0].name == "concat":
         parts.insert(2, f"words:{hashlib.sha256(words.astype(np.int32).tobytes()).hexdigest()[:8]}")
-    return Language(
+    return GrammarLanguage(
         name=_text(chain, all_options=False),
         geometry=geometry,
         seed=seed,
@@ -141,15 +141,15 @@ def corrupted(
     seed: int,
     which: str = "",
 ) -> Symbols:
-    """Messages after the corruptions of a chain, one after the other.
+    """Apply the corruptions of a chain to messages, sequentially.
 
     Args:
         messages: Symbols from 0, (num_messages, message_length).
         meanings: Attribute values, (num_messages, num_attributes).
         geometry: Sizes of the language.
         chain: The corruptions.
-        seed: Of what they draw.
-        which: Words for these messages, where others have random numbers of their own.
+        seed: Seed of all random draws.
+        which: Label of these messages; other labels have independent random numbers.
     """
     times: dict[str, int] = {}
     for step in chain:
@@ -192,7 +192,7 @@ def parse(name: str) -> list[ChainStep]:
 
 
 def canonical(name: str) -> str:
-    """The canonical name of a grammar, with those options that differ from the default.
+    """The canonical name of a grammar, with the options that differ from the default.
 
     Raises:
         ConfigError: If the grammar or an option is unknown.

@@ -54,7 +54,7 @@ def make_corpus(
         text: A text or corpus from which `text_parentheses` takes its frequencies.
 
     Raises:
-        ConfigError: If the grammar, an option or a number is invalid, or an argument is not used by the grammar.
+        ConfigError: If the grammar, an option or a number is invalid, or the grammar does not use an argument.
         CorpusError: If the text can't be read.
     """
     of_meanings = {"num_attributes": num_attributes, "num_values": num_values, "word_length": word_length}

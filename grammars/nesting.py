@@ -1,4 +1,4 @@
-"""Brackets: nesting depth of a random stream, and which bracket each step closes."""
+"""Brackets: nesting depth of a random stream, and the bracket that each step closes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def close_innermost(depth: NDArray[np.int64], opened: NDArray[np.int64]) -> NDAr
 def close_any(
     depth: NDArray[np.int64], opened: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """As `close_innermost`, but brackets may cross: any open one is closed, all equally likely."""
+    """As `close_innermost`, but brackets may cross: the closed one is drawn uniformly from the open ones."""
     closes = (depth[1:] < depth[:-1]).tolist()
     chosen = rng.integers(np.maximum(depth[:-1], 1)).tolist()
     stream = opened.tolist()

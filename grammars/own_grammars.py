@@ -1,4 +1,4 @@
-"""A user's own function or class as a grammar: it gets all meanings, and returns a message for each."""
+"""Users' own functions and classes as grammars: they get all meanings and return a message for each."""
 
 from dataclasses import replace
 
@@ -7,20 +7,20 @@ import numpy as np
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import Language
+from ecsuite.grammars.icy import GrammarLanguage
 from ecsuite.grammars.words import all_meanings, stream
 from ecsuite.parts.own_functions import called, own_function
 from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import CorpusError, PartError
 
 OWN = Registry(word="grammar", parts={})
-"""Grammars of users' files; ours are made by `ecsuite.grammars.making`."""
+"""Grammars from users' files; see `ecsuite.grammars.making` for the built-in ones."""
 VERSION = 1
 """Increased whenever the same function and arguments would give another corpus than before."""
 
 
 def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
-    """The corpus of a grammar of a user's file.
+    """Make the corpus of a grammar from a user's file.
 
     Args:
         kind: Its name, such as `./mine.py:my_grammar` or `./mine.py:MyGrammar,flip=0.1`. It is called as
@@ -30,8 +30,8 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
         seed: Seed of `rng`, a `numpy.random.Generator`.
 
     Raises:
-        UntrustedError: If nobody named the file.
-        ConfigError: If the file can't be imported, an option is not valid, or the function returns anything else.
+        UntrustedError: If no command, config or caller named the file.
+        ConfigError: If the file can't be imported, an option is not valid, or the function returns no such list.
     """
     function, options = own_function(OWN, kind)
     source, _, named = kind.partition(":")
@@ -50,7 +50,7 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
         raise PartError(f"{place}: symbols are counted from 1; 0 is EOS")
     details = {**options, "seed": seed, "code": own_code.checksum(source)[:12], "v": VERSION}
     signature = "|".join([name, str(geometry), *(f"{key}:{value}" for key, value in details.items())])
-    language = Language(
+    language = GrammarLanguage(
         name=named,
         geometry=geometry,
         seed=seed,

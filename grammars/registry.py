@@ -1,4 +1,4 @@
-"""The grammars by name. A new one is a function and a line here; functions are imported when they are used."""
+"""The grammars by name. A new grammar is a function and a line here; functions are imported when they are used."""
 
 from ecsuite.parts.registry import Registry
 
@@ -12,7 +12,7 @@ BASES = {
         "Draw a random message for each meaning, (num_meanings, message_length) (HOL, section 3.1.2).",
     ),
 }
-"""What makes messages: the first step of a chain; concat if none is given."""
+"""Grammars that make messages: the first step of a chain; concat if none is given."""
 
 CORRUPTIONS = {
     "perm": (
@@ -45,10 +45,10 @@ CORRUPTIONS = {
 SENTENCES = {
     "clauses": (
         "ecsuite.grammars.clauses:clauses",
-        "Who does what to whom, in word orders and with case markers of given shares (Lian et al. 2023).",
+        "Transitive clauses in word orders and with case markers of given shares (Lian et al. 2023).",
     ),
 }
-"""With meanings of their own: called as `function(name, seed)`."""
+"""Grammars with their own meanings: called as `function(name, seed)`."""
 
 BASELINES = {
     "zipf_parentheses": (
@@ -84,7 +84,7 @@ BASELINES = {
         "Independent symbols from the uniform distribution: no structure to learn.",
     ),
 }
-"""Without meanings: called as `function(num_symbols, rng, num_types=…)`; each has its own further options."""
+"""Grammars without meanings: called as `function(num_symbols, rng, num_types=…)`; each has its own further options."""
 
 GRAMMARS = Registry(word="grammar", parts={**BASES, **CORRUPTIONS, **SENTENCES, **BASELINES})
-"""All; `make_corpus` makes the corpus of any."""
+"""All grammars; see `make_corpus`."""

@@ -1,9 +1,8 @@
 """Formal languages of sentences, without meanings; each sentence is a message.
 
-The families are those with which Boldt & Mortensen (2025), "Searching for the most human-like emergent language",
-compare emergent languages. Symbols are drawn from a Zipf-Mandelbrot distribution over a vocabulary of `num_types`. A
-corpus has exactly `num_symbols` symbols, so the last sentence may be cut. There are no symbols for begin and end of a
-sentence.
+Boldt & Mortensen (2025), "Searching for the most human-like emergent language", compare emergent languages with these
+families. Symbols are drawn from a Zipf-Mandelbrot distribution over a vocabulary of `num_types`. A corpus has exactly
+`num_symbols` symbols, so the last sentence may be cut. No symbols mark the beginning and end of a sentence.
 """
 
 import numpy as np
@@ -58,7 +57,7 @@ def regular(
     """Sentences of ten symbols, each repeated once or more: the regular language s1+ s2+ … s10+.
 
     The symbols of each sentence, `runs` without repetitions, are drawn independently from the whole vocabulary;
-    `repeat_probability` is that of one more repetition of a symbol.
+    `repeat_probability` is the probability of one more repetition of a symbol.
 
     Raises:
         ConfigError: If `runs` is not from 1 to `MAX_RUNS`, or `repeat_probability` is not at least 0 and below 1.
@@ -95,7 +94,7 @@ def bag_of_words(
 def _brackets(
     num_symbols: int, rng: np.random.Generator, num_types: int, open_probability: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The depth before each step and after the last, and the kind of bracket that each step opens if it opens one."""
+    """Depth before each step and after the last, and the kind of bracket of each step that opens one."""
     check_probability("open_probability", open_probability)
     if num_types < 2:
         raise ConfigError(f"brackets: expected at least 2 symbols, got {num_types}: raise --vocab-size")

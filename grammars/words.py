@@ -1,6 +1,6 @@
 """Random words, random messages, and their random generators.
 
-In these modules symbols are numbered 0 to vocab_size - 1; in `Language` they are content ids from 1.
+In these modules symbols are numbered 0 to vocab_size - 1; in `GrammarLanguage` they are content ids from 1.
 """
 
 from bisect import bisect_left
@@ -16,11 +16,11 @@ Symbols = NDArray[Any]
 """Symbols in the smallest integer type that holds them."""
 
 IID_FROM = 1000
-"""Random messages are drawn independently if there are at least so many possible messages per meaning."""
+"""Random messages are drawn independently if there are at least this many possible messages per meaning."""
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The random generator for one purpose, independent of those for other purposes."""
+    """The random generator for one purpose, independent of the generators for other purposes."""
     if seed < 0:
         raise ConfigError(f"--seed: expected at least 0, got {seed}")
     return np.random.default_rng(np.random.SeedSequence([seed, *purpose.encode()]))
@@ -51,8 +51,8 @@ def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
     """Draw a word for each value of each attribute, (num_attributes, num_values, word_length) (section 3.1.1).
 
     The paper requires a bijection between the values of an attribute and their words. Its program draws words
-    that also differ between attributes; so do we if there are enough words. If not, words of different attributes
-    may be equal (see `has_distinct_words`).
+    that also differ between attributes, as does this function if there are enough words. If not, words of different
+    attributes may be equal (see `has_distinct_words`).
 
     Raises:
         ConfigError: If there are fewer words than values.
@@ -112,7 +112,7 @@ def distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.Ge
         for position in range(length):
             codes, rows[:, position] = np.divmod(codes, vocab_size)
         return rows
-    while True:  # with so many possible rows, equal ones are very rare
+    while True:  # equal rows are very rare among so many possible ones
         rows = rng.integers(vocab_size, size=(num_rows, length), dtype=kind)
         if len(np.unique(rows, axis=0)) == num_rows:
             return rows

@@ -1,6 +1,6 @@
 """Repositories on the Hugging Face hub: address (`hf:OWNER/NAME[@REVISION]`), licence, and client.
 
-The login is the library's own (`hf auth login`, or HF_TOKEN): nothing here takes a token, keeps one or shows one.
+The login is the library's own (`hf auth login`, or HF_TOKEN): this package never reads, stores or shows a token.
 """
 
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEME = "hf:"
 """Scheme of an address."""
 KIND = "dataset"
-"""The kind of all repositories: it is the one that has Croissant metadata, and `pull` need not be told which."""
+"""Kind of all repositories: only data sets have Croissant metadata, and `pull` needs no kind."""
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,94}[A-Za-z0-9_]|[A-Za-z0-9]"
 _REVISION = r"[A-Za-z0-9_](?:[A-Za-z0-9_/-]|\.(?!\.)){0,253}"
 _ADDRESS = re.compile(
@@ -42,15 +42,15 @@ class Address:
         return f"{self.owner}/{self.name}"
 
     def __str__(self) -> str:
-        """As users write it."""
+        """The address as users write it."""
         return f"{SCHEME}{self.repository}" + ("" if self.revision is None else f"@{self.revision}")
 
 
 def read_address(text: str) -> Address:
-    """The address that a text is.
+    """Parse an address.
 
     Raises:
-        ConfigError: If it is none.
+        ConfigError: If the text is no address.
     """
     found = _ADDRESS.fullmatch(text)
     if found is None:
@@ -68,8 +68,8 @@ SPDX = {
         "BSD-3-Clause GPL-3.0 LGPL-3.0 AGPL-3.0 MPL-2.0 ODbL PDDL ODC-By Unlicense"
     ).split()
 }
-"""Address of the text by identifier; both are those of SPDX in lower case, but for the versions that the hub leaves
-out (odbl, pddl, odc-by)."""
+"""Address of the text by identifier; both follow SPDX in lower case, except for versions that the hub leaves out
+(odbl, pddl, odc-by)."""
 SPDX |= {
     "odbl": "https://spdx.org/licenses/ODbL-1.0.html",
     "pddl": "https://spdx.org/licenses/PDDL-1.0.html",
@@ -79,19 +79,19 @@ SPDX |= {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Licence:
-    """The terms under which others may use what is pushed."""
+    """Terms of use of a pushed repository."""
 
     name: str
-    """Identifier on the hub; `other` of one that is given by its address."""
+    """Identifier on the hub; `other` if only its address is given."""
     url: str
     """Address of its text."""
 
 
 def read_licence(text: str | None) -> Licence:
-    """The licence that a text names: an identifier, or the https address of another one.
+    """Parse a licence: an identifier, or the https address of another one.
 
     Raises:
-        ConfigError: If there is none, or it is neither.
+        ConfigError: If it is missing or neither.
     """
     if not text:
         raise ConfigError(
@@ -118,10 +118,10 @@ def hub() -> "HfApi":
 
 
 def require_login() -> None:
-    """Refuse what needs a login before anything is sent.
+    """Check that there is a login, before anything is sent.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If there is no login.
     """
     from huggingface_hub import get_token
 

@@ -1,6 +1,6 @@
-"""The card of a repository, `README.md`: what it is, how to get it, how it came about, its scores and its limits.
+"""The card of a repository, `README.md`: description, download, provenance, scores and limitations.
 
-The responsible-AI fields are those of Croissant (mlcommons.org/croissant/RAI/1.0); whoever pushes may state more.
+The responsible-AI fields follow Croissant (mlcommons.org/croissant/RAI/1.0); users may add statements.
 """
 
 import shlex
@@ -17,9 +17,9 @@ from ecsuite.eval.views.citations import OWN, bibtex
 from ecsuite.eval.views.comparison import means_table
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
+from ecsuite.formats.directory import METADATA, ROUNDS_KEY
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import METADATA, ROUNDS_KEY
 from ecsuite.hub.address import Address, Licence
 from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.language_models.backend import PERSON
@@ -34,7 +34,7 @@ Origin = Literal["game", "rounds", "people", "grammar", "other"]
 REFERENCES = "**References**"
 """Heading of the list of works in a methods section; a card has them as BibTeX."""
 OWN_DATA = ("objects", "features", "images")
-"""Settings of worlds that name a file of the user's."""
+"""Settings of worlds with the path of a user's file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,31 +48,31 @@ class Summary:
     what: str
     """Description in a few words."""
     methods: Methods | None
-    """How it was made, as of `ecsuite methods`; None where nothing says it."""
+    """Provenance, from `ecsuite methods`; None if unknown."""
     num_messages: int
-    """Messages in all corpora."""
+    """Number of messages in all corpora."""
     own_data: tuple[str, ...] = ()
-    """Files of objects that the runs read and that do not go along."""
+    """Files of objects that the runs read and that are not pushed."""
 
     @property
     def made(self) -> str:
-        """How it was made, in Markdown; empty where nothing says it."""
+        """Provenance in Markdown; empty if unknown."""
         return "" if self.methods is None else self.methods.text().partition(REFERENCES)[0].strip()
 
     @property
     def plain(self) -> str:
-        """How it was made, as text without citations."""
+        """Provenance as text without citations."""
         return "" if self.methods is None else " ".join(each.text() for each in self.methods.paragraphs)
 
     @property
     def citation(self) -> str:
-        """BibTeX of ecsuite and of the works behind what is pushed."""
+        """BibTeX of ecsuite and of the cited works."""
         works = [] if self.methods is None else cited(self.methods.paragraphs)
         return "\n".join(map(bibtex, dict.fromkeys([OWN, *sorted(works)]))).strip()
 
 
 def summary_of(place: Path, contents: Contents) -> Summary:
-    """Read what is pushed.
+    """Summarise the pushed source.
 
     Raises:
         ConfigError: If it is no run, no corpus and no record of these.
@@ -109,7 +109,7 @@ def summary_of(place: Path, contents: Contents) -> Summary:
 
 
 def _origin_of_corpora(metadata: Sequence[Mapping[str, Any]]) -> Origin:
-    """Kind of the speakers in corpora that are no runs; people if they wrote one of them."""
+    """Kind of the speakers in corpora that are no runs; people if one corpus is by people."""
     kinds = set(map(kind_of, metadata))
     if "people" in kinds or _origin_of_runs(metadata) == "people":
         return "people"
@@ -154,7 +154,7 @@ def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str], 
 
 
 def _own_data(metadata: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The names of the files of objects that runs read."""
+    """Names of the files of objects that runs read."""
     for data in metadata:
         config = data.get("config")
         world = config.get("world") if isinstance(config, Mapping) else None
@@ -179,7 +179,7 @@ FIELDS = {
 MANY = ("collection_type", "biases", "limitations", "use_cases", "personal_information", "annotation")
 """Fields that are lists in Croissant."""
 DESCRIPTION = "description"
-"""Further key of a file of statements: what it is, in place of the first sentence of the card."""
+"""Further key of a file of statements: a description, which replaces the first sentence of the card."""
 GENERATED_BY = {
     "game": "training of agents",
     "rounds": "rounds of agents",
@@ -226,10 +226,10 @@ _MAINTENANCE = "Every version stays as a commit of the repository: cite the comm
 
 
 def statements_of(summary: Summary, given: Mapping[str, str]) -> dict[str, str]:
-    """The statements by the names of `FIELDS`, in their order; those that are given stand first.
+    """The statements by the names of `FIELDS`, in their order; given statements precede generated ones.
 
     Args:
-        summary: What is pushed.
+        summary: Summary of the source.
         given: See `read_statements`.
     """
     origin = summary.origin
@@ -289,7 +289,7 @@ def read_statements(file: Path | None) -> dict[str, str]:
 TAGS = ("emergent-communication", "emergent-language", "language-creation", "ecsuite", "croissant")
 """Tags of every repository."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-"""Categories of the hub by the number of messages below which they are."""
+"""Size categories of the hub, by upper bound of the number of messages."""
 HEADINGS = {
     "collection": "Collection",
     "biases": "Biases",
@@ -299,7 +299,7 @@ HEADINGS = {
     "personal_information": "Personal information",
     "maintenance": "Versions",
 }
-"""Statements that the card has."""
+"""Statements of the card."""
 DIGITS = 3
 """Decimals of scores."""
 
@@ -315,11 +315,11 @@ def card(
     """The text of `README.md`.
 
     Args:
-        address: Where it is pushed.
-        summary: What it is.
+        address: Destination.
+        summary: Summary of the source.
         contents: The files.
-        licence: Its terms.
-        description: What it is, in a paragraph.
+        licence: Terms of use.
+        description: Description in a paragraph.
         statements: See `statements_of`.
     """
     scored = any(source.records for source in summary.sources)
@@ -359,7 +359,7 @@ def _front_matter(address: Address, summary: Summary, licence: Licence) -> str:
 
 
 def _scores(sources: Sequence[Source]) -> list[str]:
-    """The section with the scores: of one source each with its interval, of several their means."""
+    """The section with the scores: with intervals for one source, as means for several."""
     scored = [source for source in sources if source.records]
     if not scored:
         return []
@@ -411,7 +411,7 @@ def _signatures(sources: Sequence[Source]) -> Table:
 
 
 def _failed(runs: Sequence[Source]) -> list[str]:
-    """The section with the runs that did not end as their settings say; every started run is counted."""
+    """The section with the failed and stopped runs; every started run is counted."""
     if len(runs) < 2:
         return []
     failed = failed_runs(runs)

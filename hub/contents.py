@@ -1,7 +1,7 @@
-"""Files of a run, a corpus or a sweep that are pushed: checksums, safe names, and nothing secret or of this machine.
+"""Pushed files of a run, a corpus or a sweep: checksums, safe names, no secrets and no traces of this machine.
 
-In the records that ecsuite writes, such as `config.yaml`, paths are shortened, and their checksums written anew. A path
-or a secret in any other file is an error with its line, since files of the user are not changed.
+In the records that ecsuite writes, such as `config.yaml`, paths are shortened and checksums recomputed. A path or a
+secret in any other file is an error with its line, since files of the user are not changed.
 """
 
 import getpass
@@ -20,17 +20,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ecsuite.eval.results.files import FILES as SCORES_FILES
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.files.checksums import CHECKSUM, MARK, sealed, sealed_text
+from ecsuite.formats.directory import CORPUS, METADATA
 from ecsuite.formats.stored_text import opened
+from ecsuite.games.runs.run_folder import BEST, CHECKPOINT, CONFIG, SWEEP
 from ecsuite.parts.own_code import CODE
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 from ecsuite.runtime.printable import printable
 
-RECORDS = ("config.yaml", "metadata.json", "scores.json", "results.json", "sweep.json")
-"""Names of the files that ecsuite writes and whose paths are shortened."""
+RECORDS = (CONFIG, METADATA, *SCORES_FILES, SWEEP)
+"""Names of the records of ecsuite whose paths are shortened."""
 TEXTS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".txt", ".py")
-"""Endings of the texts that are read, also packed ones."""
+"""Endings of the text files that are checked, also compressed ones."""
 SECRETS = (
     (rb"hf_[A-Za-z0-9]{24,}", "a token of the Hugging Face hub"),
     (rb"(?:ghp|gho|ghs)_[A-Za-z0-9]{36}|github_pat_\w{22,}", "a token of GitHub"),
@@ -43,25 +46,25 @@ ROOTS = (
     "home Users root tmp var private mnt media scratch gpfs lustre nfs net srv opt work workspace project projects "
     "storage cluster Volumes"
 ).split()
-"""Folders at the root of a machine; a path that begins with one of them is of a machine."""
+"""Folders at the root of a file system; a path that begins with one of them identifies a machine."""
 _PATH = rf"(?<![\w./:~-])(?:/(?:{'|'.join(ROOTS)})/[^:;,\"'\n\\]*[^:;,\"'\n\\\s]|[A-Za-z]:\\[^:;,\"'\n]+)"
 _SERVER = (
     r"https?://(?!localhost\b|127\.)(?:10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|[A-Za-z][\w-]*|"
     r"[\w.-]+\.(?:local|localdomain|internal|intranet|lan|corp|home))(?=[:/\"'\s]|$)"
 )
-"""The address of a server that a network of one's own knows alone, such as http://gpu7:8000/v1."""
+"""Pattern of the address of a server in a private network, such as http://gpu7:8000/v1."""
 HERE = "http://127.0.0.1"
 """Replacement of such an address in records."""
 _BLOCK = 1 << 24
 _OVERLAP = 1 << 12
-"""Bytes that are read at once, and how many of them are read again with the next."""
+"""Bytes of a block, and overlap with the next one."""
 
 
-class Machine:
-    """This machine as files could show it.
+class Sanitizer:
+    """Remove what identifies this machine from files, and refuse files that have secrets.
 
     Args:
-        folder: What lies below it keeps its relative path.
+        folder: Root of relative paths, which are kept.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +86,7 @@ class Machine:
             yield rf"(?<![\w.-]){re.escape(getpass.getuser())}@[\w-]", "an address of this user"
 
     def record(self, name: str, content: bytes) -> bytes:
-        """The content of a record without paths and servers of a machine, and its checksum anew; as it is without them.
+        """The content of a record with paths and servers shortened, and the checksum recomputed; unchanged without any.
 
         Raises:
             ValueError: If it is no text, or no JSON.
@@ -99,7 +102,7 @@ class Machine:
         return json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
     def shortened(self, text: str) -> str:
-        """A text with `HERE` for servers, and paths relative to the folder or the current one, or as a name alone."""
+        """The text with `HERE` for servers, and with paths relative to the folder or working directory, or as names."""
         return self._path.sub(lambda found: self._short(found[0]), text)
 
     def _without_paths(self, value: Any) -> Any:
@@ -118,15 +121,15 @@ class Machine:
         return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 
     def require_clean(self, file: Path, name: str, content: bytes | None = None) -> None:
-        """Refuse a file with something that is of a machine or secret.
+        """Check that a file has no secrets and no traces of a machine.
 
         Args:
             file: The file; errors name it.
-            name: What it is called on the hub.
-            content: What is sent in its place; None: the file as it is.
+            name: Name on the hub.
+            content: Content that replaces the file; None: the file.
 
         Raises:
-            ConfigError: If there is something, with its line.
+            ConfigError: If it has any, with the line.
         """
         plain = name.removesuffix(".gz").removesuffix(".xz")
         patterns = [*self._secret, *(self._refused if plain.endswith(TEXTS) else [])]
@@ -148,7 +151,7 @@ def _text(found: bytes) -> str:
 
 
 def _blocks(file: Path, content: bytes | None) -> Iterator[tuple[bytes, int]]:
-    """The content in overlapping blocks, unpacked, each with how many of its bytes are not in the next one."""
+    """The decompressed content in overlapping blocks, each with the number of its bytes before the next one."""
     if content is not None:
         yield content, len(content)
         return
@@ -161,16 +164,16 @@ def _blocks(file: Path, content: bytes | None) -> Iterator[tuple[bytes, int]]:
 
 
 LONGEST = 200
-"""Most bytes of a part of a name; file systems have at most 255, and temporary names are longer."""
+"""Maximum bytes of a part of a name; file systems have at most 255, and temporary names are longer."""
 FORBIDDEN = set('\\:*?"<>|')
-"""Characters that some file system or program reads as something else."""
+"""Characters with a special meaning in some file system or program."""
 
 
 def require_safe_names(names: Iterable[str], where: str) -> None:
-    """Refuse names that lead out of their folder, are hidden, can't be shown, or are one for some file systems.
+    """Check that names stay in their folder, are visible and printable, and differ in all file systems.
 
     Raises:
-        ConfigError: For the first of them.
+        ConfigError: For the first unsafe name.
     """
     taken: dict[str, str] = {}
     for name in names:
@@ -200,39 +203,39 @@ def _fault(name: str) -> str | None:
 
 
 CARD, CROISSANT = "README.md", "croissant.json"
-"""The files that are written for a repository, and that a pulled folder has."""
+"""Files that are written for a repository, which a pulled folder has."""
 ENDINGS = (
     ".json .jsonl .ndjson .yaml .yml .csv .tsv .txt .safetensors .npz .npy .parquet .arrow .feather .svg .png"
 ).split()
-"""Endings of files that go to the hub, also packed ones: what runs, corpora, tables and figures are."""
+"""Endings of pushed files, also compressed ones: runs, corpora, tables and figures."""
 SKIPPED = ("jobs", "tensorboard", "wandb", "mlruns", "trackio", "__pycache__")
-"""Folders that do not: kept jobs, which others would compute anew, and what loggers write, which name the machine."""
-MESSAGES = ("config.yaml", "corpus.jsonl")
-"""Files of a folder that is a run or a corpus."""
-AGENTS = ("checkpoint-", "best-")
-"""How the names of the files of a run's agents begin."""
+"""Folders that are not pushed: stored jobs, which can be recomputed, and logs, which identify the machine."""
+MESSAGES = (CONFIG, CORPUS)
+"""Files that mark a folder as a run or a corpus."""
+AGENTS = (CHECKPOINT, BEST)
+"""Prefixes of the names of files with a run's agents."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
-    """A file as it is pushed."""
+class PushedFile:
+    """A pushed file."""
 
     name: str
     """Path in the repository."""
     file: Path
-    """Path here; if `data` is sent, the path of its source."""
+    """Local path; if `data` is sent, the path of its source."""
     data: bytes | None = None
-    """Content that is sent in place of the file; None: the file."""
+    """Content that replaces the content of the file; None: the file."""
     size: int
     """Bytes."""
     sha256: str
     """Checksum, in hexadecimal."""
     state: tuple[int, int] = (0, 0)
-    """Size and time of the file when it was read, by which a change is seen."""
+    """Size and time of the file when it was read, to detect a change."""
 
     @property
     def is_as_it_was(self) -> bool:
-        """Whether nothing was written to the file since it was read."""
+        """Whether the file is unchanged since it was read."""
         return _state(self.file) == self.state
 
 
@@ -240,22 +243,22 @@ class Content:
 class Contents:
     """Pushed files."""
 
-    files: tuple[Content, ...]
-    """In the order of their names."""
+    files: tuple[PushedFile, ...]
+    """The files, sorted by name."""
     left_out: Mapping[str, str]
-    """Reason per name of a file or a folder that stays here."""
+    """Reason per name of a file or a folder that is not pushed."""
 
 
 def messages_in(folder: str, names: Collection[str], *, has_scores: bool) -> str | None:
-    """Folder with the messages of a pulled repository, which `score` reads.
+    """Path of the messages of a pulled repository, which `score` reads.
 
     Args:
-        folder: That of what is pulled.
-        names: Its files.
-        has_scores: Whether a file of it that is in no run or corpus has scores.
+        folder: The pulled folder.
+        names: Names of its files.
+        has_scores: Whether a file outside of runs and corpora has scores.
 
     Returns:
-        The folder of a run or a corpus, or a file; None of scores and of what has several, which `compare` reads.
+        The folder of a run or a corpus, or a file; None for scores and for several sources, which `compare` reads.
     """
     if any(name in names for name in MESSAGES):
         return folder
@@ -264,17 +267,17 @@ def messages_in(folder: str, names: Collection[str], *, has_scores: bool) -> str
     return f"{folder}/{min({*names} - {CARD, CROISSANT}, default=CARD)}"
 
 
-def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> Contents:
-    """Read what is pushed, check it, and take out what is of this machine.
+def contents_of(source: Path, sanitizer: Sanitizer, *, with_agents: bool = True) -> Contents:
+    """Read and check the files to push, without traces of this machine.
 
     Args:
         source: A folder, or a file.
-        machine: What is of this machine.
-        with_agents: Whether the weights of trained agents go along.
+        sanitizer: Removes the paths and names of this machine.
+        with_agents: Whether the weights of trained agents are included.
 
     Raises:
-        ConfigError: If a file is secret or of this machine, has no safe name, or is a link out of the folder.
-        DamagedError: If a file is not as its checksum says.
+        ConfigError: If a file has secrets or traces of this machine, an unsafe name, or is a link out of the folder.
+        DamagedError: If a file differs from its checksum.
     """
     found, left_out = {source.name: source}, dict[str, str]()
     if source.is_dir():
@@ -287,14 +290,14 @@ def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> 
             elif why:
                 left_out[name] = why
     require_safe_names(found, str(source))
-    files = tuple(_content(name, found[name], machine) for name in sorted(found))
+    files = tuple(_content(name, found[name], sanitizer) for name in sorted(found))
     contents = Contents(files=files, left_out=left_out)
     _require_undamaged(contents)
     return contents
 
 
 def _walk(folder: Path, root: Path) -> Iterator[tuple[str, Path, str | None]]:
-    """The files of a folder and its subfolders, each with why it is left out; "" of what needs no mention."""
+    """The files of a folder and its subfolders, each with the reason of its omission; "" without a mention."""
     for entry in sorted(folder.iterdir()):
         name = entry.relative_to(root).as_posix()
         if entry.name.startswith(".") or entry.name.endswith("~"):
@@ -315,7 +318,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[str, Path, str | None]]:
 
 
 def _reason(file: Path, name: str, mode: int) -> str | None:
-    """Why a file stays here; None if it does not."""
+    """Reason why a file is not pushed; None if it is."""
     if not stat.S_ISREG(mode):
         return "no file"
     if name in (CARD, CROISSANT):
@@ -327,21 +330,21 @@ def _reason(file: Path, name: str, mode: int) -> str | None:
     return None
 
 
-def _content(name: str, file: Path, machine: Machine) -> Content:
+def _content(name: str, file: Path, sanitizer: Sanitizer) -> PushedFile:
     state = _state(file)
     data = None
     if file.name in RECORDS:
         before = file.read_bytes()
         try:
-            data = machine.record(name, before)
+            data = sanitizer.record(name, before)
         except (ValueError, RecursionError):
             raise ConfigError(f"{file}: can't be read: expected a record that ecsuite wrote") from None
         data = None if data == before else data
-    machine.require_clean(file, name, data)
+    sanitizer.require_clean(file, name, data)
     with file.open("rb") if data is None else io.BytesIO(data) as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     size = state[0] if data is None else len(data)
-    return Content(name=name, file=file, data=data, size=size, sha256=sha256, state=state)
+    return PushedFile(name=name, file=file, data=data, size=size, sha256=sha256, state=state)
 
 
 def _state(file: Path) -> tuple[int, int]:
@@ -350,10 +353,10 @@ def _state(file: Path) -> tuple[int, int]:
 
 
 def _require_undamaged(contents: Contents) -> None:
-    """Refuse what is not as the checksums in its own folder say.
+    """Check the files with the checksums of their folder.
 
     Raises:
-        DamagedError: For the first file of it.
+        DamagedError: For the first file that differs.
     """
     for folder in sorted({each.file.parent for each in contents.files if each.file.name in RECORDS}):
         for row in check_files(folder):

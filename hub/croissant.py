@@ -1,7 +1,7 @@
-"""Croissant metadata (version 1.1, with the responsible-AI fields 1.0): what is pushed, and its checksums.
+"""Croissant metadata (version 1.1, with the responsible-AI fields 1.0): description and checksums of pushed files.
 
-See mlcommons.org/croissant; `croissant.json` is also what a pulled folder is verified against: `sums_in` reads the
-files that it lists. Addresses in it are relative, so that it is the same in every copy.
+See mlcommons.org/croissant. A pulled folder is verified with `croissant.json`: `sums_in` reads the checksums of the
+files that it lists. Its addresses are relative, so that all copies are equal.
 """
 
 import json
@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.hub.contents import CROISSANT, Content
+from ecsuite.formats.directory import CORPUS, MEANINGS
+from ecsuite.hub.contents import CROISSANT, PushedFile
 from ecsuite.runtime.errors import DamagedError
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
-"""The specifications that it follows."""
+"""Specifications of the metadata."""
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -61,7 +62,7 @@ CONTEXT = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-"""The context of the specification: what the short names stand for."""
+"""The context of the specification: definitions of the short names."""
 ENCODINGS = {
     ".json": "application/json",
     ".jsonl": "application/jsonlines",
@@ -79,9 +80,7 @@ ENCODINGS = {
     ".gz": "application/gzip",
     ".xz": "application/x-xz",
 }
-"""Media types by the ending of a file's name; of others `application/octet-stream`."""
-MESSAGES, MEANINGS = "corpus.jsonl", "meanings.jsonl"
-"""The line-aligned files of a corpus."""
+"""Media types by the ending of a file's name; the default is `application/octet-stream`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +92,7 @@ class Described:
     owner: str
     """Publisher."""
     url: str
-    """Its page."""
+    """Page of the repository."""
     description: str
     """Description in a paragraph."""
     licence: str
@@ -105,10 +104,10 @@ class Described:
     published: str
     """Date, as 2026-11-30."""
     responsible: Mapping[str, Any]
-    """The responsible-AI fields by their names, with their prefixes."""
+    """The responsible-AI fields by name, with prefix."""
 
 
-def croissant(described: Described, files: Iterable[Content]) -> str:
+def croissant(described: Described, files: Iterable[PushedFile]) -> str:
     """The text of `croissant.json`."""
     files = list(files)
     data = {
@@ -128,13 +127,13 @@ def croissant(described: Described, files: Iterable[Content]) -> str:
         **described.responsible,
         "distribution": [_file_object(each) for each in files],
         "recordSet": [
-            _records(each.name) for each in files if PurePosixPath(each.name).name in (MESSAGES, MEANINGS)
+            _records(each.name) for each in files if PurePosixPath(each.name).name in (CORPUS, MEANINGS)
         ],
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def _file_object(content: Content) -> dict[str, Any]:
+def _file_object(content: PushedFile) -> dict[str, Any]:
     suffix = PurePosixPath(content.name).suffix
     return {
         "@type": "cr:FileObject",
@@ -148,9 +147,9 @@ def _file_object(content: Content) -> dict[str, Any]:
 
 
 def _records(name: str) -> dict[str, Any]:
-    """The lines of a file of messages or meanings as records; line N of both is of one message."""
+    """The lines of a file of messages or meanings as records; line N of both belongs to one message."""
     path = PurePosixPath(name)
-    is_messages = path.name == MESSAGES
+    is_messages = path.name == CORPUS
     identity = name.removesuffix(path.suffix)
     what = (
         "a message: a JSON array of symbol ids"
@@ -190,10 +189,10 @@ class _Files(msgspec.Struct, rename={"conforms_to": "conformsTo"}):
 
 
 def sums_in(content: bytes, where: str) -> dict[str, str]:
-    """The SHA-256 of each file that a `croissant.json` of ours lists.
+    """The SHA-256 of each file listed in a `croissant.json` of ecsuite.
 
     Raises:
-        DamagedError: If it is none.
+        DamagedError: If it is no such file.
     """
     try:
         files = msgspec.json.decode(content, type=_Files)

@@ -1,8 +1,8 @@
-"""`pull`: a folder from the Hugging Face hub, verified file by file before it is there; runs nothing of it.
+"""`pull`: a folder from the Hugging Face hub, verified file by file before it appears; none of its code is run.
 
-Files are downloaded into a hidden folder beside the one that is asked for, and stay there if the connection is lost, so
-that the same command goes on. Each is compared with the hub's list of that commit and with the checksums that were
-pushed; when all agree, the folder is renamed in one step.
+Files are downloaded into a hidden folder next to the destination, and stay there if the connection is lost, so that a
+repeated command resumes. Each is compared with the hub's list of that commit and with the pushed checksums; if all
+agree, the folder is renamed in one step.
 """
 
 import hashlib
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 CACHE = ".cache"
-"""The library's own folder in one that it downloads into."""
+"""The library's own subfolder of a download folder."""
 MOST_FILES = 100_000
-"""Most files of a repository that are pulled."""
+"""Maximum number of files of a pulled repository."""
 LARGEST_LIST = 1 << 26
-"""Most bytes of the file that lists them."""
+"""Maximum bytes of the file that lists them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class HubFile:
     """A file in the hub's list of a commit."""
 
     name: str
@@ -44,7 +44,7 @@ class Listed:
     size: int
     """Bytes."""
     git: str
-    """Git's SHA-1 of a small file; of a large one that of its pointer."""
+    """Git's SHA-1 of a small file, or of the pointer of a large one."""
     sha256: str | None
     """SHA-256 of a large file."""
 
@@ -54,7 +54,7 @@ class Pulled:
     """A pulled folder."""
 
     address: Address
-    """From where."""
+    """Address of the source."""
     commit: str
     """The commit."""
     folder: Path
@@ -64,7 +64,7 @@ class Pulled:
 
     @property
     def advice(self) -> str:
-        """The command that looks at it."""
+        """The command that reads the folder."""
         folder = str(self.folder)
         messages = messages_in(folder, self.files, has_scores=self._has_scores)
         command = "compare" if messages is None else "show" if messages == folder else "score"
@@ -98,18 +98,18 @@ def pull(
     progress: Callable[[str, float, float], None] = no_progress,
     note: Callable[[str], None] = lambda _: None,
 ) -> Pulled:
-    """Download what `push` sent, verify it, and put it into a new folder.
+    """Download a pushed repository, verify it, and put it into a new folder.
 
     Args:
-        address: Where it is.
-        folder: Where it goes; must not be there yet.
-        progress: Called with a label, the bytes that are done, and their number.
+        address: Address of the repository.
+        folder: Destination; must not exist.
+        progress: Called with a label, the bytes downloaded so far, and their total.
         note: Called with messages to the user.
 
     Raises:
-        ConfigError: If the folder is there, there is no such repository or revision, the login may not read it, the
-            connection fails, there is no room, a file has an unsafe name, or `push` did not write it.
-        DamagedError: If a file is missing, is one more, or differs from its checksum.
+        ConfigError: If the folder exists, there is no such repository or revision, the login may not read it, the
+            connection fails, the disk is full, a file has an unsafe name, or `push` did not write it.
+        DamagedError: If a file is missing, unlisted, or differs from its checksum.
     """
     _require_new(folder)
     api = hub()
@@ -148,25 +148,25 @@ def _require_new(folder: Path) -> None:
         raise ConfigError(f"{folder}: is there already: choose another folder, or move it away")
 
 
-def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, Listed]:
+def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, HubFile]:
     """The files of a commit by name, without the hub's own."""
     from huggingface_hub.hf_api import RepoFile
 
-    found: dict[str, Listed] = {}
+    found: dict[str, HubFile] = {}
     for entry in api.list_repo_tree(address.repository, recursive=True, repo_type=KIND, revision=commit):
         if not isinstance(entry, RepoFile) or entry.path == ATTRIBUTES:
             continue
         sha256 = entry.lfs.sha256 if entry.lfs is not None else None
         if entry.path in found:
             raise ConfigError(f"{address}: lists {shown(entry.path)} twice: nothing of it was taken")
-        found[entry.path] = Listed(name=entry.path, size=entry.size, git=entry.blob_id, sha256=sha256)
+        found[entry.path] = HubFile(name=entry.path, size=entry.size, git=entry.blob_id, sha256=sha256)
         if len(found) > MOST_FILES:
             raise ConfigError(f"{address}: has more than {MOST_FILES:,} files: nothing of it was taken")
     return found
 
 
-def _missing(part: Path, listed: Mapping[str, Listed]) -> int:
-    """Bytes that are not there yet."""
+def _missing(part: Path, listed: Mapping[str, HubFile]) -> int:
+    """Number of bytes to download."""
     return sum(each.size for each in listed.values() if not (part / each.name).is_file())
 
 
@@ -174,7 +174,7 @@ def _pull_files(
     api: "HfApi",
     address: Address,
     commit: str,
-    listed: Mapping[str, Listed],
+    listed: Mapping[str, HubFile],
     part: Path,
     where: str,
     progress: Callable[[str, float, float], None],
@@ -182,7 +182,7 @@ def _pull_files(
     """Download and verify all files.
 
     Raises:
-        DamagedError: If what is on the hub is not what was pushed.
+        DamagedError: If the files on the hub differ from the pushed ones.
     """
     if listed[CROISSANT].size > LARGEST_LIST:
         raise ConfigError(
@@ -211,11 +211,11 @@ def _pull_files(
     progress("verified", total, total)
 
 
-def _fetch(api: "HfApi", address: Address, commit: str, entry: Listed, part: Path) -> str:
-    """Download a file, unless it is there, and compare it with the hub's list; returns its SHA-256.
+def _fetch(api: "HfApi", address: Address, commit: str, entry: HubFile, part: Path) -> str:
+    """Download a file, unless it exists, and compare it with the hub's list; returns its SHA-256.
 
     Raises:
-        ConfigError: If it can't be downloaded, or other bytes came than the hub lists; these are removed.
+        ConfigError: If it can't be downloaded, or differs from the hub's list; it is then removed.
     """
     file = part / entry.name
     for is_again in (False, True):

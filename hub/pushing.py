@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.hub.address import KIND, Address, Licence, hub, require_login
 from ecsuite.hub.card import DESCRIPTION, TAGS, card, responsible, statements_of, summary_of
-from ecsuite.hub.contents import CARD, CROISSANT, Content, Machine, contents_of
+from ecsuite.hub.contents import CARD, CROISSANT, PushedFile, Sanitizer, contents_of
 from ecsuite.hub.croissant import Described, croissant
 from ecsuite.runtime.errors import ConfigError
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 MAIN = "main"
-"""The branch that a repository begins with."""
+"""Default branch of a repository."""
 ATTRIBUTES = ".gitattributes"
 """The hub's own file in every repository."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parcel:
-    """A complete push; nothing was sent yet."""
+    """A complete push before sending."""
 
     address: Address
     """Destination."""
-    files: tuple[Content, ...]
+    files: tuple[PushedFile, ...]
     """All files, the card and the metadata last."""
     left_out: dict[str, str]
-    """Reason per name of a file or folder that stays here."""
+    """Reason per name of a file or folder that is not pushed."""
 
     @property
     def size(self) -> int:
@@ -52,24 +52,24 @@ def pack(
 
     Args:
         source: A run, a corpus (a folder or a file), the folder of a sweep or a collection, or a file of scores.
-        address: Where it goes.
-        licence: Its terms.
-        statements: What whoever pushes it says of it, see `read_statements`.
-        with_agents: Whether the weights of trained agents go along.
+        address: Destination.
+        licence: Terms of use.
+        statements: Statements of the user, see `read_statements`.
+        with_agents: Whether the weights of trained agents are included.
 
     Raises:
-        ConfigError: If there is nothing at `source` that can be pushed, or a file has what should stay here.
-        DamagedError: If a file is not as its checksum says.
+        ConfigError: If `source` cannot be pushed, or a file has secrets or traces of this machine.
+        DamagedError: If a file differs from its checksum.
     """
     if not source.exists():
         raise ConfigError(f"{source}: no such file or folder")
-    machine = Machine(source if source.is_dir() else source.parent)
-    contents = contents_of(source, machine, with_agents=with_agents)
+    sanitizer = Sanitizer(source if source.is_dir() else source.parent)
+    contents = contents_of(source, sanitizer, with_agents=with_agents)
     summary = summary_of(source, contents)
     said = statements_of(summary, statements)
     description = statements.get(DESCRIPTION, f"{summary.what}.")
-    text = machine.shortened(card(address, summary, contents, licence, description, said))
-    page = _of_text(CARD, source, text, machine)
+    text = sanitizer.shortened(card(address, summary, contents, licence, description, said))
+    page = _of_text(CARD, source, text, sanitizer)
     described = Described(
         name=address.name,
         owner=address.owner,
@@ -81,20 +81,22 @@ def pack(
         published=f"{datetime.now(UTC):%Y-%m-%d}",
         responsible=responsible(summary, said),
     )
-    text = machine.shortened(croissant(described, contents.files))
-    files = (*contents.files, page, _of_text(CROISSANT, source, text, machine))
+    text = sanitizer.shortened(croissant(described, contents.files))
+    files = (*contents.files, page, _of_text(CROISSANT, source, text, sanitizer))
     return Parcel(address=address, files=files, left_out=dict(contents.left_out))
 
 
-def _of_text(name: str, source: Path, text: str, machine: Machine) -> Content:
-    """A file that is written for the repository; like all others it has nothing of this machine."""
+def _of_text(name: str, source: Path, text: str, sanitizer: Sanitizer) -> PushedFile:
+    """A file that is written for the repository, checked like all others."""
     data = text.encode()
-    machine.require_clean(source / name, name, data)
-    return Content(name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+    sanitizer.require_clean(source / name, name, data)
+    return PushedFile(
+        name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest()
+    )
 
 
 def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None] = lambda _: None) -> str:
-    """Make the repository if it is not there, and commit the files; those of an earlier push are replaced.
+    """Make the repository if it does not exist, and commit the files, replacing an earlier push.
 
     Args:
         parcel: See `pack`.
@@ -105,7 +107,7 @@ def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None
         The commit.
 
     Raises:
-        ConfigError: If there is no login, the hub refuses it or can't be reached, the repository has files that no
+        ConfigError: If there is no login, the hub rejects it or can't be reached, the repository has files that no
             push of ecsuite wrote, or a file was changed meanwhile.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -144,10 +146,10 @@ def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None
 
 
 def _before(api: "HfApi", address: Address, branch: str) -> tuple[str, set[str]]:
-    """The newest commit of a repository, and its files but the hub's own.
+    """The newest commit of a repository, and its files without the hub's own.
 
     Raises:
-        ConfigError: If it has files of others.
+        ConfigError: If it has files that ecsuite did not push.
     """
     from huggingface_hub.hf_api import RepoFile
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ecsuite.jobs.ray import RayOptions
 
 MAX_WORKERS = 1000
-"""Most processes of one command on this machine."""
+"""Maximum number of processes of one command on this machine."""
 SILENT = "silent"
-"""Option of every place but `here`: minutes without a sign of life after which a job is taken to hang."""
+"""Option of every engine but `here`: minutes without a sign of life after which a job counts as hanging."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,18 +25,18 @@ class Place:
     """Engine of a command with its options."""
 
     num_workers: int | None = None
-    """Most processes of this machine; None: one for each core, or for each GPU."""
+    """Maximum number of processes of this machine; None: one per core or GPU."""
     launcher: Callable[[GroupFolder], Launcher] | None = None
-    """Makes the starter of workers elsewhere."""
+    """Makes the launcher of workers on other machines."""
     seconds_silent: float = SECONDS_SILENT
     """See `Runner`."""
     slurm: Mapping[str, str] | None = None
-    """Options of sbatch; None: it is not Slurm."""
+    """Options of sbatch; None for other engines than Slurm."""
     require: Callable[[Path], None] = lambda folder: None
     """Called with the store before a study begins; `ConfigError` if the engine can't be used."""
 
     def planning(self) -> AbstractContextManager[None]:
-        """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
+        """Plan jobs for this engine: devices of other machines need not be present here."""
         if self.launcher is None:
             return nullcontext()
         from ecsuite.runtime.devices import planned_elsewhere
@@ -44,7 +44,7 @@ class Place:
         return planned_elsewhere()
 
     def workers_for(self, device: str) -> int:
-        """Most processes of this machine for jobs on a type of device: cpu or cuda."""
+        """Maximum number of processes of this machine for jobs on a type of device: cpu or cuda."""
         if self.num_workers is not None:
             return self.num_workers
         return num_cores() if device == "cpu" else max(1, len(visible_gpus()))
@@ -54,12 +54,12 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     """Read `--on`.
 
     Args:
-        on: `here` (this process), `local` (a process for each core), `local:8`, `slurm`, `ray` or `workers` (those that
+        on: `here` (this process), `local` (a process for each core), `local:8`, `slurm`, `ray` or `workers` (which
             the user starts); then options, such as `ray,address=head:6379,cpus=2` or `local:8,silent=10`.
         slurm: Options of sbatch: `partition=low,time=2:00:00`.
 
     Raises:
-        ConfigError: If there is no such place, or an option is not valid.
+        ConfigError: If there is no such engine, or an option is not valid.
     """
     name, comma, text = on.partition(",")
     if slurm is not None and name != "slurm":

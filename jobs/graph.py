@@ -1,6 +1,6 @@
-"""Runs graphs of jobs: what is kept is read, what is missing is computed, and kept at once.
+"""Run graphs of jobs: stored results are read, missing ones are computed and stored at once.
 
-Of two processes that want the same job at the same time, one computes it and the other one waits for its result.
+If two processes need the same job at the same time, one computes it and the other waits for the result.
 """
 
 import os
@@ -24,15 +24,15 @@ from ecsuite.runtime.errors import DamagedError, DivergedError
 from ecsuite.runtime.time_left import duration_text
 
 SECONDS_BETWEEN_LOOKS = 0.3
-"""How often a running graph looks for requests to stop and for results of other processes."""
+"""Seconds between checks for requests to stop and for results of other processes."""
 NUM_TRIES = 2
-"""How often a job is tried whose process died or whose function raised an error that may not come again."""
+"""Maximum attempts of a job whose process died or whose function raised an error that may be transient."""
 NUM_LOSSES = 10
-"""How often a job is computed whose machine was lost, which is not its fault."""
+"""Maximum attempts of a job whose machine was lost."""
 SECONDS_BETWEEN_DESCRIPTIONS = 0.2
-"""How often a description of the whole work is made, which costs as much as there are jobs."""
+"""Seconds between descriptions of the whole progress, whose cost is linear in the number of jobs."""
 SECONDS_ASLEEP = 10.0
-"""Time between two looks after which this process is taken to have been stopped, so that it heard nobody."""
+"""Seconds between two checks above which this process counts as suspended, so that silence of workers is ignored."""
 
 
 def no_progress(label: str, done: float, total: float) -> None:
@@ -40,14 +40,14 @@ def no_progress(label: str, done: float, total: float) -> None:
 
 
 def require_results(results: Mapping[Job, Result]) -> None:
-    """Check that at least one job did not fail; otherwise `DivergedError` with the reason of the first one."""
+    """Check that at least one job succeeded; otherwise `DivergedError` with the reason of the first failure."""
     failures = [f"{job.label}: {result.failure}" for job, result in results.items() if result.failure]
     if results and len(failures) == len(results):
         raise DivergedError(failures[0])
 
 
 More = Callable[[Mapping[Job, Result]], Sequence[Job]]
-"""Chooses further jobs from the results so far; none if it waits for others, or wants no more."""
+"""Chooses further jobs from the results so far; none while it waits for others, or at the end."""
 
 
 Describe = Callable[[Mapping[Job, Result], Mapping[Job, str]], str]
@@ -59,17 +59,17 @@ class Plan:
     """Stored results and missing jobs of a graph."""
 
     kept: Mapping[Job, Result]
-    """Jobs whose results are kept and needed."""
+    """Jobs whose results are stored and needed."""
     missing: tuple[Job, ...]
-    """Jobs to compute; each is after those whose results it reads."""
+    """Jobs to compute, in topological order."""
 
 
 def make_plan(
     jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False, retries: bool = False
 ) -> Plan:
-    """Find which jobs must be computed for the results of `jobs`, and their arrays if needed.
+    """Find the jobs that must be computed for the results of `jobs`, and their arrays if needed.
 
-    A job whose result is kept needs none of its inputs. With `retries`, jobs that failed are missing.
+    A job whose result is stored needs none of its inputs. With `retries`, failed jobs count as missing.
     """
     kept: dict[Job, Result] = {}
     missing: dict[Job, None] = {}
@@ -95,7 +95,7 @@ def make_plan(
 
 
 def expected_seconds(plan: Plan) -> float | None:
-    """Time that the missing jobs take one after the other, by the kept ones of the same functions; None without any."""
+    """Sequential time of the missing jobs, from stored results of the same functions; None without such results."""
     work: defaultdict[str, float] = defaultdict(float)
     seconds: defaultdict[str, float] = defaultdict(float)
     for job, result in plan.kept.items():
@@ -107,7 +107,7 @@ def expected_seconds(plan: Plan) -> float | None:
 
 
 def time_left(plan: Plan, num_processes: int) -> str:
-    """How long the missing jobs are likely to take, for a note; empty if it is not known."""
+    """Expected time of the missing jobs, as text for a note; empty if it is unknown."""
     expected = expected_seconds(plan)
     return "" if expected is None else f", about {duration_text(expected / num_processes)}"
 
@@ -117,49 +117,49 @@ class Runner:
     """Settings of a computation: engine, number of processes, progress and messages."""
 
     folder: Path | None = None
-    """Folder of kept results; None: they are kept until the end of the run only."""
+    """Folder of stored results; None: results are kept only until the end of the run."""
     num_workers: int = 1
-    """Most processes; with 1, and for a single job, this one computes."""
+    """Maximum number of processes; with 1, and for a single job, this process computes."""
     launcher: Callable[[GroupFolder], Launcher] | None = None
-    """Makes the starter of workers elsewhere, such as in Slurm; None: processes of this machine."""
+    """Makes the launcher of workers on other machines, such as in Slurm; None: processes of this machine."""
     progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
     describe: "Describe | None" = None
-    """Makes the label of the progress; None: what each running group says."""
+    """Makes the label of the progress; None: the labels of the running groups."""
     note: Callable[[str], None] = lambda text: None
-    """Receives messages about failed jobs, damaged files, and results that were found."""
+    """Receives messages about failed jobs, damaged files, and stored results."""
     should_stop: Callable[[], StopRequest | None] = lambda: None
     """Returns the request to stop, if there is one."""
     retries: bool = False
-    """Whether jobs whose failure is kept are computed again."""
+    """Whether jobs with a stored failure are computed again."""
     seconds_silent: float = SECONDS_SILENT
-    """Time without a sign of life after which a job in another process is taken to hang, and ended."""
+    """Seconds without a sign of life after which a job in another process counts as hanging, and is ended."""
     announces: bool = False
-    """Whether a note says before the first job how many there are, and how long they are likely to take."""
+    """Whether a note before the first job gives the number of jobs and their expected time."""
 
     def plan(self, jobs: Iterable[Job]) -> Plan:
-        """Find which jobs must be computed; computes none."""
+        """Find the jobs that must be computed; computes none."""
         nowhere = Path(tempfile.gettempdir()) / "ecsuite-without-a-store"
         return make_plan(jobs, Store(self.folder or nowhere), retries=self.retries)
 
     def run(
         self, jobs: Sequence[Job], *, needs_arrays: bool = False, more: "More | None" = None
     ) -> dict[Job, Result]:
-        """Compute jobs and those that they read.
+        """Compute jobs and their dependencies.
 
         Args:
-            jobs: The jobs whose results are wanted.
-            needs_arrays: Whether their arrays are wanted, too; they stay in the folder, so there must be one.
-            more: Called with all results so far, again and again; returns jobs that are wanted because of them.
+            jobs: The requested jobs.
+            needs_arrays: Whether their arrays are requested, too; they stay in the folder, which is then required.
+            more: Called repeatedly with all results so far; returns further jobs that depend on them.
 
         Returns:
-            The result of each, also of those of `more`; that of a failed job says why, and so does that of a job that
-            reads it.
+            The result of each job, also of the jobs of `more`; the result of a failed job, and of its dependents, has
+            the reason.
 
         Raises:
-            ConfigError: If a function refuses its inputs; so do the other errors of inputs.
-            KeyboardInterrupt: If the work was asked to stop by Ctrl-C.
-            SystemExit: With code 75, if it was asked to stop by a scheduler.
+            ConfigError: If a function rejects its inputs; other errors of inputs are raised, too.
+            KeyboardInterrupt: If Ctrl-C stopped the work.
+            SystemExit: With code 75, if a scheduler stopped it.
         """
         with ExitStack() as stack:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -240,7 +240,7 @@ class _Running:
             self.extend()
 
     def extend(self) -> None:
-        """Add the jobs that are wanted because of the results so far."""
+        """Add the further jobs that depend on the results so far."""
         while self.more is not None and (wanted := self.more(self.results)):
             self.added |= dict.fromkeys(wanted)
             plan = make_plan(wanted, self.store, retries=self.runner.retries)
@@ -252,7 +252,7 @@ class _Running:
                     self.total += job.work
 
     def require_store(self) -> None:
-        """Check that the folder of the store is the one that it was; `DamagedError` if not."""
+        """Check that the folder of the store was not replaced; otherwise `DamagedError`."""
         folder = self.store.folder
         with suppress(OSError):
             if self.opened_folder is None:
@@ -266,7 +266,7 @@ class _Running:
             )
 
     def start(self) -> None:
-        """Start as many groups as there are places."""
+        """Start groups until all workers are busy."""
         for job in list(self.waiting):  # each is after those that it reads
             for each in job.after:
                 if each in self.results and self.results[each].failure is not None:
@@ -293,7 +293,7 @@ class _Running:
                     self.submit(chosen)
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Submit a group, without those that another process has kept since the plan was made."""
+        """Submit a group, without jobs whose results another process has stored since planning."""
         group = []
         for job in jobs:
             del self.waiting[job]
@@ -315,7 +315,7 @@ class _Running:
             self.executor.submit(self.num_groups, sent, resources)
 
     def fits(self, job: Job) -> bool:
-        """Return whether a job fits on this machine beside what runs; alone, every job may run."""
+        """Whether a job fits on this machine in addition to the running ones; alone, every job may run."""
         used = [jobs[0].resources for jobs in self.groups.values() if jobs]
         num_threads = job.resources.num_threads + sum(each.num_threads for each in used)
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
@@ -327,7 +327,7 @@ class _Running:
         )
 
     def divide(self, jobs: Sequence[Job], num_free: int) -> list[Sequence[Job]]:
-        """Divide jobs into groups, each for one worker; those that failed before are alone."""
+        """Divide jobs into groups, each for one worker; jobs that failed before are alone."""
         groups: list[Sequence[Job]] = []
         by_function: dict[str, list[Job]] = {}
         for job in jobs:
@@ -344,7 +344,7 @@ class _Running:
     def choose(self, groups: Sequence[Sequence[Job]]) -> Sequence[Job]:
         """The group to start next: the shortest, or the longest as soon as all would have to wait for it.
 
-        Those that come first are chosen among before all others.
+        Groups of functions with `comes_first` precede all others.
         """
         groups = [group for group in groups if group[0].function.comes_first] or groups
         left = _work(self.waiting)
@@ -385,7 +385,7 @@ class _Running:
         self.show()
 
     def try_again(self, job: Job, event: Event) -> None:
-        """Put a job without a result back, or give it up."""
+        """Queue a job without a result again, or record its failure."""
         if event.kind == "stopped":
             self.waiting[job] = None
             return
@@ -407,7 +407,7 @@ class _Running:
             self.results[job] = Result(value=None, failure=reason)
 
     def end_silent_groups(self) -> None:
-        """End groups that have not given a sign of life for too long."""
+        """End groups without a sign of life for too long."""
         now = time.monotonic()
         asleep, self.last_look = now - self.last_look, now
         for number, sign in list(self.last_signs.items()):
@@ -434,14 +434,14 @@ class _Running:
         self.runner.progress(label, min(self.done + partial, self.total), self.total)
 
     def stop(self) -> None:
-        """Ask what runs to stop, and wait until it has written its checkpoints."""
+        """Ask running groups to stop, and wait for their checkpoints."""
         self.executor.stop()
         end = time.monotonic() + SECONDS_TO_STOP
         while self.groups and time.monotonic() < end:
             self.executor.poll(SECONDS_BETWEEN_LOOKS)
 
     def close(self) -> None:
-        """End what is left here."""
+        """End the remaining workers."""
         self.executor.close()
         if self.opened_folder is not None:
             os.close(self.opened_folder)

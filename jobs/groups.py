@@ -1,14 +1,14 @@
-"""Groups of jobs in a folder of the store, from which workers take them: the only way on which jobs reach a worker.
+"""Groups of jobs in a folder of the store, the queue from which workers take jobs.
 
-    groups/POOL.COMMAND.NUMBER.json      the jobs of a group, put by a command; only workers of the pool take it
+    groups/POOL.COMMAND.NUMBER.json      the jobs of a group, queued by a command; only workers of the pool take it
     groups/POOL.COMMAND.NUMBER.lock      locked by the worker that computes it
-    groups/POOL.COMMAND.NUMBER.events    made when it is taken: what its worker tells, each event as a line of JSON
-    groups/COMMAND.command               locked by the command as long as it lives
-    groups/lock                          locked while a command looks at the groups of others and puts its own
+    groups/POOL.COMMAND.NUMBER.events    made when it is taken: the events of its worker, one per line as JSON
+    groups/COMMAND.command               locked by the command while it runs
+    groups/lock                          locked while a command reads the groups of others and queues its own
 
-No job is in two groups, so the lock of a group is all that keeps workers apart. It is the kernel's, and ends with the
-worker; what becomes of the group then is decided by the command. A group that its command removes is wanted no more,
-and its worker is asked to stop. A group goes on without its command if its pool has workers of its own.
+No job is in two groups, so the lock of a group suffices to separate workers. It is a lock of the kernel, and ends with
+the worker; the command then decides whether the group is queued again. Removing a group cancels it, and asks its worker
+to stop. A group continues without its command if its pool has its own workers.
 """
 
 import json
@@ -29,18 +29,18 @@ from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 JOBS, LOCK, EVENTS, COMMAND = ".json", ".lock", ".events", ".command"
 """Endings of the files of a group, and of the file of a command."""
 UNFINISHED = ".tmp"
-"""Ending of the jobs of a group that is being put."""
+"""Ending of the jobs of a group while it is written."""
 NAME = re.compile(r"[\w-]+\.\w+\.\d+")
-"""The name of a group; a pool whose name begins with that of a command ends with it."""
+"""Pattern of the name of a group; a pool whose name begins with a command's name ends with the command."""
 ENDS = ("ended", "failed")
-"""Kinds of the last event of a group that its worker is done with."""
+"""Kinds of the last event of a group that is finished."""
 Group = Sequence[SentJob]
 """Jobs of one function that are computed together."""
 
 
 Kind = Literal["started", "alive", "progress", "kept", "ended", "failed", "died", "lost", "stopped", "queued"]
-"""kept: one of its results; ended: all of it; died: its process ended without a word; lost: its machine did; stopped:
-it is not computed any more; queued: it waits to be taken again."""
+"""kept: a result was stored; ended: the whole group; died: its process ended without an event; lost: its machine was
+lost; stopped: it is no longer computed; queued: it waits to be taken again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,9 +51,9 @@ class Event:
     group: int
     """Number of the group."""
     text: str = ""
-    """started: the worker; progress: what it is doing; kept: the digest of the job; failed, died, lost: the message."""
+    """started: the worker; progress: the activity; kept: the digest of the job; failed, died, lost: the message."""
     share: float = 0.0
-    """progress: the share that is done, 0 to 1."""
+    """progress: the completed share, 0 to 1."""
     error: str = ""
     """failed: the name of the exception's class."""
 
@@ -83,7 +83,7 @@ class GroupFolder:
         return self.folder / f"{name}{ending}"
 
     def prepare(self) -> None:
-        """Make the folder, and tell if its file system has no locks."""
+        """Make the folder; a note reports a file system without locks."""
         with self._alone():
             pass
 
@@ -102,16 +102,16 @@ class GroupFolder:
 
     @contextmanager
     def putting(self, wanted: Collection[str] = ()) -> Iterator[dict[str, str]]:
-        """Keep other commands from putting groups meanwhile.
+        """Prevent other commands from queueing groups meanwhile.
 
         Args:
-            wanted: Digests of jobs; groups that have some are removed if neither their command nor a worker is there.
+            wanted: Digests of jobs; groups with any of them are removed if they have neither a command nor a worker.
 
         Yields:
-            Who computes which job now, by digest: of the groups of other commands.
+            The process that computes each job now, by digest, for the groups of other commands.
 
         Raises:
-            OSError: If the system refuses the folder.
+            OSError: If the folder cannot be written.
         """
         with self._alone():
             if self._life is None:
@@ -120,7 +120,7 @@ class GroupFolder:
             yield self._of_others(set(wanted))
 
     def put(self, pool: str, number: int, group: Group) -> str:
-        """Put a group; returns its name. Its jobs must not be in groups of others, see `putting`."""
+        """Queue a group; returns its name. Its jobs must not be in groups of others, see `putting`."""
         name = f"{pool}.{self.command}.{number:06}"
         content = {"jobs": [asdict(job) for job in group]}
         # Whole or not at all, but not safe from a power cut, after which nobody wants it.
@@ -157,11 +157,11 @@ class GroupFolder:
         return False
 
     def has_free(self, pool: str) -> bool:
-        """Whether there is a group of a pool, of any command, that no worker has taken."""
+        """Whether there is a free group of a pool, of any command."""
         return any(not self.file(name, EVENTS).exists() for name in self._names([pool]))
 
     def withdraw(self, name: str) -> None:
-        """Take a group back: nobody takes it any more, and its worker is asked to stop."""
+        """Cancel a group: no worker takes it any more, and its worker is asked to stop."""
         self.file(name, JOBS).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
@@ -170,20 +170,20 @@ class GroupFolder:
             self.file(name, ending).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """End the life of this command; its groups that stand are left to their pools."""
+        """Release the lock of this command; its remaining groups are left to their pools."""
         if self._life is not None:
             self._life.release(removes=True)
             self._life = None
 
     def at_work(self) -> set[str]:
-        """Digests of the jobs of all groups of other commands; removes groups that are of no use."""
+        """Digests of the jobs of all groups of other commands; removes obsolete groups."""
         if not self._names():
             return set()
         with self._alone():
             return set(self._of_others(set()))
 
     def _of_others(self, wanted: set[str]) -> dict[str, str]:
-        """See `putting`; also removes what nobody can want."""
+        """See `putting`; also removes obsolete groups."""
         names = [name for name in self._names() if _owner(name) != self.command]
         self._digests = {name: self._digests[name] for name in names if name in self._digests}
         holders = {owner: self._holder(owner) for owner in {_owner(name) for name in names}}
@@ -209,7 +209,7 @@ class GroupFolder:
         return found
 
     def _is_spent(self, name: str, wanted: set[str]) -> bool:
-        """Whether a group of a command that lives no more is in the way, or of no use to any worker."""
+        """Whether a group of an ended command blocks a wanted job, or has no worker that could take it."""
         if self.is_held(name):
             return False
         events, _ = self.events(name, 0) or ((), 0)
@@ -217,7 +217,7 @@ class GroupFolder:
         return bool(has_ended or wanted or _pool(name).startswith(_owner(name)))
 
     def _holder(self, owner: str) -> str | None:
-        """Which process a command is; None if it lives no more."""
+        """The process of a command; None if it has ended."""
         lock = Lock(self.file(owner, COMMAND))
         holder = lock.holder
         if not lock.acquire():
@@ -226,7 +226,7 @@ class GroupFolder:
         return None
 
     def _names(self, pools: Collection[str] | None = None) -> list[str]:
-        """Groups that stand, of pools, in the order in which they were put."""
+        """Queued groups of pools, in the order in which they were queued."""
         try:
             files = os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -246,12 +246,12 @@ class GroupFolder:
     # What workers do.
 
     def take(self, pools: Collection[str], worker: str, *, again: bool = False) -> "TakenGroup | None":
-        """Take a group that nobody has taken; None if there is none.
+        """Take a free group; None if there is none.
 
         Args:
-            pools: Of which groups are taken.
-            worker: Who takes it, as it is told to the command.
-            again: Whether only groups are taken that this worker had taken before it was ended.
+            pools: Pools of the group.
+            worker: Name of the worker, which is reported to the command.
+            again: Whether to take only groups that this worker had taken before it was ended.
         """
         for name in self._names(pools):
             is_taken = self.file(name, EVENTS).exists()
@@ -272,7 +272,7 @@ class GroupFolder:
 
 
 class TakenGroup:
-    """A group that a worker has taken."""
+    """A group taken by a worker."""
 
     def __init__(self, folder: GroupFolder, name: str, lock: Lock) -> None:
         self.folder, self.name, self._lock = folder, name, lock
@@ -282,11 +282,11 @@ class TakenGroup:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the command has not taken it back."""
+        """Whether the command has not cancelled it."""
         return self.folder.file(self.name, JOBS).exists()
 
     def begin(self, worker: str, *, again: bool) -> bool:
-        """Mark it as taken and read its jobs; returns False, and gives it back, if there is nothing to compute."""
+        """Mark it as taken and read its jobs; without jobs to compute, release it and return False."""
         events, file = self.folder.file(self.name, EVENTS), self.folder.file(self.name, JOBS)
         try:
             # Also where locks have no effect, only one process makes the file.
@@ -315,7 +315,7 @@ class TakenGroup:
             file.write(json.dumps(asdict(event)).encode() + b"\n")
 
     def release(self) -> None:
-        """Give it back; if it was stopped, others may take it."""
+        """Release it; if it was stopped, other workers may take it."""
         if self.last == "stopped":
             self.folder.file(self.name, EVENTS).unlink(missing_ok=True)
         self._lock.release(removes=not self.is_wanted)

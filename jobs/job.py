@@ -1,4 +1,4 @@
-"""A job: a pure function and its inputs. Its key is a hash of both, and nothing else changes its result.
+"""Jobs: a pure function and its inputs. The key is a hash of both, and nothing else changes the result.
 
     @job_function(version=1)
     def count(*, corpus: Corpus, symbol: int, context: Context) -> int:
@@ -6,10 +6,10 @@
 
     Job(count, corpus=corpus, symbol=3)
 
-An input may be another job, also inside a list or a mapping: the function is then given its `Result`. Inputs are
-numbers, texts, lists, mappings, dataclasses of these, corpora, and objects with a method `job_key`, which says what of
-them can change a result (a file by its content, never by its path). They go to other processes as JSON, and are read
-there by the annotations of the function.
+An input may be another job, also inside a list or a mapping: the function then gets its `Result`. Inputs are numbers,
+texts, lists, mappings, dataclasses of these, corpora, and objects with a method `job_key`, which returns the values
+that can change a result (a file by its content, never by its path). Other processes get them as JSON and decode them
+by the annotations of the function.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 LABEL_LENGTH = 60
-"""Most characters of a job's name in progress lines."""
+"""Maximum length of a job's name in progress lines."""
 
 
 class Stopped(Exception):
-    """A job ended because it was asked to stop; its scratch folder holds what it needs to go on."""
+    """A job ended on request; its scratch folder has the checkpoint from which it resumes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,46 +43,46 @@ class Context:
     """Context of a running job besides its inputs; it cannot change the result."""
 
     scratch: Path
-    """A folder of this job alone, for checkpoints; the job makes it. It is removed when the result is kept."""
+    """A folder of this job alone, for checkpoints; the job makes it. It is removed when the result is stored."""
     report_progress: Callable[[str, float], None] = lambda label, share: None
-    """Called from time to time with what the job is doing and the share that is done, 0 to 1."""
+    """Called from time to time with the current activity and the completed share, 0 to 1."""
     should_stop: Callable[[], bool] = lambda: False
     """Whether the job is asked to stop: it writes a checkpoint and raises `Stopped`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Location:
-    """An input that says where something is; it is no part of the key, so its content must be in another input."""
+    """A path as input, which is not in the key; the content must be identified by another input."""
 
     path: Path
     """A file or folder."""
 
     def job_key(self) -> None:
-        """Nothing: wherever it is, the result is the same."""
+        """None: the path does not change the result."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """Return value of a function whose result has arrays as well."""
+    """Return value of a function whose result has a JSON value and arrays."""
 
     value: Any
-    """The part that can be read, as JSON."""
+    """The value, as JSON values."""
     arrays: bytes
     """The content of a safetensors file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """The result of a job, as kept in a store."""
+    """The result of a job, as stored."""
 
     value: Any
-    """Value that the function returned, as JSON values; None if the job failed."""
+    """Return value of the function, as JSON values; None if the job failed."""
     arrays: Path | None = None
-    """A verified safetensors file; None if the result has none, or nothing needed it."""
+    """A verified safetensors file; None if the result has no arrays, or they were not requested."""
     seconds: float = 0.0
-    """Time that the computation took; shared by jobs that ran together. It is no part of the result."""
+    """Computing time; shared by jobs that ran together. It is no part of the result."""
     failure: str | None = None
-    """Why the job failed; None if it did not."""
+    """Reason of the failure; None if the job succeeded."""
 
     def checked(self) -> Any:
         """The value; `DivergedError` if the job failed."""
@@ -92,8 +92,7 @@ class Result:
 
 
 Grouping = Callable[["Sequence[Job]", int], "Sequence[Sequence[Job]]"]
-"""Divides jobs of one function that can be computed now into groups, each for one worker; is also given the number of
-workers that compute nothing now."""
+"""Divide ready jobs of one function into groups, each for one worker; also takes the number of idle workers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +100,7 @@ class Resources:
     """Resources that a job needs; engines reserve them."""
 
     num_threads: int = 1
-    """Threads that it computes with."""
+    """Number of threads."""
     memory: float = 2.0
     """Memory in GiB."""
     num_gpus: float = 0
@@ -119,15 +118,15 @@ class JobFunction:
     work: Callable[..., float] = lambda **_: 1.0
     """Expected cost from the inputs, in any unit that is the same for all jobs of a study."""
     label: Callable[..., str] | None = None
-    """A name for people from the inputs; None: the function's name."""
+    """Makes the displayed name from the inputs; None: the function's name."""
     resources: Callable[..., Resources] = lambda **_: Resources()
     """Resources of a job, from the inputs."""
     comes_first: bool = False
     """Whether its jobs are started before those of other functions."""
     many: Callable[[Sequence[Mapping[str, Any]], Context], Iterator[tuple[int, Any]]] | None = None
-    """Computes several jobs at once: takes their inputs, yields the index of each and its result as it ends."""
+    """Computes several jobs at once: takes their inputs, yields the index and the result of each finished job."""
     grouping: Grouping | None = None
-    """Which jobs are computed together; None: each alone."""
+    """Divides jobs into groups that are computed together; None: each job alone."""
 
     @property
     def path(self) -> str:
@@ -149,26 +148,26 @@ class JobFunction:
 
 
 def job_function(*, version: Any, **options: Any) -> Callable[[Callable[..., Any]], JobFunction]:
-    """Make a function one that jobs can call; options, such as `work` and `label`, are those of `JobFunction`."""
+    """Decorate a function that jobs can call; options, such as `work` and `label`, are fields of `JobFunction`."""
     return lambda function: JobFunction(function=function, version=version, **options)
 
 
 MODULES = "ECSUITE_JOB_MODULES"
-"""The environment variable by which workers know from which modules outside ecsuite a command takes job functions."""
+"""Environment variable with the modules outside ecsuite from which workers may import job functions."""
 
 
 def name_modules(jobs: Iterable["Job"]) -> None:
-    """Let workers that are started from now on import the functions of jobs; see `MODULES`."""
+    """Allow workers started from now on to import the functions of jobs; see `MODULES`."""
     names = {job.function.function.__module__ for job in jobs} | {*os.environ.get(MODULES, "").split()}
     os.environ[MODULES] = " ".join(sorted(name for name in names if not name.startswith("ecsuite.")))
 
 
 def import_function(path: str) -> JobFunction:
-    """The function of a `JobFunction.path`.
+    """Import the function of a `JobFunction.path`.
 
     Raises:
-        ConfigError: If it is of a module outside ecsuite that was neither imported before nor is in `MODULES`, or if it
-            is no job function.
+        ConfigError: If its module is outside ecsuite and neither imported before nor in `MODULES`, or if it is no job
+            function.
     """
     module, _, name = path.partition(":")
     allowed = {*sys.modules, *os.environ.get(MODULES, "").split()}
@@ -229,7 +228,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """A name for people."""
+        """Displayed name."""
         label = self.function.label
         text = self.function.function.__name__.replace("_", " ") if label is None else label(**self.inputs)
         return text[:LABEL_LENGTH]
@@ -245,7 +244,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentJob:
-    """A job as JSON values, for other processes and machines; its key and its names are those of the `Job`."""
+    """A job as JSON values, for other processes and machines, with the key and names of the `Job`."""
 
     function: str
     """Import path of the function, `module:name`."""
@@ -257,10 +256,10 @@ class SentJob:
 
     @classmethod
     def read(cls, values: Any) -> "SentJob":
-        """A job from JSON values of a file, which are not believed: its names are those that its key makes.
+        """Read a job from the JSON values of a file; its names must follow from its key.
 
         Raises:
-            ValueError, KeyError, TypeError: If it is none.
+            ValueError, KeyError, TypeError: If the values are not a valid job.
         """
         job = cls(**values)
         name = f"{re.split('[:.]', job.function)[-1]}-{job.digest}"
@@ -270,7 +269,7 @@ class SentJob:
 
 
 def everything(jobs: Iterable[Job]) -> list[Job]:
-    """Jobs and all that they read, each once and after those that it reads."""
+    """Jobs and all their dependencies, each once, in topological order."""
     found: dict[Job, None] = {}
     for job in jobs:
         for each in (*everything(job.after), job):
@@ -279,7 +278,7 @@ def everything(jobs: Iterable[Job]) -> list[Job]:
 
 
 def canonical(value: Any) -> Any:
-    """JSON values that identify an input; `TypeError` if it has no identity of its own, as a path has none."""
+    """JSON values that identify an input; `TypeError` if it has none, such as a path."""
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"an input of a job must be finite, got {value}")
     if value is None or isinstance(value, bool | int | float | str):
@@ -300,7 +299,7 @@ def canonical(value: Any) -> Any:
 
 
 def corpus_digest(corpus: Corpus) -> str:
-    """A hash of what jobs read of a corpus."""
+    """Hash of the messages and symbol names of a corpus."""
     content = hashlib.sha256(corpus.messages.offsets.astype(np.int64).tobytes())
     content.update(corpus.messages.values.astype(np.int32).tobytes())
     content.update(json.dumps(corpus.symbol_names).encode())

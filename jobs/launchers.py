@@ -1,7 +1,7 @@
-"""Groups of jobs of a command: who starts workers for them, and how the command hears of them.
+"""Launchers of workers for the groups of jobs of a command, and the events of these groups.
 
-A command puts groups of jobs into a folder, and reads what workers report. Who starts the workers is a `Launcher`:
-processes of this machine, Slurm, Ray, or the user. `Here` computes the groups itself.
+A command queues groups of jobs in a folder, and reads the events of workers. A `Launcher` starts the workers: processes
+of this machine, Slurm, Ray, or the user. `Here` computes the groups itself.
 """
 
 import os
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     pass
 
 MOST_GROUPS = 500
-"""Most groups at the same time where workers are on other machines."""
+"""Maximum number of concurrent groups with workers on other machines."""
 LEAST_WAIT = 0.002
-"""Least seconds between two looks for events."""
+"""Minimum seconds between two polls for events."""
 SHARE_OF_WAITING = 0.1
-"""Growth of the time between two looks with the time without events."""
+"""Growth of the time between two polls with the time without events."""
 SHARE_OF_LOOKING = 0.05
-"""Most of its time that a command which waits looks."""
+"""Maximum share of its time that a waiting command polls."""
 SECONDS_BETWEEN_CHECKS = 2.0
-"""How often it is looked whether users' workers hold the locks of their groups."""
+"""Seconds between two checks of the locks of users' workers."""
 NUM_MISSES = 2
-"""After how many looks a worker without its lock has ended: shared files may be late."""
+"""Number of checks after which a worker without its lock has ended: shared files may be late."""
 NUM_MISSES_ELSEWHERE = 20
-"""Looks after which a silent worker on another machine has ended: locks of some shared folders do not reach it."""
+"""Number of checks after which a silent worker on another machine has ended: some shared folders lack its locks."""
 SECONDS_TO_CANCEL = 5.0
-"""How long a second Ctrl-C takes back the groups that nobody has begun."""
+"""Seconds in which a second Ctrl-C cancels the groups that no worker has begun."""
 SECONDS_SILENT = 1800.0
-"""Time without a sign of life after which a job is taken to hang: neither progress, nor use of the processor."""
+"""Seconds without progress or use of the processor after which a job counts as hanging."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""The environment variable by which CUDA chooses devices; read when a process first uses CUDA."""
+"""Environment variable with the devices that CUDA uses; read when a process first uses CUDA."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -53,15 +53,15 @@ class Standing:
     name: str
     pool: str
     worker: str = ""
-    """Worker that has taken it; empty: none."""
+    """Name of its worker; empty: none."""
     place: int = 0
-    """Bytes of its events that were read."""
+    """Number of bytes of its events that were read."""
     is_withdrawn: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lost:
-    """A group whose worker has ended without a word, or that no worker will take."""
+    """A group whose worker has ended without an event, or that no worker will take."""
 
     group: Standing
     kind: Literal["died", "lost", "queued"]
@@ -77,15 +77,15 @@ class Launcher:
     """
 
     ends_with_command = True
-    """Whether workers end with the command; otherwise groups that it leaves are computed all the same."""
+    """Whether workers end with the command; otherwise its remaining groups are still computed."""
     num_slots: int = 1
-    """Most groups at the same time."""
+    """Maximum number of concurrent groups."""
 
     def __init__(self, folder: GroupFolder) -> None:
         self.folder = folder
 
     def pool(self, resources: Resources) -> str:
-        """Pool of the next group; by default one of this command alone."""
+        """Pool of the next group; by default a pool of this command alone."""
         return self.folder.command
 
     def start(self, groups: Collection[Standing]) -> None:
@@ -96,23 +96,23 @@ class Launcher:
         return ()
 
     def end(self, worker: str) -> None:
-        """End a worker whose group was taken back because it hangs; it may have ended itself."""
+        """End a worker whose group was cancelled because it hangs; it may have ended itself."""
 
     def cancel(self, groups: Collection[Standing]) -> str:
         """Cancel workers without groups; returns the command that ends the workers of these groups."""
         return ""
 
     def close(self) -> None:
-        """End what is left here."""
+        """End the remaining workers."""
 
 
 class Workers:
     """Submits groups to workers and reports their events.
 
     Args:
-        store: Where results are kept.
+        store: Store of the results.
         report: Receives events.
-        launcher: Makes the starter of the workers.
+        launcher: Makes the launcher of the workers.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Workers:
         self._end(group, Event(kind="died", group=number, text=reason))
 
     def stop(self) -> None:
-        """Ask all workers to stop if they end with this command; otherwise leave the groups to them, and say so."""
+        """Ask all workers to stop if they end with this command; otherwise leave the groups to them, with a note."""
         if self.launcher.ends_with_command:
             self._withdraw(self.groups.values())
             return
@@ -185,7 +185,7 @@ class Workers:
             self.report(Event(kind="stopped", group=group.number))
 
     def close(self) -> None:
-        """End what is left here."""
+        """End the remaining workers."""
         self.launcher.close()
         for group in self.groups.values():  # after an error that ends the work
             self.folder.remove(group.name)
@@ -232,10 +232,10 @@ class Workers:
 
 
 class Here(Workers):
-    """Computes in this process: its groups stand in the folder for other commands to see, and no worker takes them.
+    """Compute groups in this process; they are in the folder for other commands to see, and no worker takes them.
 
     Args:
-        store: Where results are kept.
+        store: Store of the results.
         report: Receives events.
         should_stop: Whether jobs are asked to stop.
     """
@@ -248,7 +248,7 @@ class Here(Workers):
         self.jobs: Group = ()
 
     def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Put a group; the next `poll` computes it."""
+        """Queue a group; the next `poll` computes it."""
         super().submit(number, group, resources)
         self.jobs = group
 
@@ -270,7 +270,7 @@ class Here(Workers):
 
 
 class Users(Launcher):
-    """Starts no workers: users do, with `ecsuite work STORE`, on machines that share the folder."""
+    """Workers that users start, with `ecsuite work STORE`, on machines that share the folder."""
 
     ends_with_command = False
     num_slots = MOST_GROUPS  # it is not known how many workers there are
@@ -290,7 +290,7 @@ class Users(Launcher):
         return GPU if resources.num_gpus else ANY
 
     def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
-        """The groups whose lock nobody has any more."""
+        """The groups whose lock was released."""
         if time.monotonic() - self.last_check < SECONDS_BETWEEN_CHECKS:
             return
         self.last_check = time.monotonic()
@@ -321,7 +321,7 @@ def options_of(place: str, text: str) -> dict[str, str]:
 
 
 def visible_gpus() -> tuple[str, ...]:
-    """The GPUs that this process may use: those of `CUDA_VISIBLE_DEVICES`, else all, as `0`, `1`."""
+    """The GPUs that this process may use, from `CUDA_VISIBLE_DEVICES`, else all, as `0`, `1`."""
     chosen = os.environ.get(VISIBLE)
     if chosen is not None:
         names = [name.strip() for name in chosen.split(",") if name.strip()]

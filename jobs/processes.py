@@ -28,16 +28,16 @@ WORKER_ENVIRONMENT = {
 }
 """Environment variables of worker processes."""
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Signals that ask to stop; they reach all processes, and are for the command to handle."""
+"""Signals that ask to stop; they reach all processes, and the command handles them."""
 
 
 class Local(Launcher):
-    """Starts processes of this machine, as there are groups for them.
+    """Start processes of this machine, one per group.
 
     Args:
         folder: The groups.
-        num_workers: Most processes.
-        gpus: The GPUs of this machine; each process is given one of them, and sees no other one.
+        num_workers: Maximum number of processes.
+        gpus: The GPUs of this machine; each process sees one of them.
     """
 
     def __init__(self, folder: GroupFolder, num_workers: int, gpus: Sequence[str] = ()) -> None:
@@ -58,7 +58,7 @@ class Local(Launcher):
         return f"{command}-{gpu}"
 
     def start(self, groups: Collection[Standing]) -> None:
-        """Start a process for each group, as many as there may be."""
+        """Start a process for each group, up to the maximum number."""
         for gpu in self.num_groups:
             self.num_groups[gpu] = sum(group.pool == f"{self.folder.command}-{gpu}" for group in groups)
         while len(self.workers) < min(len(groups), self.num_slots):
@@ -107,7 +107,7 @@ class Local(Launcher):
 
 
 def begin_attached() -> None:
-    """Make this worker end with the process that started it, whose standard input it is, and leave signals to that."""
+    """End this worker with its parent, a pipe to which is its standard input, and leave signals to the parent."""
     ignore_signals()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)
     end_with(sys.stdin.buffer.read)
@@ -128,7 +128,7 @@ def _how_it_ended(code: int) -> str:
 
 
 def end_with(is_over: Callable[[], object]) -> None:
-    """End this process, whatever it does, when a function returns, which waits in another thread."""
+    """End this process as soon as a function, which waits in another thread, returns."""
 
     def wait() -> None:
         is_over()
@@ -138,13 +138,13 @@ def end_with(is_over: Callable[[], object]) -> None:
 
 
 def ignore_signals() -> None:
-    """Leave requests to stop to the process that started this one."""
+    """Leave requests to stop to the parent process."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def depend_on_parent() -> None:
-    """Leave signals to the process that started this one by `multiprocessing`, and end with it."""
+    """Leave signals to the parent process of `multiprocessing`, and end with it."""
     ignore_signals()
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,6 +1,6 @@
-"""Workers as tasks of a Ray cluster (extra `ray`), which Ray places where there are enough CPUs and GPUs.
+"""Workers as tasks of a Ray cluster (extra `ray`), which Ray places on nodes with enough CPUs and GPUs.
 
-The nodes share the folder of the store. Workers end with the command, which asks jobs to write checkpoints before.
+The nodes share the folder of the store. Workers end with the command, which first asks jobs to write checkpoints.
 """
 
 import os
@@ -25,17 +25,17 @@ from ecsuite.parts.own_code import TRUSTED
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 SECONDS_TO_CONNECT = 5.0
-"""How long a cluster may take to answer."""
+"""Seconds that a cluster may take to answer."""
 SECONDS_TO_SEE = 60.0
-"""How long nodes may take to look for the folder."""
+"""Seconds that nodes may take to look for the folder."""
 SECONDS_BETWEEN_CHECKS = 1.0
-"""How often Ray is asked which workers have ended."""
+"""Seconds between two queries of ended workers."""
 SECONDS_IDLE = 2.0
-"""After how long without a group a worker ends."""
+"""Seconds without a group after which a worker ends."""
 SECONDS_UNTIL_TOLD = 30.0
-"""After how long it is told that no node has what a group needs; a cluster that grows may add one."""
+"""Seconds until a note that no node has the resources of a group; a growing cluster may add one."""
 LOCAL = "local"
-"""The address of a cluster that is started on this machine, and ends with the command."""
+"""Address for a cluster that is started on this machine, and ends with the command."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,26 +43,26 @@ class RayOptions:
     """How workers are submitted to Ray."""
 
     address: str | None = None
-    """HOST:PORT of the cluster; `local`: one that is started here; None: that of RAY_ADDRESS, or of this machine."""
+    """HOST:PORT of the cluster; `local`: a new one on this machine; None: from RAY_ADDRESS, or this machine's."""
     cpus: float | None = None
     """CPUs that a worker reserves; None: the threads of its jobs."""
     gpus: float | None = None
-    """GPUs that a worker reserves; None: those of its jobs."""
+    """GPUs that a worker reserves; None: the GPUs of its jobs."""
     memory: float | None = None
     """Memory in GiB that a worker reserves; None: none."""
 
 
 class Cluster:
-    """A cluster of Ray, which this process is connected to from the first use on."""
+    """A cluster of Ray, to which this process connects at the first use."""
 
     def __init__(self, options: RayOptions) -> None:
         self.options = options
         self.ray: Any = None
         self.is_ours = False
-        """Whether it was connected here, not by the program that calls this one."""
+        """Whether the connection was made here, not by the calling program."""
 
     def connect(self) -> Any:
-        """Ray, connected.
+        """Connect to the cluster, and return the module `ray`.
 
         Raises:
             ConfigError: If Ray is not installed, or no cluster answers.
@@ -132,7 +132,7 @@ class Cluster:
             )
 
     def close(self) -> None:
-        """End the connection, unless another one made it."""
+        """End the connection, unless the calling program made it."""
         if self.is_ours and self.ray is not None:
             self.ray.shutdown()
         self.ray = None
@@ -155,11 +155,11 @@ class Ray(Launcher):
         self._count_slots()
 
     def _count_slots(self) -> None:
-        """Allow a group for each CPU of the cluster, which may grow."""
+        """Allow one group per CPU of the cluster, which may grow."""
         self.num_slots = min(MOST_GROUPS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
 
     def pool(self, resources: Resources) -> str:
-        """The workers of this command that reserve what is needed."""
+        """Pool of the workers of this command with the required resources."""
         reserved = self._reserved(resources)
         pool = "-".join(
             [self.folder.command, *(f"{value:g}".replace(".", "_") for value in reserved.values())]
@@ -168,7 +168,7 @@ class Ray(Launcher):
         return pool
 
     def start(self, groups: Collection[Standing]) -> None:
-        """Submit a worker for each group of a pool; those that find nothing end soon, and free what they reserve."""
+        """Submit a worker for each group of a pool; workers without a group end soon, and free their resources."""
         needed = Counter(group.pool for group in groups)
         there = Counter(pool for pool, _ in self.workers.values())
         for pool, number in needed.items():
@@ -266,7 +266,7 @@ def _said(error: Exception) -> str:
 
 
 def _require_answer(address: str) -> None:
-    """Check that something listens; Ray itself would try for a minute."""
+    """Check that the address accepts connections; Ray itself would try for a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         raise ConfigError(f"--on ray,address={address}: expected HOST:PORT, such as head:6379, or local")

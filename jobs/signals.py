@@ -1,4 +1,4 @@
-"""Signals that end long work early; they are handled in the main thread of a process, and only where a command asks.
+"""Signals that end long work early; only the main thread of a process handles them, at a command's request.
 
 Windows has no SIGUSR1, and no thread but the main one can handle signals.
 """
@@ -23,10 +23,10 @@ _ends_at_once = ContextVar("ends_at_once", default=False)
 def stop_signals() -> Iterator[Callable[[], StopRequest | None]]:
     """Note SIGINT, SIGTERM and SIGUSR1 instead of ending; the second signal has its usual effect.
 
-    In another thread than the main one nothing is changed, and the work is never asked to stop.
+    In other threads than the main one nothing is changed, and there is never a request to stop.
 
     Yields:
-        Returns why the work is asked to stop, by the first signal; None if it is not.
+        Returns the request to stop of the first signal; None without one.
     """
     received: list[int] = []
     before = _usual_handlers("SIGINT", "SIGTERM", "SIGUSR1")
@@ -51,10 +51,10 @@ def stop_signals() -> Iterator[Callable[[], StopRequest | None]]:
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """While something is computed that nothing is kept of, end at the first signal of `stop_signals`.
+    """During a computation without checkpoints, end at the first signal of `stop_signals`.
 
     Raises:
-        KeyboardInterrupt, SystemExit: As of `end_as_requested`.
+        KeyboardInterrupt, SystemExit: See `end_as_requested`.
     """
     before = _ends_at_once.set(True)
     try:
@@ -65,7 +65,7 @@ def ending_at_once() -> Iterator[None]:
 
 @contextmanager
 def exit_at_sigterm() -> Iterator[None]:
-    """Raise SystemExit with code 75 at SIGTERM, so that clean-up is done; nothing is changed in other threads."""
+    """Raise SystemExit with code 75 at SIGTERM, so that clean-up runs; nothing is changed in other threads."""
     with _handled(_usual_handlers("SIGTERM"), lambda *_: sys.exit(75)):
         yield
 
@@ -82,7 +82,7 @@ def handlers_kept() -> Iterator[None]:
 
 
 def _usual_handlers(*names: str) -> dict[int, Any]:
-    """The present handlers of those signals that this system has and this thread can handle."""
+    """The current handlers of the signals that this system has and this thread can handle."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -91,7 +91,7 @@ def _usual_handlers(*names: str) -> dict[int, Any]:
 
 @contextmanager
 def _handled(before: dict[int, Any], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Handle signals, and restore their handlers of before."""
+    """Handle signals, and restore the previous handlers afterwards."""
     for number in before:
         signal.signal(number, handler)
     try:
@@ -106,11 +106,11 @@ def end_as_requested(request: StopRequest, told: str | None = None) -> NoReturn:
 
     Args:
         request: Reason.
-        told: Message that was printed already; the command line then prints no more.
+        told: Message that was already printed; the command line then prints no other.
 
     Raises:
         KeyboardInterrupt: If it was Ctrl-C.
-        SystemExit: With code 75, by which schedulers know work that goes on when it is started again.
+        SystemExit: With code 75, which tells schedulers that the work resumes when it is started again.
     """
     end = SystemExit(75) if request == "preempted" else KeyboardInterrupt()
     if told is not None:

@@ -1,9 +1,9 @@
 """Workers as tasks of Slurm's job arrays, through submitit (extra `slurm`).
 
-The nodes share the folder of the store. There is a task for each group, and none has a group of its own: a task takes
-groups while it is young, so that long jobs have a task each, and many short ones share the start of a process; the
-tasks that are left over are cancelled. Tasks go on when the command ends. A task that is preempted, or whose time ends,
-is queued again and goes on from the checkpoints of its jobs.
+The nodes share the folder of the store. There is one task per group, but groups are not assigned to tasks: a
+task takes further groups in the first part of its time, so that long jobs have a task each, and many short ones share
+the start of a process; superfluous tasks are cancelled. Tasks continue when the command ends. A task that is preempted,
+or whose time ends, is queued again and resumes from the checkpoints of its jobs.
 """
 
 import getpass
@@ -31,15 +31,15 @@ from ecsuite.jobs.worker import WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 DEFAULTS = {"time": "60"}
-"""Options of sbatch unless others are given: minutes of a task."""
+"""Default options of sbatch; `time` is in minutes."""
 SHARE_FOR_MORE = 0.1
-"""Share of its time in which a task takes further groups; the rest suffices for nearly every one."""
+"""Share of its time in which a task takes further groups; the rest suffices for nearly all."""
 SECONDS_BEFORE_LIMIT = 90.0
-"""How long before its time ends a task stops, to be queued again."""
+"""Seconds before the end of its time at which a task stops, to be queued again."""
 SECONDS_BETWEEN_CHECKS = 10.0
-"""How often Slurm is asked which tasks it has."""
+"""Seconds between two queries of the tasks in Slurm."""
 NUM_MISSES = 2
-"""After how many checks a task without a result, and that Slurm does not know, has died: shared files may be late."""
+"""Number of checks after which a task without a result, unknown to Slurm, has died: shared files may be late."""
 
 
 class Slurm(Launcher):
@@ -59,7 +59,7 @@ class Slurm(Launcher):
         self.last_check = time.monotonic()
 
     def pool(self, resources: Resources) -> str:
-        """The tasks of this store with the same options and resources, of every command."""
+        """Pool of the tasks of this store with equal options and resources, of all commands."""
         pool = hash_of([str(self.store), dict(self.options), asdict(resources)])[:8]
         self.num_lacking[pool] += 1
         if pool not in self.pools:
@@ -69,7 +69,7 @@ class Slurm(Launcher):
         return pool
 
     def start(self, groups: Collection[Standing]) -> None:
-        """Submit a task for each group that none waits for."""
+        """Submit a task for each group without a waiting task."""
         for pool, number in self.num_lacking.items():
             if number > 0:
                 self._submit(pool, number)
@@ -88,7 +88,7 @@ class Slurm(Launcher):
             raise ConfigError(f"--on slurm: sbatch refused the jobs: {said:.200}") from None
 
     def lost(self, groups: Collection[Standing]) -> Iterator[Lost]:
-        """The groups whose tasks Slurm does not know any more, and those whose tasks it has queued again."""
+        """The groups whose tasks Slurm no longer knows or has queued again."""
         if time.monotonic() - self.last_check < SECONDS_BETWEEN_CHECKS or not groups:
             return
         self.last_check = time.monotonic()
@@ -121,7 +121,7 @@ class Slurm(Launcher):
         _cancel([worker] if worker else [])
 
     def cancel(self, groups: Collection[Standing]) -> str:
-        """Cancel the tasks that wait in Slurm where there is nothing left to take, for any command."""
+        """Cancel the tasks that wait in Slurm, if no command has groups left for them."""
         busy = {group.worker for group in groups}  # a task that has taken a group waits to go on with it
         for pool in self.pools:
             if not self.folder.has_free(pool):
@@ -130,7 +130,7 @@ class Slurm(Launcher):
 
 
 class Work:
-    """Work of a task; called by submitit on a node."""
+    """Function of a task; called by submitit on a node."""
 
     def __call__(self, folder: str, pool: str, limit: float) -> None:
         """Compute groups of a pool.
@@ -153,7 +153,7 @@ class Work:
             os.kill(os.getpid(), signal.SIGUSR2)  # submitit has Slurm queue the task again
 
     def checkpoint(self, *arguments: Any) -> Any:
-        """Called by submitit shortly before the time of the task ends: the task is queued again, as it was."""
+        """Queue the task again, unchanged; called by submitit shortly before the end of its time."""
         return import_module("submitit.helpers").DelayedSubmission(self, *arguments)
 
 
@@ -178,10 +178,10 @@ def require_slurm(folder: Path) -> None:
 
 
 def slurm_options(text: str | None, others: Mapping[str, str] = {}) -> dict[str, str]:
-    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`, and those that `--on slurm,…` has.
+    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`, and the options of `--on slurm,…`.
 
     Raises:
-        ConfigError: If a piece has no `=`, or the time is not one.
+        ConfigError: If a piece has no `=`, or the time is not valid.
     """
     options = {**DEFAULTS, **options_of(f"--slurm {text}", text or ""), **others}
     minutes_of(options["time"])
@@ -192,7 +192,7 @@ def minutes_of(text: str) -> int:
     """Minutes from Slurm's `90`, `1:30:00` or `1-12:00:00`.
 
     Raises:
-        ConfigError: If it is none of these.
+        ConfigError: If it has another form.
     """
     days, dash, clock = text.rpartition("-")
     pieces = clock.split(":")
@@ -207,7 +207,7 @@ def minutes_of(text: str) -> int:
 
 
 def _executor(folder: Path, options: Mapping[str, str], resources: Resources, name: str) -> Any:
-    """Executor of submitit with the options, and the resources of jobs unless the options set them."""
+    """Executor of submitit with the options; the resources of jobs are the defaults."""
     submitit: Any = import_module("submitit")
     folder.mkdir(parents=True, exist_ok=True)
     executor = submitit.SlurmExecutor(folder=folder, max_num_timeout=1000)
@@ -223,7 +223,7 @@ def _executor(folder: Path, options: Mapping[str, str], resources: Resources, na
 
 
 def _queue() -> dict[str, tuple[str, str]] | None:
-    """The state and the pool of each task of this user in Slurm; None if it does not answer."""
+    """State and pool of each task of this user in Slurm; None if Slurm does not answer."""
     said = _run("squeue", "--noheader", "--array", "--format=%i|%T|%j", f"--user={getpass.getuser()}")
     if said is None:
         return None
@@ -242,7 +242,7 @@ def _cancel(tasks: Sequence[str], *options: str) -> None:
 
 
 def _run(*command: str) -> str | None:
-    """Output of a command of Slurm; None if it fails."""
+    """Output of a Slurm command; None if it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):

@@ -1,14 +1,14 @@
-"""Kept results: a job that was computed once is read again, by this process and by every other one.
+"""Stored results: a job that was computed once is read again, by this process and by others.
 
 A store is a folder:
 
-    results/NAME-KEY.json           the key, the value, and a checksum of all of it
+    results/NAME-KEY.json           the key, the value, and a checksum of both
     results/NAME-KEY.safetensors    arrays, if the result has any; their checksum is in the JSON
     inputs/                         corpora, by their hash
     groups/                         jobs that are being computed, see `ecsuite.jobs.groups`
     scratch/KEY/                    checkpoints of a job that is not finished
 
-What is read back is not believed: a file that is damaged, edited, or of another job counts as absent, with a note.
+Files are verified when they are read: a file that is damaged, edited, or of another job counts as absent, with a note.
 """
 
 import hashlib
@@ -46,16 +46,16 @@ class Store:
         self._note, self._noted = note, set[str]()
 
     def note(self, text: str) -> None:
-        """Send a message, each once."""
+        """Send a message, unless it was sent before."""
         if text not in self._noted:
             self._noted.add(text)
             self._note(text)
 
     def read(self, job: Job | SentJob, *, needs_arrays: bool = False) -> Result | None:
-        """The kept result of a job, with verified arrays if needed; None if there is none that can be trusted.
+        """The stored result of a job, with verified arrays if needed; None without a valid one.
 
         Raises:
-            ConfigError: If its arrays need more memory than is allowed.
+            ConfigError: If the arrays need more memory than is allowed.
             FormatError: If it is a result of a newer version of ecsuite.
         """
         file = self.file(job)
@@ -85,13 +85,13 @@ class Store:
         return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"], failure=entry["failure"])
 
     def write(self, job: Job | SentJob, value: Any, *, seconds: float, failure: str | None = None) -> None:
-        """Keep what the function of a job returned: JSON values, or an `Outcome`.
+        """Store the return value of a job's function: JSON values, or an `Outcome`.
 
         Args:
             job: The job.
             value: The value; None if it failed.
-            seconds: Time that the computation took.
-            failure: Why it failed, if it would fail in the same way again.
+            seconds: Computing time.
+            failure: Reason of a failure that would recur.
         """
         file = self.file(job)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -117,8 +117,8 @@ class Store:
         """Remove scratch folders of processes that were killed after they stored a result.
 
         Args:
-            jobs: Whose results are kept.
-            at_work: Digests of jobs that somebody computes all the same.
+            jobs: Jobs whose results are stored.
+            at_work: Digests of jobs that some process computes nevertheless.
         """
         with suppress(FileNotFoundError):
             left = set(os.listdir(self.folder / "scratch")).difference(at_work)
@@ -127,10 +127,10 @@ class Store:
                     shutil.rmtree(self.scratch(job), ignore_errors=True)
 
     def remove_if_empty(self, made: Iterable[Path]) -> None:
-        """Remove folders that were made for work that was refused before anything was kept.
+        """Remove folders that were made for a computation that was rejected before the first result.
 
         Args:
-            made: The folder of the store, and those above it that were made with it, the innermost first.
+            made: The folder of the store, and its parents that were made with it, the innermost first.
         """
         groups = self.folder / "groups"
         with suppress(OSError):  # they are in use, or something is in them

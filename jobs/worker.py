@@ -1,7 +1,7 @@
-"""Workers: they take groups of jobs from the folder of a store, compute them, and report what happens.
+"""Workers: they take groups of jobs from the folder of a store, compute them, and report events.
 
 While a job computes without a report, a thread reports from time to time that it is alive, as long as its process uses
-the processor: a process that is stopped, or that waits for something that never comes, is silent.
+the processor: a process that is suspended or deadlocked is silent.
 """
 
 import errno
@@ -23,33 +23,33 @@ from ecsuite.parts.own_code import error_in_part
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 
 ANY, GPU = "any", "gpu"
-"""The pools of workers that users start: groups that every one can compute, and those that need a GPU."""
+"""The pools of workers that users start: groups for any machine, and groups that need a GPU."""
 SECONDS_TO_STOP = 30.0
-"""How long a job that is asked to stop may write its checkpoint."""
+"""Seconds that a job that is asked to stop may take for its checkpoint."""
 LEAST_WAIT, MOST_WAIT = 0.002, 1.0
-"""Seconds between two looks for groups: at first, and when there were none for long."""
+"""Minimum and maximum seconds between two polls for groups."""
 MOST_WAIT_HERE = 0.03
-"""Most seconds between two looks on the machine of the command, where they cost little."""
+"""Maximum seconds between two polls on the machine of the command, where they cost little."""
 SHARE_OF_LOOKING = 0.02
-"""Most of its time that a worker which waits looks for groups."""
+"""Maximum share of its time that a waiting worker polls for groups."""
 SHARE_OF_WAITING = 0.01
-"""How the time between two looks grows with the time since the last group."""
+"""Growth of the time between two polls with the time since the last group."""
 SECONDS_BETWEEN_LOOKS = 0.5
-"""How often a job that asks whether to stop looks whether its group is wanted."""
+"""Seconds between checks whether the group of a job was cancelled."""
 LEAST_REPORT, MOST_REPORT = 0.2, 2.0
-"""Seconds between two reports of progress: at first, and of a group that is computed for long."""
+"""Minimum and maximum seconds between two reports of progress."""
 SHARE_OF_REPORTS = 0.02
-"""How the time between two reports grows with the age of a group."""
+"""Growth of the time between two reports with the age of a group."""
 USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
-"""Errors of inputs, which end the whole work: no other try would help."""
+"""Errors of inputs, which end the whole computation: a retry cannot succeed."""
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
-"""Errors of the system that every other job would meet, too."""
+"""Errors of the system that would affect all other jobs, too."""
 SECONDS_BETWEEN_SIGNS = 15.0
-"""How often a job that computes reports that it is alive."""
+"""Seconds between reports that a job is alive."""
 LEAST_ACTIVITY = 0.01
-"""Share of processor time above which a process counts as alive; other threads of a worker use less."""
+"""Share of processor time above which a process counts as alive; the other threads of a worker use less."""
 SECONDS_BETWEEN_REPORTS = 0.2
-"""How often a job reports progress; some would after every update."""
+"""Minimum seconds between progress reports of a job; some jobs report after every update."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,19 +57,19 @@ class WorkerOptions:
     """Options of a worker."""
 
     pools: Collection[str] = (ANY,)
-    """Pools of which it takes groups."""
+    """Pools of its groups."""
     name: str = ""
     """Name in events; empty: its process and machine."""
     seconds_idle: float = 600.0
-    """How long it waits for a group before it ends."""
+    """Seconds without a group after which it ends."""
     most_wait: float = MOST_WAIT
-    """Most seconds between two looks for groups."""
+    """Maximum seconds between two polls for groups."""
     seconds_for_more: float = float("inf")
-    """After how long it takes no further group."""
+    """Seconds after which it takes no further group."""
     seconds: float = float("inf")
-    """After how long it asks its job to stop, and ends."""
+    """Seconds after which it asks its job to stop, and ends."""
     takes_again: bool = False
-    """Whether it goes on first with groups that a worker of this name had taken when it was ended."""
+    """Whether it first resumes the groups that a worker of this name had taken when it was ended."""
 
 
 def users_pools() -> tuple[str, ...]:
@@ -89,12 +89,12 @@ def work(
 
     Args:
         folder: The store; it need not exist yet.
-        options: Which, and for how long.
+        options: Pools and time limits.
         should_stop: Whether the worker is asked to end; its job writes a checkpoint then.
         note: Receives messages for users.
 
     Returns:
-        Why it ended: it was asked to, its time was over, or there was nothing to do for long.
+        Reason of the end: a request, its time limit, or no group for long.
     """
     store = Store(folder, note)
     groups, name = GroupFolder(store), options.name or process_name(os.getpid())
@@ -128,7 +128,7 @@ def work(
 
 
 def _compute_taken(taken: TakenGroup, store: Store, should_stop: Callable[[], bool]) -> None:
-    """Compute a group that was taken, and give it back."""
+    """Compute a group, and release it."""
     began = last_report = last_look = time.monotonic()
     is_wanted = True
 
@@ -155,7 +155,7 @@ def _compute_taken(taken: TakenGroup, store: Store, should_stop: Callable[[], bo
 
 @contextmanager
 def _ended_if_deaf(taken: TakenGroup) -> Iterator[None]:
-    """End this process if the group is wanted no more and its job does not stop: it hangs."""
+    """End this process if the group was cancelled and its job does not stop, since it hangs."""
 
     def watch(is_over: threading.Event) -> None:
         since: float | None = None
@@ -172,13 +172,13 @@ def _ended_if_deaf(taken: TakenGroup) -> Iterator[None]:
 
 
 def compute_jobs(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
-    """Compute a group, and keep each result in the store that holds those which the jobs read.
+    """Compute a group, and store each result in the store with the results that the jobs read.
 
     Yields:
-        Each job when its result is kept.
+        Each job when its result is stored.
 
     Raises:
-        ConfigError: If the function has another version on this machine than where the jobs were planned.
+        ConfigError: If the function has another version here than on the machine that planned the jobs.
     """
     began = time.monotonic()
     function = import_function(group[0].function)
@@ -251,7 +251,7 @@ def compute_and_report(
 
 @contextmanager
 def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_SIGNS) -> Iterator[None]:
-    """Call `report` in another thread every so many seconds in which this process used the processor."""
+    """Call `report` periodically in another thread, if this process used the processor since the last call."""
 
     def watch(is_over: threading.Event) -> None:
         before = time.process_time()
@@ -267,7 +267,7 @@ def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_S
 
 @contextmanager
 def beside(watch: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `watch` in another thread meanwhile; it ends when its event is set."""
+    """Run `watch` in another thread during the context; it ends when its event is set."""
     is_over = threading.Event()
     thread = threading.Thread(target=watch, args=(is_over,), daemon=True)
     thread.start()

@@ -135,7 +135,7 @@ class CausalModel(Backend):
     @torch.inference_mode()
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer several requests in one batch, padded on the left."""
-        answers = [_Answer(request, self._prompt(request)) for request in requests]
+        answers = [_UnfinishedAnswer(request, self._prompt(request)) for request in requests]
         width, device = max(len(each.prompt) for each in answers), self.model.device
         padding = [width - len(each.prompt) for each in answers]
         rows = [[self._ends[0]] * left + each.prompt for left, each in zip(padding, answers, strict=True)]
@@ -160,7 +160,7 @@ class CausalModel(Backend):
             for each in answers
         ]
 
-    def _next(self, answer: "_Answer", logits: Tensor) -> int:
+    def _next(self, answer: "_UnfinishedAnswer", logits: Tensor) -> int:
         """The next token of an answer, by logits of (tokens,)."""
         allowed, answer.number = answer.request.allowed, answer.number + 1
         usable, ends = self._usable(answer.text, allowed), allowed.allows(answer.text)
@@ -221,7 +221,7 @@ class CausalModel(Backend):
 
 
 @dataclass(slots=True)
-class _Answer:
+class _UnfinishedAnswer:
     """An unfinished answer."""
 
     request: Request

@@ -31,7 +31,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.parts.config import checked
+from ecsuite.parts.config import RUN_CONFIG, checked
 from ecsuite.runtime.errors import ConfigError, PartError
 
 CODE = "code"
@@ -523,7 +523,7 @@ def with_sources(
 def lies_in_run_folder(file: str) -> bool:
     """Whether a config is that of a run folder, which somebody else may have filled."""
     path = Path(file)
-    return path.name == "config.yaml" and any((path.parent / name).exists() for name in RUN_FILES)
+    return path.name == RUN_CONFIG and any((path.parent / name).exists() for name in RUN_FILES)
 
 
 def renamed(tree: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:

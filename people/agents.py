@@ -25,8 +25,8 @@ from ecsuite.people.database import Database, Row
 from ecsuite.people.kinds import (
     HELD_OUT,
     TRAINING,
-    Game,
     Mean,
+    ParticipantGame,
     Record,
     Shown,
     StudyKind,
@@ -81,7 +81,7 @@ LANGUAGE_SETTING = "language"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentsGame(Game):
+class AgentsGame(ParticipantGame):
     """One participant's game with trained agents."""
 
     language: AgentsLanguage

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.grammars.words import stream
 from ecsuite.people.pictures import as_png, can_be_drawn, draw, name_of
 from ecsuite.people.study import Study
@@ -118,7 +119,7 @@ class AgentsLanguage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Objects:
+class StudyObjects:
     """The objects of a study as the run's world has them."""
 
     given: NDArray[Any]
@@ -131,7 +132,7 @@ class Objects:
     """Their pixels, (number, height, width, 3), if they are images."""
 
 
-def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
+def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, StudyObjects]:
     """Read the language of the agents of a run over some of its objects.
 
     Args:
@@ -173,7 +174,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
     return language, objects
 
 
-def _objects(run: "Run", seed: int) -> Objects:
+def _objects(run: "Run", seed: int) -> StudyObjects:
     """Different objects of the run's corpus, at most `MAX_OBJECTS`."""
     from ecsuite.games.tasks.tasks import Reconstruction
 
@@ -201,7 +202,7 @@ def _objects(run: "Run", seed: int) -> Objects:
     chosen_values = None if target_values is None else target_values[first]
     given = chosen_values if chosen_values is not None and world.shows_values else objects[first]
     is_named = isinstance(pair.task, Reconstruction)
-    return Objects(
+    return StudyObjects(
         given=given,
         values=chosen_values,
         choices=chosen_values if is_named and chosen_values is not None else given,
@@ -214,14 +215,14 @@ def _pixels(images: NDArray[Any]) -> NDArray[np.uint8]:
     return images if images.dtype == np.uint8 else np.rint(images * 255).clip(0, 255).astype(np.uint8)
 
 
-def _drawn_by(objects: Objects) -> str:
+def _drawn_by(objects: StudyObjects) -> str:
     if objects.images is not None:
         return "images"
     assert objects.values is not None
     return "values" if can_be_drawn(objects.values.max(0) + 1) else ""
 
 
-def _names(objects: Objects, value_names: Sequence[Sequence[str]], drawn_by: str) -> tuple[str, ...]:
+def _names(objects: StudyObjects, value_names: Sequence[Sequence[str]], drawn_by: str) -> tuple[str, ...]:
     """Each object in words: as it is drawn, by the names of its values, or by number."""
     if objects.values is None:
         return tuple(f"picture {number + 1}" for number in range(len(objects.given)))
@@ -245,7 +246,7 @@ class TrainedRun:
 
     run: "Run"
     language: AgentsLanguage
-    objects: Objects
+    objects: StudyObjects
     """The objects that the language is about."""
 
     def hears(self, symbols: Sequence[int]) -> NDArray[Any]:
@@ -273,7 +274,7 @@ def load_run_of_study(study: Study) -> TrainedRun:
 
     run = load_run(Path(study.run))
     if is_of_rounds(run.experiment):
-        game = Path(study.run) / "config.yaml"
+        game = RunFolder(Path(study.run)).config
         raise ConfigError(f"{study.run}: agents who play rounds are met in their game: expected {game}")
     language, objects = read_language(run, study.seed)
     return TrainedRun(run=run, language=language, objects=objects)

@@ -29,7 +29,7 @@ from ecsuite.people.kinds import (
     LETTERS,
     TEST,
     TRAINING,
-    Game,
+    ParticipantGame,
     Question,
     Queue,
     Record,
@@ -77,7 +77,7 @@ CHAIN_QUIZ = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChainGame(Game):
+class ChainGame(ParticipantGame):
     """One participant's game in a chain."""
 
     dataset: str

@@ -19,7 +19,7 @@ from ecsuite.people.kinds import (
     ATTENTION,
     HELD_OUT,
     TRAINING,
-    Game,
+    ParticipantGame,
     Question,
     Record,
     Shown,
@@ -85,7 +85,7 @@ TRIAL_WORDS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Schedule:
+class ParticipantSchedule:
     """The schedule of one participant's game."""
 
     order: tuple[int, ...]
@@ -98,7 +98,7 @@ class Schedule:
 
 
 @lru_cache(maxsize=4096)
-def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
+def make_schedule(protocol: str, dataset: str, seed: int) -> ParticipantSchedule:
     """The schedule of a game: a pure function of its arguments.
 
     Raises:
@@ -108,7 +108,7 @@ def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
     chosen = look_up("dataset", dataset, DATASETS)
     if protocol == PUBLISHED:
         held_out = {29: 0, 39: 1, 49: 2}
-        return Schedule(order=tuple(range(chosen.num_objects)), held_out=held_out, attention=None)
+        return ParticipantSchedule(order=tuple(range(chosen.num_objects)), held_out=held_out, attention=None)
     rng, num_values = stream(seed, "schedule"), chosen.geometry.num_values
     colours, shapes = (rng.permutation(num_values)[:NUM_HELD_OUT] for _ in range(2))
     first = [int(colours[k] * num_values + shapes[k]) for k in range(NUM_HELD_OUT)]
@@ -118,7 +118,7 @@ def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
     ]
     examples = [int(rng.integers(start, start + 10)) for start in (20, 30, 40)]
     positions = chosen.num_objects - NUM_HELD_OUT + rng.permutation(NUM_HELD_OUT)
-    return Schedule(
+    return ParticipantSchedule(
         order=(*first, *others, *last),
         held_out=dict(zip(examples, map(int, positions), strict=True)),
         attention=int(rng.choice([example for example in range(12, 45) if example not in examples])),
@@ -126,7 +126,7 @@ def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodesGame(Game):
+class CodesGame(ParticipantGame):
     """One participant's game of codes."""
 
     grammar: str
@@ -138,7 +138,7 @@ class CodesGame(Game):
     has_pictures = True
 
     @cached_property
-    def schedule(self) -> Schedule:
+    def schedule(self) -> ParticipantSchedule:
         """The order of objects and examples."""
         return make_schedule(self.protocol, self.dataset, self.seed)
 

@@ -96,7 +96,7 @@ QUESTIONS = {
 """Questions after the game, by name."""
 
 
-class Game(ABC):
+class ParticipantGame(ABC):
     """One participant's game: a pure function of its fields.
 
     Objects are numbered from 0. The defaults are those of a game that teaches nothing and shows no pictures.
@@ -331,7 +331,7 @@ class StudyKind(ABC):
         return None
 
     @abstractmethod
-    def game(self, row: Mapping[str, Any]) -> Game:
+    def game(self, row: Mapping[str, Any]) -> ParticipantGame:
         """The game of a participant, who is given as stored."""
 
     def place(self, queue: Queue, token: str, number: int, now: float) -> Mapping[str, Any] | None:

@@ -26,9 +26,9 @@ from ecsuite.people.kinds import (
     LISTENING,
     SPEAKING,
     BadRequestError,
-    Game,
     LiveKind,
     Mean,
+    ParticipantGame,
     Question,
     Queue,
     Record,
@@ -77,7 +77,7 @@ PAIR_QUIZ = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairGame(Game):
+class PairGame(ParticipantGame):
     """One participant's side of the game of a pair."""
 
     dataset: str

@@ -19,6 +19,7 @@ import msgspec
 import torch
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -27,11 +28,11 @@ from ecsuite.games.config.experiment import ignore, load_experiment
 from ecsuite.games.config.registry import PLAYS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.participants.exemplars import Exemplars
-from ecsuite.games.participants.language_model import LanguageModel
+from ecsuite.games.participants.language_model import LanguageModelParticipant
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_files import ROUNDS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.train import train
 from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import PERSON, Page, Person, Request
@@ -43,8 +44,8 @@ from ecsuite.people.kinds import (
     NAMES,
     SPEAKS,
     BadRequestError,
-    Game,
     LiveKind,
+    ParticipantGame,
     Queue,
     Record,
     Shown,
@@ -66,7 +67,7 @@ END_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundsGame(Game):
+class RoundsGame(ParticipantGame):
     """One participant's side of a play of rounds."""
 
     rounds: tuple[tuple[int, Shown], ...]
@@ -244,6 +245,7 @@ class PlayThread(Person):
                 self.folder,
                 resume=True,
                 person=self,
+                scorer=LanguageMetrics,
                 progress=lambda *_: None,
                 note=ignore,
             )
@@ -312,7 +314,7 @@ class PlayThread(Person):
 
 def rounds_of(game: RoundsGame, folder: Path) -> dict[int, dict[str, Any]]:
     """Rounds of a person by step, as stored by a play that is over or ended early; none of one that goes on."""
-    file = folder / ROUNDS
+    file = RunFolder(folder).rounds
     rows = [msgspec.json.decode(line) for line in file.read_bytes().splitlines()] if file.is_file() else []
     return {step: rows[number] for step, (number, _) in enumerate(game.rounds) if number < len(rows)}
 
@@ -363,7 +365,7 @@ class RoundsStudy(LiveKind):
         assert isinstance(play, Rounds)
         for each in play.participants:
             # A person comes to the page later.
-            if isinstance(each, LanguageModel) and not isinstance(each.backend, Page):
+            if isinstance(each, LanguageModelParticipant) and not isinstance(each.backend, Page):
                 each.check()
         make_game(study.play, study.seed)
 
@@ -477,7 +479,7 @@ class RoundsStudy(LiveKind):
         return {
             name: read_corpus(folder)
             for name, folder in folders.items()
-            if (folder / "corpus.jsonl").is_file()
+            if RunFolder(folder).corpus.is_file()
         }
 
     def report(self, records: Sequence[Record]) -> Report:
@@ -486,7 +488,9 @@ class RoundsStudy(LiveKind):
         for record in records:
             folder = self.folder(record.row)
             successful = (
-                [*successes(self.game(record.row), folder).values()] if (folder / ROUNDS).is_file() else []
+                [*successes(self.game(record.row), folder).values()]
+                if RunFolder(folder).rounds.is_file()
+                else []
             )
             if (
                 not successful

@@ -1,19 +1,23 @@
 """Selection of device, precision and kernels; what a computation must not take from its surroundings."""
 
 import os
+import platform
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ecsuite.runtime.compiler import leave_compiler_out
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.memory import kept_memory
-from ecsuite.runtime.provenance import processor
+from ecsuite.runtime.provenance import own_commit, processor
 from ecsuite.runtime.randomness import initial_weights
+from ecsuite.version import __version__
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -70,6 +74,20 @@ def hardware(device: torch.device) -> str:
     number = os.cpu_count() or 1
     name = f"{processor()}, {number} core{'s' * (number > 1)}"
     return f"{torch.cuda.get_device_name(device)}; {name}" if device.type == "cuda" else name
+
+
+def versions(device: torch.device) -> dict[str, Any]:
+    """Versions and hardware that two runs must share to be bit-identical; the commit is None if it is not known."""
+    return {
+        "ecsuite": __version__,
+        "commit": own_commit(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "device": device.type,
+        "hardware": hardware(device),
+        "num_threads": torch.get_num_threads(),
+    }
 
 
 def choose_precision(name: str, device: torch.device) -> str:

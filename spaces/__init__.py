@@ -1,5 +1,5 @@
-"""Semantic spaces: what a language can be about, how alike meanings are, and how often each is needed.
+"""Semantic spaces: meanings, their similarity, and the need probability of each.
 
-`space`: a space. `kinds`: where spaces come from, with their options. `colour`: that of the World Color Survey. `need`:
-how often each meaning is needed.
+`space`: a space. `kinds`: sources of spaces, with their options. `colour`: the space of the World Color Survey. `need`:
+need probabilities.
 """

@@ -1,4 +1,4 @@
-"""The space of the World Color Survey's 330 colours, and how the speakers of its languages name them.
+"""The space of the World Color Survey's 330 colours, and the colour naming of the speakers of its languages.
 
 Kay, Berlin, Maffi, Merrifield and Cook (2009), The World Color Survey, CSLI; its data are downloaded by
 `ecsuite data wcs`.
@@ -19,45 +19,46 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Floats, Ints, Space, similar
 
 CHIPS, LANGUAGES, NAMING, NEED = "chips.csv", "languages.csv", "naming.tsv.xz", "need.csv"
-"""Files of the folder: the chips, the languages, the answers, and how often each chip is needed."""
+"""Files of the folder: the chips, the languages, the answers, and the need of each chip."""
 CHIP = "chip"
-"""What a corpus calls the attribute that is the number of a chip."""
+"""Attribute of a corpus with the number of a chip."""
 NO_ANSWER = ("*", "?")
-"""What stands for a missing answer."""
+"""Marks of a missing answer."""
 NA = "NA"
-"""What stands for a missing answer in some languages, and for a word in others; see `AnswersNA`."""
+"""Mark of a missing answer in some languages, a word in others; see `AnswersNA`."""
 CONCENTRATION = 2.5
-"""From how many times the share of NA on the agreement of speakers in it makes it a word."""
+"""Minimum ratio of the agreement of speakers on NA to its share at which NA is a word."""
 VARIANCE = 64.0
-"""Of beliefs in CIELAB, where a distance of 8 units is just told apart: Zaslavsky et al. (2018), Materials."""
+"""Variance of beliefs in CIELAB, where a distance of 8 units is just noticeable: Zaslavsky et al. (2018), Materials."""
 NUM_HUES = 40
-"""Columns of the chart without that of greys, which is column 0."""
+"""Columns of hues in the chart; the greys are column 0."""
 TURNS = (-16, -12, -8, -4, 4, 8, 12, 16)
-"""Columns by which the hues of a language are turned, as by Regier, Kay and Khetarpal (2007), figure 6, both ways."""
+"""Columns by which the hues of a language are rotated, as by Regier, Kay and Khetarpal (2007), figure 6, both ways."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswersNA:
-    """The answers NA of a language: a word, as any other, or missing ones.
+    """Counts of the answer NA in a language, which is either a word or a missing answer.
 
-    The table does not say which. They are taken as a word where speakers agree in them as they do in words: more than
-    half of the speakers give NA for some chip, and where one does, another does at least `CONCENTRATION` times as often
-    as answers are NA at all. Missing answers are spread over the chips, or are most of the answers. The bounds are
-    ours. In the survey they hold for 3 of 95 languages with NA: Arabela (4.2 times), Tucano (3.3) and Chinantec (3.2);
-    of the others where most speakers give NA for some chip, Tifal has 2.2, and Cree, 85 % of whose answers are NA, 1.0.
+    The table does not distinguish them. NA counts as a word if speakers agree on it as on words: more than half of the
+    speakers give NA for some chip, and for a chip with one NA, another speaker gives it at least `CONCENTRATION` times
+    as often as answers are NA overall. Missing answers are spread over the chips, or are most of the answers. The
+    bounds are not from the literature. In the survey they hold for 3 of 95 languages with NA: Arabela (4.2 times),
+    Tucano (3.3) and Chinantec (3.2); of the others where most speakers give NA for some chip, Tifal has 2.2, and Cree,
+    85 % of whose answers are NA, 1.0.
     """
 
     number: int
     share: float
-    """Of all answers."""
+    """Share of NA in all answers."""
     most: float
-    """Of the speakers, at the chip for which most give it."""
+    """Largest share over chips of the speakers who answer NA."""
     agreement: float
-    """How likely another speaker gives it for a chip, where one does."""
+    """Probability that a second speaker answers NA for a chip that one answered so."""
 
     @property
     def is_word(self) -> bool:
-        """Whether they are taken as a word."""
+        """Whether NA counts as a word."""
         return self.most > 0.5 and self.agreement >= CONCENTRATION * self.share
 
     @classmethod
@@ -75,25 +76,25 @@ class AnswersNA:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Language:
-    """How the speakers of a language name the chips."""
+class SurveyLanguage:
+    """A language of the survey, with the colour naming of its speakers."""
 
     number: int
-    """That of the survey."""
+    """Number in the survey."""
     name: str
     country: str
     code: str
     """ISO 639-3."""
     terms: tuple[str, ...]
-    """The abbreviations of its words."""
+    """Abbreviations of the words."""
     family: str
-    """That of languages, where the column `family` of the table says it; else empty."""
+    """Language family, from the column `family` of the table; empty without it."""
     answers: Ints
-    """The word that each speaker gave each chip, -1 without one, (num_speakers, num_chips)."""
+    """Index of the word that each speaker gave each chip, -1 for none, (num_speakers, num_chips)."""
     na: AnswersNA
 
     def encoder(self) -> Floats:
-        """q(w|m): the share of the answers about each chip, (num_chips, num_terms); zeros where there is none."""
+        """q(w|m): the share of each word in the answers about a chip, (num_chips, num_terms); zeros without answers."""
         places = np.where(self.answers < 0, len(self.terms), self.answers)
         chips = np.arange(self.answers.shape[1])
         codes = (chips * (len(self.terms) + 1) + places).ravel()
@@ -107,11 +108,11 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
     """The chips as meanings and as referents: p(u|m) is a Gaussian about the chip in CIELAB.
 
     Args:
-        folder: Of the survey, see `ecsuite data wcs`.
-        variance: Of the Gaussian, in squared units of CIELAB.
+        folder: Folder of the survey, see `ecsuite data wcs`.
+        variance: Variance of the Gaussian, in squared units of CIELAB.
 
     Raises:
-        ConfigError: If a file of it is missing or is not as expected.
+        ConfigError: If a file is missing or is not as expected.
     """
     chart, lab = _chips(folder)
     squared = ((lab[:, None] - lab[None]) ** 2).sum(-1)
@@ -128,7 +129,7 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
     )
 
 
-def survey(folder: Path) -> list[Language]:
+def survey(folder: Path) -> list[SurveyLanguage]:
     """The languages of the survey, by their numbers.
 
     Raises:
@@ -149,12 +150,12 @@ def survey(folder: Path) -> list[Language]:
     return [_language(number, names[number], rows) for number, rows in sorted(answers.items())]
 
 
-def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> Language:
+def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> SurveyLanguage:
     na = AnswersNA.of(answers)
     missing = NO_ANSWER if na.is_word else (*NO_ANSWER, NA)
     terms = sorted({term for speaker in answers for term in speaker}.difference(missing))
     place = {term: code for code, term in enumerate(terms)}
-    return Language(
+    return SurveyLanguage(
         number=number,
         name=row["name"],
         country=row["country"],
@@ -167,14 +168,14 @@ def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> 
 
 
 def _chips(folder: Path) -> tuple[Ints, Floats]:
-    """Row and column of each chip, (num_chips, 2), and its place in CIELAB, (num_chips, 3)."""
+    """Row and column of each chip, (num_chips, 2), and its coordinates in CIELAB, (num_chips, 3)."""
     rows = sorted(_rows(folder / CHIPS), key=lambda row: int(row["chip"]))
     chart = np.array([["ABCDEFGHIJ".index(row["row"]), int(row["column"])] for row in rows])
     return chart, np.array([[float(row[axis]) for axis in "Lab"] for row in rows])
 
 
 def _need(folder: Path, number: int) -> Floats:
-    """The need of each chip that was computed when the survey was prepared."""
+    """The need of each chip, computed when the survey was prepared, (num_chips,)."""
     need = np.array([float(row["need"]) for row in _rows(folder / NEED)])
     if len(need) != number:
         raise ConfigError(f"{folder / NEED}: {len(need)} rows, expected {number}")
@@ -194,7 +195,7 @@ def _missing(folder: Path) -> ConfigError:
 
 
 def _turned(chart: Ints, columns: int) -> Ints:
-    """For each chip the one whose word it gets if hues are turned by so many columns; greys keep theirs."""
+    """For each chip, the index of the chip whose word it gets if hues are rotated by `columns`; greys are unchanged."""
     place = {(int(row), int(column)): number for number, (row, column) in enumerate(chart)}
     turned = [
         place.get((row, (column - 1 + columns) % NUM_HUES + 1 if column else 0), number)
@@ -205,12 +206,12 @@ def _turned(chart: Ints, columns: int) -> Ints:
 
 @cache
 def _matrix() -> NDArray[np.float64]:
-    """From CIE XYZ to linear sRGB, IEC 61966-2-1."""
+    """The matrix from CIE XYZ to linear sRGB, IEC 61966-2-1, (3, 3)."""
     return np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
 
 
 def to_rgb(lab: Floats) -> Floats:
-    """CIELAB as sRGB for pictures, (num_colours, 3), from 0 to 1: white is that of the screen."""
+    """CIELAB as sRGB for pictures, (num_colours, 3), from 0 to 1, with the white point of the screen."""
     height = (lab[:, 0] + 16) / 116
     parts = np.stack([height + lab[:, 1] / 500, height, height - lab[:, 2] / 200], axis=1)
     xyz = np.where(parts > 6 / 29, parts**3, 3 * (6 / 29) ** 2 * (parts - 4 / 29))

@@ -1,4 +1,4 @@
-"""Where semantic spaces come from: attribute values, features, a table, the colours of the World Color Survey."""
+"""Sources of semantic spaces: attribute values, features, a table, the colours of the World Color Survey."""
 
 import csv
 from dataclasses import dataclass
@@ -21,29 +21,29 @@ OWN = "./space.csv"
 NEEDS = ("space", "uniform", "power_law", "corpus", "capacity")
 OWN_NEED = "./need.csv"
 NEED = "need"
-"""The column of a table that says how often each meaning is needed."""
+"""Column of a table with the need of each meaning."""
 MOST_MEANINGS = 1000
-"""Of a space that is made of a corpus."""
+"""Maximum number of meanings of a space from a corpus."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpaceOptions:
-    """Which space, and how often its meanings are needed."""
+    """The space and the need of its meanings."""
 
     space: Annotated[str, Meta(description=f"{', '.join(KINDS)}, or {OWN}")] = "attributes"
-    """attributes: the meanings of the corpus, alike by the attributes that they share; features: the same by distance;
-    colour: the 330 chips of the World Color Survey, which a corpus names by their numbers; or a table p(u|m)."""
+    """attributes: the meanings of the corpus, similar by the number of shared attributes; features: the meanings of the
+    corpus, similar by distance; colour: the 330 chips of the World Color Survey, by number; or a table p(u|m)."""
     scale: Positive = 1.0
     """attributes: number of unlike attributes over which p(u|m) falls by e."""
     variance: Positive | None = None
-    """features, colour: of the Gaussian p(u|m); colour: 64 (squared units of CIELAB) if it is not given."""
+    """features, colour: variance of the Gaussian p(u|m); colour: 64 (squared units of CIELAB) if it is not given."""
     need: Annotated[str, Meta(description=f"{', '.join(NEEDS)}, or {OWN_NEED}")] = "space"
-    """p(m). space: that of the space (of colours and of tables that have it, else uniform); power_law: by the rank of
-    the meaning; corpus: its frequencies there; capacity: that for which this language tells the most; or a table of
-    meanings and their `need`."""
+    """p(m). space: the need of the space (of colours and of tables that have it, else uniform); power_law: by the rank
+    of the meaning; corpus: relative frequency in the corpus; capacity: maximises the information of this language; or
+    a table of meanings and their `need`."""
 
     def __post_init__(self) -> None:
-        """Check what depends on each other, and the name."""
+        """Check the names, and that features have a variance."""
         if self.space not in KINDS and not self.space.endswith(".csv"):
             raise ConfigError(f"space: {unknown_name('space', self.space, (*KINDS, OWN))}")
         if self.need not in NEEDS and not self.need.endswith(".csv"):
@@ -52,10 +52,10 @@ class SpaceOptions:
             raise ConfigError("space: features need a variance: space=features,variance=1")
 
     def require_files(self) -> None:
-        """Check that its tables can be read.
+        """Check that the tables can be read.
 
         Raises:
-            ConfigError: If one is missing or not as expected.
+            ConfigError: If a table is missing or not as expected.
         """
         if self.space not in KINDS:
             read_table(Path(self.space))
@@ -63,14 +63,14 @@ class SpaceOptions:
             _read_needs(Path(self.need))
 
     def make(self, vectors: NDArray[Any] | None = None) -> Space:
-        """The space, with its own need.
+        """Make the space, with its default need.
 
         Args:
-            vectors: The meanings of a corpus, (num_messages, num_columns), of whose values `attributes` and `features`
-                are; colours and tables are without.
+            vectors: The meanings of a corpus, (num_messages, num_columns), for `attributes` and `features`; None for
+                colours and tables.
 
         Raises:
-            ConfigError: If a file is missing or not as expected, or the meanings are not of this kind.
+            ConfigError: If a file is missing or not as expected, or features are not numbers.
         """
         if self.space == "colour":
             return colour_space(data_folder("wcs"), self.variance or VARIANCE)
@@ -94,11 +94,11 @@ class SpaceOptions:
         return _uniform("features", similar(squared, 2 * self.variance), kinds)
 
     def needed(self, space: Space, counts: Floats) -> Space:
-        """The space with the need that is asked for.
+        """The space with the need of the option `need`.
 
         Args:
-            space: Of `make`.
-            counts: How often the corpus has each meaning with each word, (num_meanings, num_words).
+            space: Returned by `make`.
+            counts: Joint counts of meanings and words in the corpus, (num_meanings, num_words).
         """
         of_meaning = counts.sum(1)
         if self.need == "uniform":
@@ -115,10 +115,10 @@ class SpaceOptions:
 
 
 def read_table(file: Path) -> Space:
-    """A space of a CSV file: a row a meaning, with its name, its `need` where there is such a column, and p(u|m).
+    """Read a space from a CSV file: one row per meaning, with its name, p(u|m), and optionally its `need`.
 
     Raises:
-        ConfigError: With the line of the first cell that is no number, or what does not sum to 1.
+        ConfigError: If a cell is no number, or a distribution does not sum to 1.
     """
     columns, names, table = _read_numbers(file)
     is_need = np.array([name == NEED for name in columns], bool)
@@ -135,10 +135,10 @@ def read_table(file: Path) -> Space:
 
 
 def read_need(file: Path, space: Space) -> Floats:
-    """How often each meaning of a space is needed, of a CSV file: a row a meaning, with its name and its `need`.
+    """Read the need of each meaning of a space from a CSV file: one row per meaning, with its name and `need`.
 
     Raises:
-        ConfigError: If the file can't be read, or is not about the meanings of the space.
+        ConfigError: If the file can't be read, or has other meanings than the space.
     """
     columns, names, table = _read_needs(file)
     expected = [space.word(place) for place in range(len(space))]
@@ -151,7 +151,7 @@ def read_need(file: Path, space: Space) -> Floats:
 
 
 def _read_needs(file: Path) -> tuple[list[str], list[str], Floats]:
-    """`_read_numbers` of a table that has a column `NEED`."""
+    """Read a table with `_read_numbers`; `ConfigError` without a column `NEED`."""
     columns, names, table = _read_numbers(file)
     if NEED not in columns:
         raise ConfigError(f"{file}: expected a column {NEED}")
@@ -159,7 +159,7 @@ def _read_needs(file: Path) -> tuple[list[str], list[str], Floats]:
 
 
 def _read_numbers(file: Path) -> tuple[list[str], list[str], Floats]:
-    """The columns of a CSV file after the first one, the names of its rows, and its numbers."""
+    """Names of columns (without the first), names of rows, and numbers of a CSV file, (num_rows, num_columns)."""
     try:
         with file.open(newline="", encoding="utf-8") as lines:
             header, *rows = csv.reader(lines)

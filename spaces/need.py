@@ -1,13 +1,13 @@
-"""How often meanings are needed: p(m), the same for all, by a power law, or the most that a language can tell."""
+"""Need probabilities of meanings, p(m): a power law, or the capacity-achieving prior of a language."""
 
 import numpy as np
 
 from ecsuite.spaces.space import Floats
 
 PRECISION = 1e-6
-"""Bits by which the information of a capacity-achieving prior may be below the capacity."""
+"""Maximum gap in bits between the information of a capacity-achieving prior and the capacity."""
 MOST_STEPS = 200_000
-"""Steps of the search for it."""
+"""Maximum number of iterations of the capacity-achieving prior."""
 
 
 def power_law(number: int, exponent: float = 1.0) -> Floats:
@@ -18,14 +18,14 @@ def power_law(number: int, exponent: float = 1.0) -> Floats:
 
 
 def capacity_achieving(encoder: Floats) -> Floats:
-    """The need for which a language tells the most: p(m) that maximises I(M; W).
+    """The capacity-achieving prior: p(m) that maximises I(M; W).
 
     The algorithm of Blahut (1972) and Arimoto (1972) for the capacity of the channel q(w|m), until the capacity is
     bounded within `PRECISION`. Meanings that the language does not name have need 0.
 
     Args:
-        encoder: q(w|m), (num_meanings, num_words); rows of zeros are meanings without a word, columns of zeros words
-            that nobody says.
+        encoder: q(w|m), (num_meanings, num_words); rows of zeros are meanings without a word, columns of zeros
+            are unused words.
 
     Returns:
         (num_meanings,).

@@ -1,4 +1,4 @@
-"""A semantic space: meanings as distributions over referents, and how often each meaning is needed."""
+"""Semantic space: meanings as distributions over referents, with the need of each meaning."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -12,12 +12,12 @@ from ecsuite.runtime.errors import ConfigError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TOLERANCE = 1e-6
-"""Probabilities may differ from a sum of 1 by this much, as those of a file with seven digits."""
+"""Maximum deviation of a sum of probabilities from 1, such as of a file with seven digits."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Space:
-    """What can be meant: each meaning m is a belief p(u|m) about referents u, and is needed with probability p(m).
+    """A semantic space: each meaning m is a belief p(u|m) about referents u, and is needed with probability p(m).
 
     Zaslavsky et al. (2018), "Efficient compression in color naming and its evolution", PNAS 115, section "Theoretical
     framework".
@@ -27,29 +27,29 @@ class Space:
     """
 
     name: str
-    """What it is called in messages and signatures."""
+    """Name in messages and signatures."""
     beliefs: Floats
     """p(u|m), (num_meanings, num_referents)."""
     need: Floats
     """p(m), (num_meanings,)."""
     vectors: NDArray[Any]
-    """What a corpus has of each meaning, (num_meanings, num_columns): values of attributes, or features."""
+    """Representation of each meaning in a corpus, (num_meanings, num_columns): values of attributes, or features."""
     attribute: str = "meaning"
-    """What a corpus calls the number or name of a meaning."""
+    """Attribute of a corpus with the number or name of a meaning."""
     points: Floats | None = None
-    """Where each meaning is, as agents see it, (num_meanings, width); None: by its p(u|m)."""
+    """Coordinates of each meaning as input of agents, (num_meanings, width); None: its p(u|m)."""
     words: tuple[str, ...] = ()
-    """A name for each meaning; empty: that of its vector."""
+    """Name of each meaning; empty: its vector as text."""
     chart: Ints | None = None
-    """Row and column of each meaning in a picture of all, (num_meanings, 2); None: there is no such picture."""
+    """Row and column of each meaning in a chart, (num_meanings, 2); None: there is no chart."""
     colours: Floats | None = None
-    """The colour that stands for each meaning, as sRGB from 0 to 1, (num_meanings, 3); None: there is none."""
+    """Colour of each meaning in plots, as sRGB from 0 to 1, (num_meanings, 3); None: no colours."""
     turns: tuple[Ints, ...] = ()
-    """Permutations of the meanings that keep how alike they are, about: for each meaning the one whose word it gets.
-    Chance is that of these; without them, meanings are permuted at random."""
+    """Permutations of the meanings that roughly preserve similarity, as indices of the meaning whose word each gets.
+    The null uses them; without them, meanings are permuted at random."""
 
     def __post_init__(self) -> None:
-        """Check the distributions; zeros of rounding are divided out."""
+        """Check the distributions, and normalise rounded sums."""
         for what, table in (("p(u|m)", self.beliefs), ("p(m)", self.need[None])):
             if not np.isfinite(table).all() or (table < 0).any():
                 raise ConfigError(f"space {self.name}: {what} has a value that is no probability")
@@ -72,22 +72,22 @@ class Space:
 
     @property
     def digest(self) -> str:
-        """Twelve digits that only this p(u|m) and p(m) have, for signatures."""
+        """Hash of p(u|m) and p(m), twelve hexadecimal digits, for signatures."""
         parts = (np.ascontiguousarray(each.round(12)).tobytes() for each in (self.beliefs, self.need))
         return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
 
     def needed(self, need: Floats) -> Self:
-        """The same meanings, needed otherwise."""
+        """Copy with another need."""
         return replace(self, need=np.asarray(need, np.float64))
 
     def find(self, vectors: NDArray[Any]) -> Ints:
-        """The number of the meaning of each message.
+        """The index of the meaning of each message, (num_messages,).
 
         Args:
-            vectors: What a corpus says of each, (num_messages, num_columns).
+            vectors: Meanings of a corpus, (num_messages, num_columns).
 
         Raises:
-            ConfigError: If the space lacks one.
+            ConfigError: If the space lacks a meaning.
         """
         if vectors.shape[1] != self.vectors.shape[1]:
             expected = f"{self.vectors.shape[1]} as those of space {self.name}"
@@ -105,7 +105,7 @@ class Space:
 
 
 def key(row: NDArray[Any]) -> tuple[Any, ...]:
-    """What equal vectors share: features are compared to six digits."""
+    """Hashable key of a vector; features are rounded to six digits."""
     return tuple(f"{each:.6g}" if isinstance(each, float) else str(each) for each in row.tolist())
 
 
@@ -113,7 +113,7 @@ def similar(distances: Floats, scale: float) -> Floats:
     """p(u|m) that falls with the distance of u and m: exp(-d / scale), with each row divided by its sum.
 
     Args:
-        distances: Of all meanings, (num_meanings, num_meanings).
+        distances: Distances of all meanings, (num_meanings, num_meanings).
         scale: The distance over which it falls by e.
     """
     exponents = -distances / scale

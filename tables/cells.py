@@ -1,7 +1,7 @@
-"""The cells of tables: a value, how people read it, and what it stands for; number formats, each once.
+"""The cells of tables: a value, its displayed text and its role; number formats.
 
-What a cell shows is text and nothing else: no form of a table reads markup from it. Controls and changes of direction
-are shown by their numbers, as in `printable`.
+The displayed text is literal: no form of a table reads markup from it. Control characters and changes of direction are
+shown by their numbers, as in `printable`.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,10 @@ INTERVAL = ("low", "high")
 """Parts of a value with an interval."""
 COUNTED = (*INTERVAL, "n")
 """Parts of a mean with an interval, and the number of its values."""
+MARKS: Mapping[str | None, str] = {None: "", "lower": "≥", "upper": "≤", "none": "?"}
+"""Marks of values that bound the true ones; ?: neither from below nor from above."""
 FEWEST = 3
-"""Values from which an interval of their mean says something."""
+"""Minimum number of values for an interval of their mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +31,7 @@ class Cell:
     """A cell of a table."""
 
     value: Value = None
-    """Its value in full precision; None: undefined, or nothing."""
+    """Value in full precision; None: undefined, or empty."""
     lines: tuple[str, ...] = ()
     """Lines of text; forms other than text have all of it in one line."""
     role: Role = ""
@@ -37,7 +39,7 @@ class Cell:
     parts: Mapping[str, Value] = field(default_factory=dict)
     """Further values of CSV and frames, such as the bounds of an interval, by the names in `Column.parts`."""
     colours: tuple[tuple[int, int, str], ...] = ()
-    """Parts of the first line in colours of a terminal: begin, end, style of rich."""
+    """Parts of the first line with a colour on a terminal: begin, end, style of rich."""
 
     @property
     def text(self) -> str:
@@ -51,9 +53,9 @@ def text(value: object, *, role: Role = "", shown: object = None) -> Cell:
     """A text, such as a name.
 
     Args:
-        value: The text; what is no text, number or None is written as one, see `value_text`.
-        role: What it stands for.
-        shown: What people read, if it is another.
+        value: The text; values other than texts, numbers and None are converted, see `value_text`.
+        role: Role of the cell.
+        shown: Displayed text, if it differs.
     """
     kept: Value = value if isinstance(value, str | int | float | None) else value_text(value)
     return Cell(value=kept, lines=(printable(kept if shown is None else shown),), role=role)
@@ -71,7 +73,7 @@ def lines(*texts: object, role: Role = "") -> Cell:
 
 
 def nothing(shown: str = "", *, role: Role = "dim") -> Cell:
-    """No value, and a word for it."""
+    """A cell without a value, with a displayed word."""
     return Cell(lines=(printable(shown),), role=role)
 
 
@@ -86,8 +88,8 @@ def number(value: float | None, digits: int | None = None, *, role: Role = "", i
     Args:
         value: The number; None: undefined.
         digits: Decimals; None: see `short`.
-        role: What it stands for.
-        is_bare: Whether the zero before the point and marks of thousands are left out, where there is little room.
+        role: Role of the cell.
+        is_bare: Whether to omit the zero before the point and marks of thousands, to save space.
     """
     if value is None:
         return nothing(UNDEFINED)
@@ -105,7 +107,7 @@ def percent(share: float | None, digits: int = 1, *, role: Role = "") -> Cell:
 
 
 def p_value(value: float | None, *, role: Role = "") -> Cell:
-    """A p-value: .012, or <.001; nothing where there was no test."""
+    """A p-value: .012, or <.001; empty without a test."""
     return nothing() if value is None else Cell(value=value, lines=(p_text(value),), role=role)
 
 
@@ -121,9 +123,9 @@ def interval(
 
     Args:
         value: The value; None: undefined.
-        bounds: The interval; None: there is none.
+        bounds: The interval; None: no interval.
         digits: Decimals; None: see `short`.
-        role: What it stands for.
+        role: Role of the cell.
         is_stacked: Whether text has the interval below the value.
     """
     cell = number(value, digits, role=role)
@@ -149,11 +151,11 @@ def estimate(
 
     Args:
         mean: The mean; None: undefined.
-        half_width: Half of the interval; None: there is none.
+        half_width: Half of the interval; None: no interval.
         digits: Decimals; None: see `short`.
-        num_values: Of how many values it is the mean; None: not told.
-        as_percent: Whether they are shares that are shown as percent.
-        role: What it stands for.
+        num_values: Number of values of the mean; None: not shown.
+        as_percent: Whether shares are shown as percent.
+        role: Role of the cell.
         is_bare: See `number`.
         is_stacked: Whether text has the interval below the mean.
     """
@@ -168,20 +170,25 @@ def estimate(
 
 
 def of_some(cell: Cell, num_values: int, num_all: int) -> Cell:
-    """A mean with the number of its values, where these are some of all: 0.412 ± 0.031 (n = 3)."""
+    """A mean of a part of the values, with their number: 0.412 ± 0.031 (n = 3)."""
     if not 0 < num_values < num_all:
         return cell
     return replace(cell, lines=(f"{cell.text} (n = {num_values})",))
 
 
+def bounded(cell: Cell, bound: str | None) -> Cell:
+    """A value with the mark of its bound: ≥20.0 ± 1.2."""
+    return replace(cell, lines=(f"{MARKS[bound]}{cell.lines[0]}", *cell.lines[1:])) if bound else cell
+
+
 def _with_line(cell: Cell, line: str, parts: Mapping[str, Value], *, is_stacked: bool) -> Cell:
-    """A cell with a further text, and the values of which it is."""
+    """A cell with a further text, and the number of its values."""
     shown = (*cell.lines, line) if is_stacked else (f"{cell.text} {line}",)
     return Cell(value=cell.value, lines=shown, role=cell.role, parts=parts)
 
 
 def short(value: float | int | bool) -> str:
-    """A number as people read it: 0.127, 25.31, 110,000, yes."""
+    """A number in short form: 0.127, 25.31, 110,000, yes."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -190,12 +197,12 @@ def short(value: float | int | bool) -> str:
 
 
 def decimals(value: float, digits: int) -> str:
-    """A number with so many decimals and with thousands; no minus stands before a zero."""
+    """A number with a fixed number of decimals and marks of thousands; zero has no minus sign."""
     return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def p_text(value: float | None) -> str:
-    """A p-value as text: .012, <.001; empty where there was no test."""
+    """A p-value as text: .012, <.001; empty without a test."""
     if value is None:
         return ""
     is_near = 0.0495 <= value < 0.05  # as clear as it is called: .0496, not .050

@@ -1,8 +1,8 @@
-"""The forms of tables: what commands print, and a table as text and as CSV.
+"""The forms of tables: output of commands, and a table as text and as CSV.
 
-Text is on a terminal as wide as that is, in a file or a pipe as wide as it needs, so that nothing is cut. On a terminal
-that is too narrow, sentences are wrapped first, then long names are folded, and then further columns go on below, with
-the names again. Figures are never cut.
+On a terminal, text is as wide as the terminal; in a file or a pipe it is as wide as needed, so that nothing is cut. If
+a terminal is too narrow, sentences are wrapped first, then long names are folded, and then further columns continue
+below, with the names repeated. Figures are never cut.
 """
 
 import csv
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How tables are shown."""
+    """Output form of tables."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -41,17 +41,17 @@ STYLES: Mapping[Role, str] = {
     "bad": "red",
     "warning": "yellow",
 }
-"""The style of a cell on a terminal, by its role."""
+"""Style of a cell on a terminal, by role."""
 WIDTH = 100
-"""Columns that a table takes at most in Python, if nothing is cut so."""
+"""Maximum width of a table in Python, if nothing is cut."""
 UNBOUNDED = 100_000
-"""Columns of a file."""
+"""Width of a file."""
 GAP = 2
 """Spaces between columns."""
 FOLDED = 16
-"""Least columns of a name, or of the heading of a figure, that is folded."""
+"""Minimum width of a folded name or heading of figures."""
 FORMULA = re.compile(r"^\s*[=+\-@]")
-"""How a text begins that a spreadsheet would take for a formula."""
+"""First characters of texts that a spreadsheet reads as a formula."""
 
 
 def text(table: Grid, room: int = UNBOUNDED) -> str:
@@ -59,17 +59,17 @@ def text(table: Grid, room: int = UNBOUNDED) -> str:
 
     Args:
         table: The table.
-        room: Columns in which sentences go on below, unless something else needs more; nothing is cut or folded.
+        room: Width at which sentences are wrapped, unless other columns need more; nothing is cut or folded.
     """
     return as_text(*renderables(table, None, room))
 
 
 def as_text(*parts: "RenderableType", width: int | None = None) -> str:
-    """Text as a console of this width shows it, without colours; in a notebook the notebook's output is untouched.
+    """Text as on a console of this width, without colours; the output of a notebook is not affected.
 
     Args:
-        parts: What is shown, below each other.
-        width: Columns; None: as many as are needed.
+        parts: Texts and tables, from top to bottom.
+        width: Width in characters; None: as wide as needed.
     """
     from rich.console import Console
 
@@ -81,7 +81,7 @@ def as_text(*parts: "RenderableType", width: int | None = None) -> str:
 
 
 def print_on_terminal(console: "Console", tables: Sequence[Grid], notes: Sequence[str] = ()) -> None:
-    """Print tables with an empty line between them, and notes, in colours and as wide as the terminal is."""
+    """Print tables with an empty line between them, and notes, in colours and with the width of the terminal."""
     from rich.text import Text
 
     for number, table in enumerate(tables):
@@ -99,7 +99,7 @@ def renderables(table: Grid, width: int | None, room: int = UNBOUNDED) -> "Itera
 
     Args:
         table: The table.
-        width: Columns of the terminal; None: of a file, as many as are needed.
+        width: Width of the terminal; None: as wide as needed, for a file.
         room: See `text`.
     """
     from rich.box import SIMPLE_HEAD
@@ -140,7 +140,7 @@ def renderables(table: Grid, width: int | None, room: int = UNBOUNDED) -> "Itera
 def _layout(
     columns: Sequence[Column], grid: Sequence[Sequence[Cell]], width: int | None, room: int
 ) -> tuple[list[dict[int, int]], int]:
-    """The columns that stand side by side, by index with their widths, block by block; and the spaces between them."""
+    """Columns side by side, by index with their widths, for each block; and the spaces between them."""
     from rich.cells import cell_len
 
     wanted, least = [], []  # where nothing is broken; of the longest figure or word, or of folded names
@@ -182,7 +182,7 @@ def _layout(
 
 
 def csv_text(table: Grid) -> str:
-    """The table as CSV: numbers in full precision; an undefined one is an empty cell."""
+    """The table as CSV: numbers in full precision; an undefined number is an empty cell."""
     names, rows = table.records()
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -193,7 +193,7 @@ def csv_text(table: Grid) -> str:
 
 
 def _field(value: Value) -> Value:
-    """A value; before a text that a spreadsheet would take for a formula stands an apostrophe."""
+    """A value; texts that a spreadsheet would read as a formula are prefixed with an apostrophe."""
     if not isinstance(value, str):
         return value
     shown = printable(value)
@@ -216,11 +216,11 @@ SUFFIXES: Mapping[str, Form] = {
     ".md": Form.MARKDOWN,
     ".html": Form.HTML,
 }
-"""The form that is written into a file of this name."""
+"""The form for a file of this name."""
 
 
 def rendered(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> str:
-    """Tables below each other with an empty line between them; notes on all of them stand with the last, not in CSV."""
+    """Tables with an empty line between them; common notes follow the last table, except in CSV."""
     whole = [*tables]
     if whole and notes and form is not Form.TEXT:
         last = whole[-1]
@@ -230,7 +230,7 @@ def rendered(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> s
 
 
 def publish(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> None:
-    """Print tables and notes in a form; text on a terminal has colours and is as wide as that."""
+    """Print tables and notes in a form; text on a terminal has colours and the width of the terminal."""
     if form is Form.TEXT:
         from rich.console import Console
 

@@ -14,21 +14,21 @@ class Column:
     """A column of a table."""
 
     name: str
-    """Its name in CSV and frames."""
+    """Name in CSV and frames."""
     _: KW_ONLY
     heading: str | tuple[str, ...] | None = None
     """Lines of the heading; None: the name, in words."""
     align: Literal["left", "right"] = "left"
     """Alignment of texts; numbers are aligned right."""
     is_key: bool = False
-    """Whether it says what a row is about. On a narrow terminal, its texts are folded, and where a table goes on below,
-    it is shown again."""
+    """Whether it identifies rows. On a narrow terminal, its texts are folded, and it is repeated if the table continues
+    below."""
     wraps: bool = False
-    """Whether its texts are sentences, which go on below where there is no room."""
+    """Whether its texts are sentences, which are wrapped to fit."""
     merges: bool = False
-    """Whether what equals the row above is not shown again; CSV and frames have it in each row."""
+    """Whether repeated values are shown once; CSV and frames have them in each row."""
     is_shown: bool = True
-    """Whether people see it, or CSV and frames alone have it."""
+    """Whether it is displayed; otherwise it is only in CSV and frames."""
     parts: tuple[str, ...] = ()
     """Further columns of CSV and frames: `low` is NAME_low."""
 
@@ -40,12 +40,12 @@ class Column:
 
     @property
     def heading_text(self) -> str:
-        """The heading in one line; a name that is broken after a point is whole again."""
+        """The heading in one line; a name that was broken after a point is joined."""
         return "".join(line if line[-1:] == "." else f"{line} " for line in self.heading_lines).rstrip()
 
 
 def name_column(name: str, heading: str | tuple[str, ...] | None = None, *, merges: bool = False) -> Column:
-    """A column that says what a row is about."""
+    """A column that identifies rows."""
     return Column(name, heading=heading, is_key=True, merges=merges)
 
 
@@ -65,9 +65,9 @@ class Row:
     """A row of a table."""
 
     cells: tuple[Cell, ...]
-    """One for each column."""
+    """One cell for each column."""
     role: Role = ""
-    """Role of its cells without one."""
+    """Default role of its cells."""
     ends_section: bool = False
     """Whether there is a line below it."""
 
@@ -100,11 +100,11 @@ class Grid:
     rows: Sequence[Row]
     """The rows."""
     title: str = ""
-    """A line above it."""
+    """Title, a line above the table."""
     notes: Sequence[str] = ()
-    """Lines below it."""
+    """Notes, lines below the table."""
     has_headings: bool = True
-    """Whether people see the headings of the columns."""
+    """Whether the headings of the columns are displayed."""
 
     def __post_init__(self) -> None:
         for each in self.rows:
@@ -112,7 +112,7 @@ class Grid:
                 raise ValueError(f"expected {len(self.columns)} cells in a row, got {len(each.cells)}")
 
     def shown(self) -> tuple[list[Column], list[list[Cell]]]:
-        """The columns that people see, and of each row the cells in them; what columns merge is empty."""
+        """The displayed columns, and the cells of each row in them; merged repetitions are empty."""
         places = [place for place, column in enumerate(self.columns) if column.is_shown]
         grid = [[each.cells[place] for place in places] for each in self.rows]
         columns = [self.columns[place] for place in places]

@@ -1,7 +1,7 @@
 r"""A table in LaTeX, for the package booktabs: a `tabular` without a float, or a `longtable` if it has many rows.
 
 It compiles with any engine: Latin letters with accents need `\usepackage[T1]{fontenc}` of pdfLaTeX, other scripts need
-LuaLaTeX or XeLaTeX, which a comment says. Caption and label are those of the float around it.
+LuaLaTeX or XeLaTeX, as a comment notes. The float around it has caption and label.
 """
 
 # ruff: noqa: RUF001 - the characters are meant
@@ -13,11 +13,11 @@ from ecsuite.tables.cells import UNDEFINED, Cell, Role
 from ecsuite.tables.grid import Column, Grid
 
 LONG = 45
-"""More rows than this are a `longtable`, which goes on over pages."""
+"""Maximum rows of a `tabular`; longer tables are a `longtable`, which spans pages."""
 WIDE = 45
-"""Sentences of more characters have lines in a cell."""
+"""Maximum characters of a sentence on one line."""
 LINE = 90
-"""Characters of a line of an article."""
+"""Characters per line of an article."""
 MACROS: Mapping[Role, str] = {"best": "textbf", "heading": "textbf", "dim": "textit"}
 """Macro around a cell by its role."""
 SPECIAL: Mapping[str, str] = {
@@ -59,15 +59,15 @@ SPECIAL: Mapping[str, str] = {
     "\u00a0": "~",
     "\u00ad": r"\-",
 }
-"""Escapes of characters that LaTeX reads as more than text, or has no letter for."""
+"""Escapes of characters that are special in LaTeX, or have no letter."""
 LIGATURES = re.compile(r"(?<=[-'`,?!])(?=[-'`,])")
-"""Between characters that LaTeX would draw as one."""
+"""Separator of characters that LaTeX would set as a ligature."""
 MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
 """The sign of a number."""
 LATIN = re.compile(r"[\u00a1-\u017f]")
-"""Letters that pdfLaTeX has in the encoding T1."""
+"""Letters of pdfLaTeX in the encoding T1."""
 OTHER = re.compile(r"[^\x00-\u017f]")
-"""Letters that it has not."""
+"""Letters outside of the encoding T1."""
 
 
 def latex(table: Grid) -> str:
@@ -94,11 +94,11 @@ def latex(table: Grid) -> str:
 
 
 def preamble(content: str, packages: Sequence[str] = ()) -> str:
-    """A comment on what the document needs; empty where it needs nothing.
+    """A comment with the requirements of the document; empty without any.
 
     Args:
-        content: What is to be set.
-        packages: Packages that it needs anyway.
+        content: The table in LaTeX.
+        packages: Packages that are always required.
     """
     packages = [*packages]
     packages += [r"\usepackage[T1]{fontenc}"] if LATIN.search(content) else []
@@ -108,7 +108,7 @@ def preamble(content: str, packages: Sequence[str] = ()) -> str:
 
 
 def _sides(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[str]:
-    """Alignment of each column; long sentences take several lines in the width that the others leave."""
+    """Alignment of each column; long sentences are wrapped in the remaining width."""
     longest = [max((len(cells[place].text) for cells in grid), default=0) for place in range(len(columns))]
     wide = [column.wraps and number > WIDE for column, number in zip(columns, longest, strict=True)]
     others = sum(number + 2 for number, is_wide in zip(longest, wide, strict=True) if not is_wide)
@@ -130,7 +130,7 @@ def _cell(cell: Cell, role: Role) -> str:
 
 
 def escaped(text: str, *, is_number: bool = False) -> str:
-    """A text that LaTeX sets as it is."""
+    """Escape a text for LaTeX."""
     text = LIGATURES.sub("\0", printable(text))
     if is_number:
         text = MINUS.sub("−", text)

@@ -9,7 +9,7 @@ from ecsuite.tables.cells import UNDEFINED, Cell, Role
 from ecsuite.tables.grid import Column, Grid
 
 STARS: Mapping[Role, str] = {"best": "**", "heading": "**", "dim": "*"}
-"""Marks around a cell in Markdown, by its role."""
+"""Marks around a cell in Markdown, by role."""
 STYLES: Mapping[Role, str] = {
     "best": "font-weight:bold",
     "heading": "font-weight:bold",
@@ -18,13 +18,13 @@ STYLES: Mapping[Role, str] = {
     "bad": "color:#b3261e",
     "warning": "color:#8a5a00",
 }
-"""The style of a cell in HTML, by its role."""
+"""Style of a cell in HTML, by role."""
 NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
-"""Classes that keep notebooks from reading a dollar as the begin of a formula."""
+"""CSS classes that prevent notebooks from reading a dollar sign as the start of a formula."""
 SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 """Markdown's special characters. An underscore in a word is text, and so is `&` that begins no entity (`&lt;`)."""
 BEGINNING = re.compile(r"^(\d*)([#+\-=.)])")
-"""How a paragraph begins that Markdown takes for a heading or a list."""
+"""Pattern of the start of a paragraph that Markdown reads as a heading or a list."""
 
 
 def markdown(table: Grid) -> str:
@@ -47,17 +47,17 @@ def _starred(cell: Cell, stars: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that Markdown shows as it is, within a line."""
+    """Escape a text for Markdown, within a line."""
     return SPECIAL.sub(lambda match: "\\" + match[0], printable(text))
 
 
 def paragraph(text: str) -> str:
-    """A text that Markdown shows as it is, as a paragraph: no heading, list or block of code."""
+    """Escape a text for Markdown as a paragraph: no heading, list or block of code."""
     return BEGINNING.sub(r"\1\\\2", escaped(printable(text).strip()))
 
 
 def html(table: Grid) -> str:
-    """The table in HTML; what people see, without scripts and style sheets."""
+    """The displayed table in HTML, without scripts and style sheets."""
     columns, grid = table.shown()
     caption = [f'<caption style="text-align:left">{_text(table.title)}</caption>'] if table.title else []
     headings = "".join(

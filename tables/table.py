@@ -21,13 +21,13 @@ class Table(Grid):
     """A table of results."""
 
     def __str__(self) -> str:
-        """The table as text; sentences go on below after 100 columns, and nothing is cut."""
+        """The table as text; sentences are wrapped after 100 characters, and nothing is cut."""
         return text(self, WIDTH)
 
     __repr__ = __str__
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """The table on a console of rich, as wide as that is."""
+        """The table on a console of rich, with the width of the console."""
         yield from renderables(self, options.max_width)
 
     def _repr_html_(self) -> str:
@@ -61,7 +61,7 @@ class Table(Grid):
 
 
 def as_frame(rows: Sequence[Any], columns: Sequence[str] | None = None) -> Any:
-    """Rows of values by name as a `pandas.DataFrame`; pandas is imported when it is used, and is no dependency.
+    """Rows of values by name as a `pandas.DataFrame`; pandas is an optional dependency.
 
     Raises:
         ConfigError: If pandas is not installed.

@@ -1,4 +1,4 @@
-"""Conformance checks: what every part must hold to work wherever one of ours does.
+"""Conformance checks: properties with which a user's part works wherever a built-in one does.
 
     import pytest
     from ecsuite.testing import checks
@@ -52,7 +52,6 @@ KINDS = {
 }
 """`module:function` with the checks of each kind of part."""
 
-
 SIGNS = {
     "play": "train_step",
     "participant": "recognises",
@@ -74,15 +73,15 @@ SIGNS = {
     "actor": "begin",
     "frequencies": "probabilities",
 }
-"""The attribute, or argument of the constructor, that only parts of a kind have."""
+"""The attribute, or argument of the constructor, that identifies parts of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must hold of a part. Calling it raises an exception where it does not hold."""
+    """A property that a part must have. Calling it raises an exception if the part lacks it."""
 
     statement: str
-    """Statement that must hold, as a sentence."""
+    """The property, as a sentence."""
     function: Callable[[], None]
 
     def __call__(self) -> None:
@@ -95,7 +94,7 @@ class Check:
 
 
 def bound(functions: Iterable[Callable[[Subject], None]], make: Callable[[], Subject]) -> list[Check]:
-    """A check of each function about what `make` gives; the docstring of the function is the statement."""
+    """A check of each function, called with the result of `make`; the statement is the function's docstring."""
 
     def run(function: Callable[[Subject], None]) -> None:
         function(make())
@@ -104,13 +103,13 @@ def bound(functions: Iterable[Callable[[Subject], None]], make: Callable[[], Sub
 
 
 def require(holds: bool, message: str) -> None:
-    """Fail with a message; unlike `assert`, also where Python runs without assertions."""
+    """Fail with a message; unlike `assert`, also if Python runs without assertions."""
     if not holds:
         raise AssertionError(message)
 
 
 def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., Any]], object]) -> list[Check]:
-    """The check that a user's own class that is called like a function reads its options; none for others."""
+    """The check that a user's callable class reads its options; empty for other parts."""
 
     def every_option_is_read() -> None:
         read: set[str] = set()
@@ -124,7 +123,7 @@ def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., A
 
 
 def watched(options: Any, read: set[str]) -> Any:
-    """A copy of options that notes which of them are read."""
+    """Copy of options that records the names of the options read."""
     names = {option.name for option in fields(options)}
 
     class Watched(type(options)):  # type: ignore[misc]
@@ -140,7 +139,7 @@ def watched(options: Any, read: set[str]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """Outcome of a check."""
 
     check: Check
@@ -149,7 +148,7 @@ class Outcome:
 
 
 def kind_of(name: str) -> str:
-    """The kind of a part in a file, by what only parts of that kind have.
+    """The kind of a part in a file, from its attributes and arguments; see `SIGNS`.
 
     Raises:
         ConfigError: If the part is in no file.
@@ -178,12 +177,12 @@ def kind_of(name: str) -> str:
 
 
 def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
-    """The checks of a part, as functions to call; one that does not hold raises an exception.
+    """The checks of a part, as functions to call; a failed check raises an exception.
 
     Args:
-        kind: What the part is: channel, sender, metric and so on.
+        kind: Kind of the part: channel, sender, metric and so on.
         name: A registered name or `./file.py:Class`, with options after commas.
-        settings: `section.key=value` of the small game in which the part is tried.
+        settings: `section.key=value` of the small game in which the part is checked.
 
     Raises:
         ConfigError: If there is no such kind, or the part can't be imported.
@@ -194,12 +193,12 @@ def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
     return found
 
 
-def run(check: Check) -> Outcome:
-    """Run a check, and say in a line what does not hold."""
+def run(check: Check) -> CheckOutcome:
+    """Run a check; a violation is reported in one line."""
     try:
         check()
     except Exception as error:
         told = own_code.error_in_part(error) or f"{type(error).__name__}: {error}"
         said = str(error) if isinstance(error, AssertionError) else str(told)
-        return Outcome(check=check, problem=" ".join(said.split())[:300])
-    return Outcome(check=check, problem=None)
+        return CheckOutcome(check=check, problem=" ".join(said.split())[:300])
+    return CheckOutcome(check=check, problem=None)

@@ -11,25 +11,27 @@ import torch
 from torch import nn
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
-from ecsuite.games.players.population import make_population
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.teaching import ALL_RIGHT
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.tasks.tasks import choose, right_parts
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     TOLERANCE as OF_VALUES,
 )
-from ecsuite.games.training.checks import (
+from ecsuite.games.plays.checks import (
     fault_of_batch,
     fault_of_features,
     fault_of_ids,
     fault_of_measures,
     fault_of_message,
 )
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
+from ecsuite.games.tasks.tasks import choose, right_parts
 from ecsuite.games.worlds.world import Batch
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
@@ -37,13 +39,13 @@ from ecsuite.testing import Check, bound, require, watched
 from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
 ALONE = 1e-3
-"""Largest difference of the loss of a round alone and in a batch, as a share of it: sums may be in another order."""
+"""Maximum relative difference of the loss of a round alone and in a batch, from another order of sums."""
 TOLERANCE = 0.1
-"""Largest difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
+"""Maximum difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
 
 
 def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The game_checks of a part of a game. See `ecsuite.testing.checks`."""
+    """Checks of a part of a game. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
 
@@ -51,15 +53,15 @@ def game_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def part_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """Checks of a part that is no network. See `ecsuite.testing.checks`."""
+    """Checks of a part without a network. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     return bound(ALL, lambda: trial)
 
 
 def options_survive_yaml(trial: Trial) -> None:
-    """Its options are the same after they were written to YAML and read again."""
+    """Its options are unchanged after they were written to YAML and read again."""
     written = load_yaml(trial.experiment.to_yaml())
-    again = from_tree(written, "config.yaml")
+    again = from_tree(written, CONFIG)
     require(again == trial.experiment, f"written {trial.part.options}, read another")
 
 
@@ -80,30 +82,30 @@ def every_option_is_read(trial: Trial) -> None:
 
 
 def training_repeats(trial: Trial) -> None:
-    """The same seed gives the same weights, log and corpus, whatever was drawn before."""
+    """Equal seeds give equal weights, logs and corpora, whatever was drawn before."""
     with scratch_folder() as folder:
         for name in ("first", "second"):
             _scramble(name)
             trial.train(folder / name)
-        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+        for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("first", "second")]
             require(contents[0] == contents[1], f"{file} differs between two runs of one seed")
 
 
 def training_resumes(trial: Trial) -> None:
-    """A run that was stopped and continued ends with the same weights and corpus."""
+    """A run that was stopped and resumed ends with the same weights and corpus."""
     with scratch_folder() as folder:
         trial.train(folder / "whole")
         trial.train(folder / "parts", stop_after=3)
         _scramble("between")
         trial.train(folder / "parts", resume=True)
-        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+        for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("whole", "parts")]
             require(contents[0] == contents[1], f"{file} differs after a run was stopped and continued")
 
 
 def draws_come_from_the_generator(trial: Trial) -> None:
-    """It draws from the generator that it is given, and not from a global one."""
+    """It draws from the generator that it gets as argument, and not from a global one."""
     world = trial.world()
     game, batch = trial.game(world), world.batch("train", 0)
     for mode in ("train", "sample", "greedy"):
@@ -126,7 +128,7 @@ def greedy_is_deterministic(trial: Trial) -> None:
 
 
 def nothing_is_kept_between_batches(trial: Trial) -> None:
-    """What it says of a batch does not depend on the batches before."""
+    """Messages and measures of a batch do not depend on the batches before."""
     world = trial.world()
     game = trial.game(world)
     for mode in ("train", "greedy"):
@@ -138,7 +140,7 @@ def nothing_is_kept_between_batches(trial: Trial) -> None:
 
 
 def messages_are_well_formed(trial: Trial) -> None:
-    """Messages end at the first EOS, and their lengths say so."""
+    """Messages end at the first EOS, and their lengths agree."""
     world = trial.world()
     game = trial.game(world)
     if game.channel.is_of_values:
@@ -149,7 +151,7 @@ def messages_are_well_formed(trial: Trial) -> None:
 
 
 def parts_of_messages_agree(trial: Trial) -> None:
-    """The symbols, ends and length of a message say the same, also as the receiver gets it in training."""
+    """The symbols, ends and length of a message agree, also as the receiver gets it in training."""
     world = trial.world()
     game = trial.game(world)
     said = play(game, world.batch("train", 0), "train").message
@@ -164,7 +166,7 @@ def parts_of_messages_agree(trial: Trial) -> None:
 
 
 def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
-    """What it says of a round, and what it makes of a message, does not depend on the rest of the batch."""
+    """The message of a round, and the loss of a message, do not depend on the rest of the batch."""
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
     with torch.no_grad():
@@ -196,7 +198,7 @@ def societies_train(trial: Trial) -> None:
                 society = trial.in_society(settings)
                 make_population(society.experiment, society.world())
             except ConfigError:
-                continue  # it says that it is not for this society
+                continue  # the part rejects this society
             training_resumes(society)
             break
 
@@ -211,7 +213,7 @@ def extreme_sizes_work(trial: Trial) -> None:
             world = sized.world()
             game = sized.game(world)
         except ConfigError:
-            continue  # it says that it takes no messages of this length
+            continue  # the part rejects messages of this length
         batch = world.batch("train", 0)
         tried: list[tuple[int, Mode]] = [
             (size, mode) for size in (len(batch), 1) for mode in ("train", "greedy")
@@ -225,7 +227,7 @@ def extreme_sizes_work(trial: Trial) -> None:
 
 
 def gradients_flow(trial: Trial) -> None:
-    """Every parameter gets a finite gradient, and some are not zero, of either agent."""
+    """Every parameter gets a finite gradient, and some are not zero, for either agent."""
     world = trial.world()
     game = trial.game(world)
     found = gradients(game, world.batch("train", 0))
@@ -243,7 +245,7 @@ def gradients_flow(trial: Trial) -> None:
 
 
 def bf16_agrees(trial: Trial) -> None:
-    """In bf16 it computes nearly what it computes in fp32."""
+    """In bf16 the loss is close to the loss in fp32."""
     world = trial.world()
     batch = world.batch("valid", 0)
     for mode in ("train", "greedy"):
@@ -260,7 +262,7 @@ def bf16_agrees(trial: Trial) -> None:
 
 
 def works_on_another_device(trial: Trial) -> None:
-    """Its tensors are where its inputs are (tried on torch's device `meta`)."""
+    """Its tensors are on the device of its inputs (tried on torch's device `meta`)."""
     world = trial.world()
     game = trial.game(world).to("meta")
     for mode in ("train", "greedy"):
@@ -271,7 +273,7 @@ def works_on_another_device(trial: Trial) -> None:
 
 
 def choices_are_what_is_measured(trial: Trial) -> None:
-    """Answers whose choices are all right have an accuracy of 1, and no others."""
+    """Answers whose choices are all right, and no others, have an accuracy of 1."""
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
     if not game.task.has_choices:
@@ -292,7 +294,7 @@ def can_be_sent_to_a_worker(trial: Trial) -> None:
 
 
 def evaluates(trial: Trial) -> None:
-    """Its measures are finite numbers, and there is a chance level for each."""
+    """Its measures are finite numbers, and each has a chance level."""
     world = trial.world()
     players = make_population(trial.experiment, world)
     fault = fault_of_measures(
@@ -321,7 +323,7 @@ AGENTS = (
 
 
 def _own_parameters(game: nn.Module, own: nn.Module | None) -> list[tuple[str, Any]]:
-    """The parameters of the part, by their names in the game."""
+    """The parameters of the part, with their names in the game."""
     ids = {id(each) for each in own.parameters()} if own is not None else set()
     return [(name, each) for name, each in game.named_parameters() if id(each) in ids]
 
@@ -340,7 +342,7 @@ def _global_states() -> tuple[Any, ...]:
 
 
 def world_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The world_checks of a world. See `ecsuite.testing.checks`."""
+    """Checks of a world. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
     return bound((*ALL, *WORLDS), lambda: trial)
@@ -361,7 +363,7 @@ def batches_are_pure(trial: Trial) -> None:
 
 
 def batches_differ(trial: Trial) -> None:
-    """Two batches of training are not the same."""
+    """Two batches of training differ."""
     world = trial.world()
     require(not _equal_batches(world.batch("train", 0), world.batch("train", 1)), "batches 0 and 1 are equal")
 
@@ -375,7 +377,7 @@ def indices_and_labels_fit(trial: Trial) -> None:
 
 
 def features_have_the_shape(trial: Trial) -> None:
-    """Objects as input of perceptions have the shape that the world names."""
+    """Objects have the shape that the world declares as input of perceptions."""
     world = trial.world()
     for dtype in (torch.float32, torch.bfloat16):
         fault = fault_of_features(world, world.batch("train", 0), dtype)
@@ -408,7 +410,7 @@ WORLDS = (
 
 
 def of_all_lengths(channel: Channel, number: int) -> Message:
-    """Messages of random symbols of a channel with a vocabulary, of all lengths that it may have."""
+    """Messages of random symbols of a channel with a vocabulary, of all possible lengths."""
     generator = torch.Generator().manual_seed(0)
     num_steps = channel.max_len + channel.has_eos
     ids = torch.randint(1, 1 + channel.vocab_size, (num_steps, number), generator=generator)
@@ -420,7 +422,7 @@ def of_all_lengths(channel: Channel, number: int) -> Message:
 
 
 def row_of(message: Message, row: int) -> Message:
-    """One message of a batch, without what fills it up to the longest."""
+    """One message of a batch, without padding."""
     symbols = message.symbols[:, row : row + 1]
     if not symbols.is_floating_point():
         symbols = symbols[: int(message.length[row])]
@@ -428,7 +430,7 @@ def row_of(message: Message, row: int) -> Message:
 
 
 def same_symbols(first: Message, second: Message) -> bool:
-    """Whether a message of ids or of values is another one, up to rounding of values."""
+    """Whether two messages are equal; values are compared up to rounding."""
     if first.symbols.is_floating_point():
         return torch.allclose(first.symbols, second.symbols, atol=OF_VALUES)
     return torch.equal(first.symbols, row_of(second, 0).symbols)

@@ -1,4 +1,4 @@
-"""Checks of metrics and grammars: the same value for the same language, and a message for each meaning."""
+"""Checks of metrics and grammars: equal values for equal languages, and a message for each meaning."""
 
 import json
 import math
@@ -31,13 +31,13 @@ from ecsuite.testing.trial import SHARED, SOCIETIES, Trial, scratch_folder
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options()
 SMALLEST = "xferbench,preset=nano"
-"""XferBench as it is checked."""
+"""The configuration of XferBench that is checked."""
 NUM_SHUFFLES = 5
-"""Shuffles whose median must lie in the range of a chance level."""
+"""Permutations whose median must lie in the range of a chance level."""
 
 
 def metric_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The metric_checks of a metric of a corpus. See `ecsuite.testing.checks`.
+    """Checks of a metric of a corpus. See `ecsuite.testing.checks`.
 
     Raises:
         ConfigError: If the metric asks the agents of a run.
@@ -52,14 +52,14 @@ def metric_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def distance_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """Checks of topographic similarity by a distance of messages. See `ecsuite.testing.checks`."""
+    """Checks of a message distance, in topographic similarity. See `ecsuite.testing.checks`."""
     # Permutations of topographic similarity keep the messages of a meaning together, those of the check do not.
     all_but_chance = [each for each in METRIC if each is not chance_level_is_that_of_shuffles]
     return bound(all_but_chance, lambda: find_metric(f"topsim,message_distance={name}"))
 
 
 def language(num_messages: int = 64, seed: int = 0) -> Corpus:
-    """A language in which each attribute is said by a symbol, with some noise."""
+    """A language in which each attribute is expressed by one symbol, with some noise."""
     rng = np.random.default_rng(seed)
     meanings = rng.integers(VALUES, size=(num_messages, ATTRIBUTES))
     noise = rng.integers(1, SYMBOLS, size=meanings.shape)
@@ -86,7 +86,7 @@ def meanings_of(corpus: Corpus) -> NDArray[Any]:
 
 
 def is_deterministic(metric: Metric) -> None:
-    """Two calls give the same scores."""
+    """Two calls give equal scores."""
     require(_values(metric, language()) == _values(metric, language()), "two calls differ")
 
 
@@ -131,7 +131,7 @@ def degenerate_corpora_have_reasons(metric: Metric) -> None:
 
 
 def scores_are_json(metric: Metric) -> None:
-    """Its scores are JSON, with a signature that begins with a name."""
+    """Its scores are JSON, with a signature and a description."""
     for score in metric(language(), OPTIONS):
         json.dumps(score.to_json(), allow_nan=False)
         require(
@@ -140,7 +140,7 @@ def scores_are_json(metric: Metric) -> None:
 
 
 def values_are_within_bounds(metric: Metric) -> None:
-    """Its values are within its bounds, where its traits have some: `bounds=(0, 1)`."""
+    """Its values are within its bounds, if its traits declare some: `bounds=(0, 1)`."""
     bounds = {each.name: each.bounds for each in metric.traits}
     if not any(bounds.values()):
         return
@@ -152,14 +152,14 @@ def values_are_within_bounds(metric: Metric) -> None:
 
 
 def intervals_hold_the_value(metric: Metric) -> None:
-    """A confidence interval is in order."""
+    """The bounds of a confidence interval are in order."""
     for score in metric(language(), OPTIONS):
         if score.ci95 is not None:
             require(score.ci95[0] <= score.ci95[1], f"{score.name}: {score.ci95}")
 
 
 def chance_level_is_that_of_shuffles(metric: Metric) -> None:
-    """Its chance level, where it has one, is that of shuffled meanings."""
+    """Its chance level, if it has one, is the level of shuffled meanings."""
     corpus = language()
     levels = {
         score.name: (score.chance.low, score.chance.high)
@@ -206,14 +206,14 @@ def _values(metric: Metric, corpus: Corpus) -> dict[str, Any]:
 
 
 def _compared(score: Score) -> float:
-    """The value that is compared with chance."""
+    """The value that is compared with the chance level."""
     compared = None if score.chance is None else score.chance.compared
     value = score.value if compared is None else compared
     return float("nan") if value is None else float(value)
 
 
 def _require_near(first: dict[str, Any], second: dict[str, Any], what: str) -> None:
-    """Fail where values differ by more than rounding."""
+    """Fail if values differ by more than rounding."""
     for name, value in first.items():
         other = second.get(name)
         near = value == other or (
@@ -223,7 +223,7 @@ def _require_near(first: dict[str, Any], second: dict[str, Any], what: str) -> N
 
 
 def grammar_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The grammar_checks of a grammar. See `ecsuite.testing.checks`."""
+    """Checks of a grammar. See `ecsuite.testing.checks`."""
     geometry = Geometry(num_attributes=3, num_values=4)
     own = option_checks(
         OWN, name, lambda function: called(function, all_meanings(geometry), stream(0, "check"), geometry)
@@ -237,7 +237,7 @@ def made(name: str, seed: int) -> Corpus:
 
 
 def a_seed_gives_the_same_language(make: Callable[[int], Corpus]) -> None:
-    """The same seed gives the same messages, whatever was drawn before."""
+    """Equal seeds give equal messages, whatever was drawn before."""
     np.random.seed(1)
     first = make(0)
     np.random.seed(2)
@@ -256,7 +256,7 @@ def every_meaning_has_a_message(make: Callable[[int], Corpus]) -> None:
 
 
 def the_language_says_something(make: Callable[[int], Corpus]) -> None:
-    """Messages of different meanings are not all the same."""
+    """Messages of different meanings are not all equal."""
     corpus = make(0)
     distinct = {tuple(corpus.messages[index].tolist()) for index in range(len(corpus.messages))}
     require(len(distinct) > 1, "all meanings have one message")

@@ -10,15 +10,16 @@ import numpy as np
 import torch
 
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.config.experiment import from_tree, load_experiment
 from ecsuite.games.config.registry import ENVIRONMENTS, MEETINGS
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_described, require_fitting, stepped
 from ecsuite.games.players.schedule import Meeting, Meetings
+from ecsuite.games.plays.checks import fault_of_measures
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.checkpoints import weights_of_corpus
-from ecsuite.games.runs.run_files import ROUNDS
-from ecsuite.games.training.checks import fault_of_measures
+from ecsuite.games.runs.run_folder import CONFIG, RunFolder
 from ecsuite.games.training.loggers import Logger, make_loggers
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KeptAnswers
@@ -30,14 +31,14 @@ from ecsuite.testing.trial import Trial, same, scratch_folder
 
 
 def play_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The play_checks of a play. See `ecsuite.testing.checks`."""
+    """Checks of a play. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
     return bound(PLAYS, lambda: trial)
 
 
 def gives_a_corpus(trial: Trial) -> None:
-    """It gives a corpus at its end, and finite figures under the names that it says."""
+    """It makes a corpus at its end, and finite figures under the names that it declares."""
     with scratch_folder() as folder:
         result = trial.train(folder / "run")
         require(len(read_corpus(folder / "run").messages) > 0, "its corpus has no messages")
@@ -47,7 +48,7 @@ def gives_a_corpus(trial: Trial) -> None:
 
 
 def evaluations_change_nothing(trial: Trial) -> None:
-    """An evaluation gives the same figures again, and leaves its state as it is."""
+    """A repeated evaluation gives equal figures, and leaves its state unchanged."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
         weights = weights_of_corpus(folder / "run", lambda _: None)
@@ -67,23 +68,23 @@ PLAYS = (
 
 
 def participant_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The participant_checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
+    """Checks of a participant, or of a backend. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
     return bound((*PARTICIPANTS, *(BACKENDS if kind == "backend" else ())), lambda: trial)
 
 
 def is_asked_and_remembered(trial: Trial) -> None:
-    """What it says is allowed, and stands in the rounds of the run."""
+    """Its answers are allowed, and recorded in the rounds of the run."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
-        lines = (folder / "run" / ROUNDS).read_bytes().splitlines()
+        lines = RunFolder(folder / "run").rounds.read_bytes().splitlines()
     play = trial.play()
     require(isinstance(play, Rounds), "expected a play of rounds")
     require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
 
 
 def knows_what_it_was_told(trial: Trial) -> None:
-    """What it knows follows from the rounds: told them again, it goes on as it would have."""
+    """Its memory follows from the rounds: restored from them, it continues in the same way."""
     first, second = trial.play(), trial.play()
     first.train_step(0)
     second.restore(first.state())
@@ -93,7 +94,7 @@ def knows_what_it_was_told(trial: Trial) -> None:
 
 
 def answers_are_kept(trial: Trial) -> None:
-    """Every answer is kept, and says which model gave it."""
+    """Every answer is stored with the name of its model."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
         require((folder / "run" / ANSWERS).is_file(), "no answers were kept")
@@ -105,11 +106,11 @@ def answers_are_kept(trial: Trial) -> None:
 
 
 def is_replayed(trial: Trial) -> None:
-    """A run is repeated from its answers to the byte, and nothing is asked."""
+    """A run is repeated byte for byte from its stored answers, without new questions."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
         trial.train(folder / "again", replay=folder / "run")
-        for name in ("corpus.jsonl", ROUNDS, ANSWERS):
+        for name in (CORPUS, RunFolder(folder).rounds.name, ANSWERS):
             contents = [(folder / run / name).read_bytes() for run in ("run", "again")]
             require(contents[0] == contents[1], f"{name} differs when it is replayed")
 
@@ -125,12 +126,12 @@ BACKENDS = (answers_are_kept, is_replayed)
 
 
 BATCH = 6
-"""Episodes side by side."""
+"""Episodes per batch."""
 MakeEnvironment = Callable[[], Environment]
 
 
 def environment_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The environment_checks of a world with steps. See `ecsuite.testing.checks`."""
+    """Checks of an environment. See `ecsuite.testing.checks`."""
     if settings:
         raise ConfigError(
             f"--set: an environment is tried alone: give its options after its name, {name},key=value"
@@ -146,7 +147,7 @@ def environment_checks(kind: str, name: str, settings: Sequence[str]) -> list[Ch
 
 
 def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -> list[tuple[Moment, Floats]]:
-    """Moments and the rewards that led to them, with actions that are pure functions of step and episode."""
+    """The moments of episodes with the rewards before them; actions are pure functions of step and episode."""
     numbers = np.array(episodes)
     moment = environment.reset(seed, numbers)
     require_fitting(environment, moment, len(numbers), "reset")
@@ -165,7 +166,7 @@ def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -
 
 
 def _stepped(environment: Environment, moment: Moment, actions: Integers, step: int) -> tuple[Moment, Floats]:
-    """A step of episodes; who refuses actions that it says it has is told which."""
+    """Step all episodes; the error of an environment that rejects valid actions names the step and the actions."""
     try:
         return stepped(environment, moment, actions)
     except AssertionError as error:
@@ -174,20 +175,20 @@ def _stepped(environment: Environment, moment: Moment, actions: Integers, step: 
 
 
 def _equal(one: tuple[Moment, Floats], other: tuple[Moment, Floats], was_done: np.ndarray) -> bool:
-    """Whether two moments, and the rewards before, are the same, in episodes that were not over before."""
+    """Whether two moments and the rewards before them are equal, in episodes that were not done before."""
     arrays = [(*_arrays(moment), rewards) for moment, rewards in (one, other)]
     return all(np.array_equal(a[~was_done], b[~was_done]) for a, b in zip(*arrays, strict=True))
 
 
 def _arrays(moment: Moment) -> tuple[np.ndarray, ...]:
-    """All that a moment says of each episode."""
+    """The arrays of a moment, with an entry per episode."""
     told = (moment.heard, moment.active, moment.speaking, moment.acting, moment.right)
     known = (np.zeros(len(moment.done)) if each is None else each for each in told)
     return (*moment.observations, *known, moment.done, moment.meanings)
 
 
 def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats]]) -> int | None:
-    """The first step at which two batches of episodes differ; None: they do not."""
+    """The first step at which two batches of episodes differ; None: they are equal."""
     was_done = np.zeros(len(one[0][0].done), bool)
     for step, (first, second) in enumerate(zip(one, other, strict=False)):
         if not _equal(first, second, was_done):
@@ -197,13 +198,13 @@ def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats
 
 
 def it_repeats(make: MakeEnvironment) -> None:
-    """The same seed, episodes and actions give the same observations, rewards and ends."""
+    """Equal seeds, episodes and actions give equal observations, rewards and ends."""
     step = _compared(_episode(make(), range(BATCH)), _episode(make(), range(BATCH)))
     require(step is None, f"two times the same episodes: they differ at step {step}")
 
 
 def it_forgets(make: MakeEnvironment) -> None:
-    """Episodes do not depend on those that were played before."""
+    """Episodes do not depend on earlier episodes."""
     environment = make()
     first = _episode(environment, range(BATCH))
     _episode(environment, range(BATCH, 2 * BATCH))
@@ -212,7 +213,7 @@ def it_forgets(make: MakeEnvironment) -> None:
 
 
 def episodes_stand_alone(make: MakeEnvironment) -> None:
-    """An episode does not depend on those beside it."""
+    """An episode does not depend on the other episodes of its batch."""
     both, alone = _episode(make(), range(BATCH)), _episode(make(), [BATCH - 1])
     was_done = False
     for step, ((moment, rewards), (own, own_rewards)) in enumerate(zip(both, alone, strict=False)):
@@ -225,7 +226,7 @@ def episodes_stand_alone(make: MakeEnvironment) -> None:
 
 
 def episodes_differ(make: MakeEnvironment) -> None:
-    """Episodes of other numbers, and of other seeds, are other ones."""
+    """Different episode numbers and different seeds give different episodes."""
     environment, numbers = make(), range(4 * BATCH)
     first = _episode(environment, numbers)
     others = (
@@ -237,7 +238,7 @@ def episodes_differ(make: MakeEnvironment) -> None:
 
 
 def episodes_end(make: MakeEnvironment) -> None:
-    """Every episode is over after `max_steps`, and rewards are finite."""
+    """Every episode is done after `max_steps`, and rewards are finite."""
     environment = make()
     played = _episode(environment, range(BATCH))
     require(bool(played[-1][0].done.all()), f"episodes are not over after max_steps, {environment.max_steps}")
@@ -246,7 +247,7 @@ def episodes_end(make: MakeEnvironment) -> None:
 
 
 def hearers_hear_speakers(make: MakeEnvironment) -> None:
-    """Agents hear agents that speak, and as many as they say."""
+    """Agents hear only agents that speak, as many as they declare."""
     environment = make()
     specs = environment.agents
     may_speak = np.array([*(spec.speaks for spec in specs), True])
@@ -273,11 +274,11 @@ ENVIRONMENT = (
 
 
 SOCIETY = ("society.senders=4", "society.receivers=4")
-"""In which meetings are tried, unless the user gives another one."""
+"""The society in which meetings are checked, unless the user gives another one."""
 
 
 def meeting_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The meeting_checks of meetings. See `ecsuite.testing.checks`."""
+    """Checks of meetings. See `ecsuite.testing.checks`."""
     given = (
         tuple(settings) if any(each.startswith("society.") for each in settings) else (*SOCIETY, *settings)
     )
@@ -294,13 +295,13 @@ def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
 
 
 def meetings_survive_yaml(trial: Trial) -> None:
-    """Its options are the same after they were written to YAML and read again."""
-    again = from_tree(load_yaml(trial.experiment.to_yaml()), "config.yaml")
+    """Its options are unchanged after they were written to YAML and read again."""
+    again = from_tree(load_yaml(trial.experiment.to_yaml()), CONFIG)
     require(again == trial.experiment, f"written {trial.experiment.society.meets}, read another")
 
 
 def pairs_are_of_the_society(trial: Trial) -> None:
-    """Pairs are of senders and receivers that there are, with weights above 0, and take place in some epoch."""
+    """Pairs consist of existing senders and receivers, have weights above 0, and meet in some epoch."""
     society = trial.experiment.society
     for pair in _pairs(trial):
         is_there = 0 <= pair.sender < society.number("sender") and 0 <= pair.receiver < society.number(
@@ -315,12 +316,12 @@ def pairs_are_of_the_society(trial: Trial) -> None:
 
 
 def a_seed_gives_the_same_pairs(trial: Trial) -> None:
-    """The same seed gives the same pairs."""
+    """Equal seeds give equal pairs."""
     require(_pairs(trial) == _pairs(trial), "two calls with one seed differ")
 
 
 def everyone_meets_someone(trial: Trial) -> None:
-    """Everyone meets someone, no pair is there twice in an epoch, and agents do not meet themselves."""
+    """Every agent meets another one, no pair occurs twice in an epoch, and agents do not meet themselves."""
     trial.play()
 
 
@@ -338,7 +339,7 @@ MakeLogger = Callable[[], Logger]
 
 
 def logger_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
-    """The logger_checks of a logger. See `ecsuite.testing.checks`."""
+    """Checks of a logger. See `ecsuite.testing.checks`."""
 
     def make() -> Logger:
         (logger,) = make_loggers([name])
@@ -348,7 +349,7 @@ def logger_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def takes_the_figures_of_a_run(make: MakeLogger) -> None:
-    """It can be started, given figures, and closed."""
+    """It can be started, log figures, and be closed."""
     with scratch_folder() as folder:
         _run(make(), folder, 0, [1, 2])
 
@@ -384,7 +385,7 @@ def leaves_the_figures_and_the_generators(make: MakeLogger) -> None:
 
 
 def closes_without_figures(make: MakeLogger) -> None:
-    """It can be closed before any figure came, as after an error."""
+    """It can be closed before the first figure, as after an error."""
     with scratch_folder() as folder:
         _run(make(), folder, 0, [])
 

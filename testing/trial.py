@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment, override
@@ -20,7 +21,7 @@ from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World, make_world
 from ecsuite.jobs.signals import StopRequest
@@ -37,7 +38,7 @@ SMALL = (
     "evaluation.num_valid=16",
     "evaluation.corpus_size=8",
 )
-"""Six steps."""
+"""Settings of a training of six steps."""
 SHARED = ("society.agents=3", "society.shares=perception")
 SOCIETIES = (
     (
@@ -47,7 +48,7 @@ SOCIETIES = (
     ("society.senders=3", "society.receivers=2", "society.meets=[groups until 1,all]"),
     SHARED,
 )  # fmt: skip
-"""Societies in which a part is tried: generations that learn; communities that meet; and parts that agents share."""
+"""Societies in which a part is checked: generations that learn; communities that meet; and parts that agents share."""
 SECTIONS = {
     "perception": "sender.perception",
     "noise": "channel.noise",
@@ -59,9 +60,9 @@ SECTIONS = {
     "learner": "play.learner",
     "actor": "play.agents",
 }
-"""The section of a kind of part whose name is not that of the kind."""
+"""The section of a kind of part, if its name is not the kind's."""
 OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
-"""Plays of rounds have no rounds of validation."""
+"""Settings of plays of rounds, which have no rounds of validation."""
 ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
 ACTING = {"play.kind": "acting", "channel.kind": "reinforce", "channel.length": "fixed"}
 OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
@@ -71,7 +72,7 @@ OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
     "learner": ACTING,
     "actor": ACTING,
 }
-"""Settings of the game for kinds that have no place in the ordinary one."""
+"""Settings of the game for kinds of parts that the default game does not use."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,14 +82,14 @@ class Trial:
     kind: str
     """Kind of the part."""
     experiment: Experiment
-    """The game; everything but the part is of the registries."""
+    """The game; all parts but the one tried are built in."""
 
     @classmethod
     def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "Trial":
-        """The small game with a part.
+        """Make the small game with a part.
 
         Args:
-            kind: What the part is.
+            kind: Kind of the part.
             name: Its name, with options after commas.
             settings: Further settings, `section.key=value` each.
         """
@@ -100,7 +101,7 @@ class Trial:
 
     @property
     def section(self) -> str:
-        """The section of the experiment that has the part."""
+        """The section of the experiment with the part."""
         return SECTIONS.get(self.kind, self.kind).partition(".")[0]
 
     @property
@@ -123,7 +124,7 @@ class Trial:
         return replace(self, experiment=replace(self.experiment, **changed))
 
     def in_society(self, settings: Sequence[str]) -> "Trial":
-        """Copy with several agents; those that share a perception have the sender's, or one of their own."""
+        """Copy with several agents; agents that share a perception use the part, or an MLP for other kinds of parts."""
         trial = self
         if settings == SHARED and self.kind == "perception":
             receiver = self.experiment.receiver
@@ -159,8 +160,8 @@ class Trial:
         """The play at its beginning."""
         return make_play(self.experiment, torch.device("cpu"))
 
-    def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:
-        """Train the game; `stop_after`: end after so many steps, as by an interrupt; for `how` see `train`."""
+    def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> RunResult:
+        """Train the game; `stop_after`: end after this many steps, as by an interrupt; for `how` see `train`."""
         steps = 0
 
         def should_stop() -> StopRequest | None:
@@ -172,6 +173,7 @@ class Trial:
             self.experiment,
             folder,
             device="cpu",
+            scorer=LanguageMetrics,
             progress=lambda *_: None,
             note=lambda _: None,
             should_stop=should_stop,
@@ -180,7 +182,7 @@ class Trial:
 
 
 def play(game: Pair, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
-    """Play a batch with the noise of a seed; a game in training mode only if the mode is train."""
+    """Play a batch with the noise of a seed; the game is in training mode only if the mode is train."""
     game.train(mode == "train")
     generator = None if mode == "greedy" else noise_generator(seed, "check", 0, game.device)
     with torch.set_grad_enabled(mode == "train"):

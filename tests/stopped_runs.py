@@ -1,5 +1,6 @@
 """Runs that are stopped after some steps, as one is that is asked to end."""
 
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.training.train import train
 
 
@@ -13,6 +14,6 @@ def trained(experiment, folder, *, stop_after=None, notes=None, device="cpu", **
         return "preempted" if steps == stop_after else None
 
     return train(
-        experiment, folder, device=device, progress=lambda *_: None, note=([] if notes is None else notes).append,
-        should_stop=should_stop, **how,
+        experiment, folder, device=device, scorer=LanguageMetrics, progress=lambda *_: None,
+        note=([] if notes is None else notes).append, should_stop=should_stop, **how,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from ecsuite.eval.models import TransformerSizes
 from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
 from ecsuite.eval.models.data import Windows, stretches
 from ecsuite.eval.models.gpt2 import LanguageModel
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.translation.benchmark import TranslationBenchmark
 from ecsuite.eval.translation.jobs import make_study as make_translation
 from ecsuite.eval.xferbench.jobs import make_study as make_xferbench
@@ -29,11 +30,11 @@ from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.report import Xtreme
-from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population, make_population
+from ecsuite.games.plays.population import Population, make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training import trainer as train_state
 from ecsuite.games.training.train import train
@@ -64,6 +65,7 @@ def play(name, *changes, folder, resume=False, **options):
         folder,
         device="cuda",
         resume=resume,
+        scorer=LanguageMetrics,
         progress=lambda *_: None,
         **{"note": lambda _: None, **options},
     )
@@ -334,7 +336,7 @@ def finetune_steps(number):
     backbone.set_embedding(initial_embedding(9, 8, draws))
     head, rows = (
         LabelHead(8, 2, draws),
-        Rows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
+        TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
     )
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
     rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)

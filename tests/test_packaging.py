@@ -100,7 +100,14 @@ FLOORS = [
     "tables",
     "parts corpus",
     "agents formats eval.statistics jobs language_models",
-    "spaces grammars games",
+    "spaces grammars games.config games.participants",
+    "games.channels games.worlds",
+    "games.tasks",
+    "games.environments games.players",
+    "games.engine",
+    "games.plays",
+    "games.runs",
+    "games.training games.pictures",
     "eval.counts",
     "eval.models",
     "eval.metrics",
@@ -151,7 +158,9 @@ def imports() -> list[tuple[str, str, str]]:
 def test_every_folder_is_in_the_table_of_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| part | what is in it |") : text.index("Some questions")]
-    folders = [package.replace(".", "/") for package in find_packages(str(ROOT)) if package != "eval"]
+    folders = [
+        package.replace(".", "/") for package in find_packages(str(ROOT)) if package not in ("eval", "games")
+    ]
     for folder in (*folders, "configs", "docs", "examples", "benchmarks", "tests"):
         parent, _, own = folder.rpartition("/")
         assert f"`{folder}/`" in table or (f"`{parent}/` with" in table and f"`{own}/`" in table), folder
@@ -159,7 +168,11 @@ def test_every_folder_is_in_the_table_of_contributing():
 
 def test_every_module_is_of_a_part():
     modules = {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in SOURCES}
-    assert {module for module in modules if part_of(module) is None} == {"__init__", "eval.__init__"}
+    assert {module for module in modules if part_of(module) is None} == {
+        "__init__",
+        "eval.__init__",
+        "games.__init__",
+    }
 
 
 def test_files_import_only_from_floors_below():
@@ -172,6 +185,29 @@ def test_files_import_only_from_floors_below():
                 f"{where}: {first} imports {second}, which is above it"
             )
     assert not [pair for pair in between if pair[::-1] in between]
+
+
+MODULE_NAME = re.compile(r"ecsuite(\.\w+)+(:\w+)?")
+"""How a text names a module, or a class in it."""
+NAMED_FROM_BELOW = {
+    "eval.metrics": ("eval.run_metrics", "eval.xferbench"),
+    "games.config": tuple(part for part in FLOOR_OF if part.startswith("games.")),
+}
+"""Parts whose registry names classes of parts above; it imports nothing until somebody asks for one by name."""
+
+
+def test_files_name_modules_of_floors_below_only():
+    """An import by a string is one, too; no registry of games knows the evaluation."""
+    for file in SOURCES:
+        own = part_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
+        if "ecsuite." not in (text := file.read_text()) or own is None:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            name = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if MODULE_NAME.fullmatch(name):
+                named = part_of(name.removeprefix("ecsuite.").partition(":")[0])
+                is_below = named is None or FLOOR_OF[named] <= FLOOR_OF[own]
+                assert is_below or named in NAMED_FROM_BELOW.get(own, ()), f"{file}:{node.lineno}: {name}"
 
 
 def test_no_module_imports_itself_through_others():

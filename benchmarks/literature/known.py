@@ -29,7 +29,7 @@ SEGMENTED = {
 }
 """Ueda et al. (2023), Table 1: C-TopSim and boundaries by the number of attributes and of values."""
 LENGTH, NUM_SYMBOLS, THRESHOLD = 36, 8, 0.5
-"""Of these languages; the threshold is that of their program."""
+"""Sizes of these languages; the threshold is the default of their program."""
 BOSDIS_MEANINGS = list(product(range(4), range(4)))
 BOSDIS_MESSAGES = [
     [0, 0, 4], [0, 0, 5], [0, 0, 6], [0, 0, 7], [1, 4, 1], [1, 5, 1], [1, 6, 1], [1, 7, 1],
@@ -45,7 +45,7 @@ class Known:
     claim: str
     """Work and place."""
     measured: str
-    """What is measured."""
+    """The measured quantity."""
     published: float
     """The figure as printed."""
     ours: float
@@ -153,4 +153,4 @@ KNOWN = {
     "topsim": segmented_topsim,
     "boundaries": segmented_boundaries,
 }
-"""By name; the last two take minutes."""
+"""Known figures by name; the last two take minutes."""

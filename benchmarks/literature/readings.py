@@ -228,4 +228,4 @@ READINGS: Mapping[str, Mapping[str, Reading]] = {
         "with EOS": partial(mean_length, ends=1),
     },
 }
-"""By metric, the readings by name."""
+"""Readings by metric and name."""

@@ -42,7 +42,7 @@ GRAMMARS = ("perm", "shufdet", "hol")
 
 
 def rows(programs: Programs) -> Iterator[Row]:
-    """What the program does, where it can be run; and what that changes in ICY's ratios, with ecsuite's agents."""
+    """Defects of the program, if it can be run; and their effect on ICY's ratios, with ecsuite's agents."""
     if programs.has(NAME):
         yield _row(
             "clipping clips nothing",

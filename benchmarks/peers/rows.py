@@ -18,7 +18,7 @@ class Row:
     program: str
     """The published program."""
     defect: str
-    """What it does."""
+    """The behaviour of the program."""
     measured: str
     """The data, and the figure that both ways compute."""
     theirs: Value
@@ -41,7 +41,7 @@ def _text(value: Value) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Programs:
-    """Where published programs are."""
+    """Paths of published programs."""
 
     folder: Path | None = None
     """Folder with a checkout of each; None: none is run."""

@@ -29,7 +29,7 @@ from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.plays.play import play_class
-from ecsuite.games.runs.run_files import CONFIG
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -538,7 +538,7 @@ class CbmTables(Sweeps):
                 sources.append(
                     Source(
                         name=f"{row.name}, seed {run['seed']}" if folder is None else folder.name,
-                        file=self.folder if folder is None else folder / CONFIG,
+                        file=self.folder if folder is None else RunFolder(folder).config,
                         folder=folder,
                         is_run=True,
                         game=row.name,

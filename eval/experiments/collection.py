@@ -21,12 +21,12 @@ import numpy as np
 from ecsuite.eval.experiments.benchmark import Benchmark
 from ecsuite.eval.experiments.corpora import (
     FACTS,
-    Content,
+    CollectionMember,
+    CorpusContent,
     FileFacts,
-    Member,
+    MessageSelection,
     Read,
     ScoredMember,
-    Selection,
     files_of,
     members_of,
 )
@@ -50,6 +50,7 @@ from ecsuite.eval.views.scorecard import Scorecard, describe, score_corpus
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.format_numbers import with_format
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location, Result, canonical
 from ecsuite.parts.config import Seed, build
@@ -88,7 +89,7 @@ class CollectionStudy:
 
     name: str
     """Name of the study."""
-    members: tuple[Member, ...]
+    members: tuple[CollectionMember, ...]
     """The corpora."""
     metrics: tuple[str, ...]
     """Names of the metrics."""
@@ -230,7 +231,7 @@ HEADING_WIDTH = 14
 """Most characters of a line of a heading, but for longer words."""
 ABOUT = ("system", "game", "seed")
 """Further columns of CSV, after the name of the corpus."""
-FILES = ("scores.json", "scores.csv")
+FILES = (SCORES, "scores.csv")
 """The files of the folder of a study."""
 
 
@@ -333,7 +334,7 @@ def is_job(metric: str, *, is_of_run: bool = False) -> bool:
 class PlannedCorpus:
     """A corpus with the jobs that score it."""
 
-    member: Member
+    member: CollectionMember
     """The corpus."""
     facts: Mapping[str, Any]
     """Its digest, description, samples and the notes of its reader, as far as its files are those that were read."""
@@ -347,7 +348,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
 
     read: Read
     """Reads the messages of a path that are scored."""
-    selection: Selection = field(default_factory=Selection)
+    selection: MessageSelection = field(default_factory=MessageSelection)
     """Selection that `read` makes, an input of jobs."""
     options: Options = field(default_factory=Options)
     """Options of XferBench, and of the metrics that are no jobs of their own."""
@@ -392,7 +393,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                 metrics,
                 member.name,
                 file=Location(path=member.path.resolve()),
-                content=Content(digest=known["digest"], num_symbols=known["num_symbols"]),
+                content=CorpusContent(digest=known["digest"], num_symbols=known["num_symbols"]),
                 selection=self.selection,
                 seed=study.seed,
             )
@@ -401,7 +402,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             facts.save()
         return corpora
 
-    def _facts_of(self, member: Member, facts: FileFacts) -> dict[str, Any]:
+    def _facts_of(self, member: CollectionMember, facts: FileFacts) -> dict[str, Any]:
         key = json.dumps([str(member.path), str(member.path.resolve()), canonical(self.selection)])
         files = files_of(member.path, self.selection.reading.meanings)
         known: dict[str, Any] | None = facts.get(key, files)
@@ -412,7 +413,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         corpus = self.read(member.path)
         with corpus_cache(corpus):
             known = {
-                **canonical(asdict(Content.of(corpus))),
+                **canonical(asdict(CorpusContent.of(corpus))),
                 "corpus": describe(corpus),
                 "samples": [example.to_json() for example in examples_of(corpus)],
                 "notes": list(corpus.metadata.get("notes", ())),

@@ -24,8 +24,9 @@ from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
+from ecsuite.formats.directory import CORPUS, MEANINGS, METADATA
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CORPUS, METADATA, SCORES
+from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 FACTS = "files.json"
@@ -33,7 +34,7 @@ FACTS = "files.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Member:
+class CollectionMember:
     """A corpus of a collection."""
 
     path: Path
@@ -69,7 +70,7 @@ class Member:
         }
 
 
-def members_of(paths: Sequence[Path]) -> list[Member]:
+def members_of(paths: Sequence[Path]) -> list[CollectionMember]:
     """The corpora at paths with names that differ.
 
     Raises:
@@ -89,18 +90,18 @@ def members_of(paths: Sequence[Path]) -> list[Member]:
     ]
 
 
-def _member(path: Path) -> Member:
+def _member(path: Path) -> CollectionMember:
     folder = _folder(path)
     if _is_in_folder(path) and folder.resolve().parent.name == "data":
         folder = folder.resolve()
         system = folder.parent.parent.name
-        return Member(path=path, name=f"{system}/{folder.name}", system=system)
+        return CollectionMember(path=path, name=f"{system}/{folder.name}", system=system)
     run = run_seed_and_group(folder) if _is_in_folder(path) else None
     name = source_name(str(folder.resolve() / CORPUS if path.is_dir() else path.resolve()))
     if run is None:
-        return Member(path=path, name=name)
+        return CollectionMember(path=path, name=name)
     game, seed, settings = run
-    return Member(path=path, name=name, game=game, seed=seed, settings=group_digest(settings))
+    return CollectionMember(path=path, name=name, game=game, seed=seed, settings=group_digest(settings))
 
 
 def _is_in_folder(path: Path) -> bool:
@@ -122,7 +123,7 @@ def _longer_name(place: Path, others: Sequence[Path]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Selection:
+class MessageSelection:
     """How the files of corpora are read, and which of their messages are scored."""
 
     reading: Reading = field(default_factory=Reading)
@@ -153,7 +154,7 @@ Read = Callable[[Path], Corpus]
 class ScoredMember:
     """A corpus of a collection with its scores."""
 
-    member: Member
+    member: CollectionMember
     """The corpus."""
     card: Scorecard
     """Its scores."""
@@ -164,7 +165,7 @@ class ScoredMember:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
+class CorpusContent:
     """Content of a corpus as an input of jobs."""
 
     digest: str
@@ -177,7 +178,7 @@ class Content:
         return self.digest
 
     @classmethod
-    def of(cls, corpus: Corpus) -> "Content":
+    def of(cls, corpus: Corpus) -> "CorpusContent":
         """The content of a corpus that was read."""
         digest = hashlib.sha256()
         known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
@@ -208,7 +209,7 @@ def files_of(path: Path, meanings: str | None = None) -> list[Path]:
     """
     further = [] if meanings is None else [Path(meanings)]
     if not _is_in_folder(path):
-        siblings = [path.with_name(name) for name in (METADATA, "meanings.jsonl")]
+        siblings = [path.with_name(name) for name in (METADATA, MEANINGS)]
         return [path, *further, *(file for file in siblings if file.is_file())]
     files = [file for file in _folder(path).rglob("*") if file.is_file()]
     return [*sorted(file for file in files if file.name != SCORES and file.name[0] != "."), *further]

@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite.eval.experiments.corpora import Content, Selection
+from ecsuite.eval.experiments.corpora import CorpusContent, MessageSelection
 from ecsuite.eval.experiments.study import SweepStudy, Variant
 from ecsuite.eval.metrics import METRIC_OF, find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import SCORES
-from ecsuite.games.training.train import Game, train_in_job
+from ecsuite.games.runs.run_folder import SCORES, WEIGHTS
+from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
@@ -43,8 +44,6 @@ KEPT = (".jsonl", ".json", ".yaml")
 """Endings of the files of a run folder that every stored result holds."""
 SOURCE_PATH = "source_path"
 """Key of the description of a corpus with its path, which no result may depend on."""
-WEIGHTS = ".safetensors"
-"""The ending of checkpoints."""
 
 
 def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
@@ -59,7 +58,7 @@ def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
     resources=needs_of,
 )
 def train_game(
-    *, game: Game, folder: Location, device: str, keeps_weights: bool = False, context: Context
+    *, game: TrainingJob, folder: Location, device: str, keeps_weights: bool = False, context: Context
 ) -> Outcome:
     """Train a game.
 
@@ -71,14 +70,14 @@ def train_game(
         context: See `Context`.
 
     Returns:
-        The fields of `ecsuite.games.training.train.Result`, and the files of the run folder.
+        The fields of `ecsuite.games.runs.run_folder.RunResult`, and the files of the run folder.
 
     Raises:
         DivergedError: If the loss is not finite.
         Stopped: If the training was asked to stop.
     """
     run_folder = folder.path / game.folder_name
-    result = train_in_job(game, run_folder, device, context)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics)
     return Outcome(
         value=result.to_json() | {"was_done": False}, arrays=save(packed(run_folder, keeps_weights))
     )
@@ -182,8 +181,8 @@ def score_messages(
     name: Label,
     run: Result | None = None,
     file: Location | None = None,
-    content: Content | None = None,
-    selection: Selection | None = None,
+    content: CorpusContent | None = None,
+    selection: MessageSelection | None = None,
     seed: int = 0,
     device: str = "cpu",
     context: Context,
@@ -211,7 +210,7 @@ def score_messages(
     if run is None:
         assert file is not None and content is not None and selection is not None
         corpus = selection.of(read_as(file.path, selection.reading))
-        if Content.of(corpus).digest != content.digest:
+        if CorpusContent.of(corpus).digest != content.digest:
             raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
         described = {}  # it depends on metadata, which are not in the key
         card = score_corpus(corpus, names, options)
@@ -322,7 +321,7 @@ def plan(study: SweepStudy, runs: Path) -> list[PlannedRun]:
 
 def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> PlannedRun:
     """A run with its jobs, and its folder in `runs`."""
-    game, device = Game.of(variant.experiment, seed, study.device), study.device.type
+    game, device = TrainingJob.of(variant.experiment, seed, study.device), study.device.type
     # Where no metric asks agents, results hold no weights, which take much room.
     weights = (
         {"keeps_weights": True} if any(MetricInput(name=each).asks_agents for each in study.metrics) else {}

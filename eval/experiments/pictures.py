@@ -20,7 +20,7 @@ from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
-from ecsuite.tables.cells import value_text
+from ecsuite.tables.cells import MARKS, UNDEFINED, value_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,6 +218,7 @@ def _line(rows: Sequence[Combination], name: str, panel: str) -> Curve:
         high=[high for _, high in bounds],
         name=name,
         panel=panel,
+        texts=[MARKS[row.cells[0].bound] for row in ordered],
     )
 
 
@@ -247,10 +248,13 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
     table = Results(records).means(by=keys, figures=[score])
     rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
     values = np.full((len(rows), len(columns)), np.nan)
+    texts = np.full(values.shape, UNDEFINED, object)
     for row in table.rows:
-        mean = row.cells[0].mean
-        values[rows.index(row.settings[0]), columns.index(row.settings[1])] = np.nan if mean is None else mean
-    return heat_map(values, rows, columns, title=f"{score}, means over all runs", names=(keys[0], keys[1]))
+        cell, place = row.cells[0], (rows.index(row.settings[0]), columns.index(row.settings[1]))
+        values[place] = np.nan if cell.mean is None else cell.mean
+        texts[place] = UNDEFINED if cell.mean is None else f"{MARKS[cell.bound]}{cell.mean:.3g}"
+    title = f"{score}, means over all runs"
+    return heat_map(values, rows, columns, texts=texts.tolist(), title=title, names=(keys[0], keys[1]))
 
 
 def settings_side_by_side(records: Sequence[Source], score: str, direction: str | None = None) -> "Figure":
@@ -272,12 +276,16 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
         raise ConfigError(f"{score}: no settings vary between runs that have it")
     left_out, rows = len(rows[MAX_ROWS:]), rows[:MAX_ROWS]
     columns = [[row.settings[place] for row in rows] for place in range(len(table.keys))]
-    columns.append([row.cells[0].mean for row in rows])
+    means = [row.cells[0].mean for row in rows]
+    texts = [
+        *(map(_text, column) for column in columns),
+        (f"{MARKS[row.cells[0].bound]}{_text(row.cells[0].mean)}" for row in rows),
+    ]
     return heat_map(
-        np.array([_shares(column) for column in columns]).T,
+        np.array([_shares(column) for column in (*columns, means)]).T,
         [f"{place + 1}." for place in range(len(rows))],
         [*table.keys, score + ARROWS[direction]],
-        texts=list(zip(*(list(map(_text, column)) for column in columns), strict=True)),
+        texts=list(zip(*texts, strict=True)),
         limits=(0, 1),
         scale="place in the column",
         ends=("least", "greatest"),
@@ -294,7 +302,8 @@ def score_intervals(table: Means, records: Sequence[Source], score: str, directi
         low, high = ends(row.cells[place].mean, row.cells[place].half_width)
         singles = [value for run in runs if (value := run.figures.get(score)) is not None]
         name = ", ".join(map(str, row.settings)) or "all runs"
-        points.append(Point(row=name, value=row.cells[place].mean, low=low, high=high, single=singles))
+        cell = row.cells[place]
+        points.append(Point(row=name, value=cell.mean, low=low, high=high, single=singles, bound=cell.bound))
     return intervals(Panel(points=points, axis=score + ARROWS[direction]), title=", ".join(table.keys))
 
 

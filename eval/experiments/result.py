@@ -20,7 +20,7 @@ from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
 from ecsuite.files.checksums import changed, sealed
 from ecsuite.files.format_numbers import with_format
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CORPUS, METADATA, SCORES, SWEEP
+from ecsuite.games.runs.run_folder import SWEEP, RunFolder
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.parts.config import dotted_values
@@ -45,7 +45,7 @@ class SweptRun:
     folder: Path
     """The run folder."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of `ecsuite.games.training.train.Result`; empty if the training failed."""
+    """The fields of `ecsuite.games.runs.run_folder.RunResult`; empty if the training failed."""
     scores: tuple[Mapping[str, Any], ...] = ()
     """Its scores, as in the JSON of `ecsuite score`."""
     failure: str | None = None
@@ -162,7 +162,7 @@ def collect(
         scores = in_order_of(
             study.metrics, ((score["name"], score) for value in known for score in value["scores"])
         )
-        if is_whole and training.failure is None and (restores or (run.folder / CORPUS).exists()):
+        if is_whole and training.failure is None and (restores or RunFolder(run.folder).corpus.exists()):
             _complete(run, training, known[0]["corpus"] if scores else None, scores, runner, facts)
         runs.append(
             SweptRun(
@@ -190,21 +190,22 @@ def _complete(
     facts: FileFacts,
 ) -> None:
     """Write the files that the run folder lacks, and its scores; a folder as it was left is not read again."""
-    if not (run.folder / CORPUS).exists():
+    folder = RunFolder(run.folder)
+    if not folder.corpus.exists():
         kept = runner.run([run.training], needs_arrays=True)[run.training]
         assert kept.arrays is not None
         unpack(kept.arrays, run.folder)
     if corpus is None:
         return
-    file, jobs = run.folder / SCORES, [job.digest for job in run.scores.values()]
+    file, jobs = folder.scores, [job.digest for job in run.scores.values()]
     if facts.get(run.folder.name, [*files_of(run.folder), file]) == jobs:
         return
-    metadata = read_json(run.folder / METADATA)
+    metadata = read_json(folder.metadata)
     for name, digest in metadata.get("sha256", {}).items():
         content = run.folder / name
         if not content.is_file() or hashlib.sha256(content.read_bytes()).hexdigest() != digest:
             raise changed(content)
-    described = {SOURCE_PATH: path_text(run.folder / CORPUS), **corpus}
+    described = {SOURCE_PATH: path_text(folder.corpus), **corpus}
     save_scores(file, with_format("scores", {"corpus": described, "scores": scores}))
     facts.put(run.folder.name, [*files_of(run.folder), file], jobs)
 

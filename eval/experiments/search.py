@@ -31,9 +31,10 @@ from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import setting_column
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.comparison import setting_heading
-from ecsuite.games.runs.run_files import LOG
-from ecsuite.games.training.train import Game, train_in_job
+from ecsuite.games.runs.run_folder import LOG, RunFolder
+from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
 from ecsuite.jobs.store import Store
@@ -77,7 +78,7 @@ class MedianPruning:
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
         """Take the figures that an earlier attempt logged."""
-        file = folder / LOG
+        file = RunFolder(folder).log
         for evaluation in evaluations(file.read_bytes() if file.is_file() else b"", str(file)):
             if evaluation.step <= step:
                 self.log(evaluation.step, evaluation.figures)
@@ -103,7 +104,7 @@ class MedianPruning:
 )
 def train_while_promising(
     *,
-    game: Game,
+    game: TrainingJob,
     folder: Location,
     device: str,
     rule: Rule,
@@ -129,7 +130,7 @@ def train_while_promising(
     """
     run_folder = folder.path / game.folder_name
     pruning = MedianPruning(rule)
-    result = train_in_job(game, run_folder, device, context, pruning)
+    result = train_in_job(game, run_folder, device, context, LanguageMetrics, pruning)
     value = result.to_json() | {"was_done": False}
     if result.stopped == "preempted":
         value["stopped"] = PRUNED
@@ -169,7 +170,7 @@ LEAST_TRIALS = 4
 
 
 @dataclass(kw_only=True)
-class Trial:
+class SearchTrial:
     """A combination of settings that is tried with every seed."""
 
     number: int
@@ -178,7 +179,7 @@ class Trial:
     """The settings."""
     runs: tuple[PlannedRun, ...]
     """A run for each seed; none if the settings cannot be combined."""
-    same_as: "Trial | None" = None
+    same_as: "SearchTrial | None" = None
     """The earlier trial with the same settings, whose results are taken."""
     tries: dict[int, Job] = field(default_factory=dict)
     """Jobs of runs that may be pruned, by seed, which train until then."""
@@ -228,12 +229,12 @@ class Search:
             )
             direction = "maximize" if self.settings.is_maximised else "minimize"
             self.sampler = self.optuna.create_study(direction=direction, sampler=sampler)
-        self.trials: list[Trial] = []
+        self.trials: list[SearchTrial] = []
         self.asked: list[Any] = []
         self.num_told = 0
 
     @property
-    def best(self) -> Trial | None:
+    def best(self) -> SearchTrial | None:
         """The best trial that is done; the first one of equals."""
         sign = 1 if self.settings.is_maximised else -1
         done = [trial for trial in self.trials if trial.state == "done"]
@@ -276,7 +277,7 @@ class Search:
     def _num_under_way(self) -> int:
         return len(self.trials) - self.num_told
 
-    def jobs_of(self, trial: Trial) -> list[Job]:
+    def jobs_of(self, trial: SearchTrial) -> list[Job]:
         """The jobs of a trial that is not pruned."""
         return [job for run in trial.runs for job in run.jobs]
 
@@ -316,7 +317,7 @@ class Search:
             else:
                 # By its place: a choice may be a list, which Optuna does not take.
                 chosen[key] = values[asked.suggest_categorical(key, list(range(len(values))))]
-        trial = Trial(number=len(self.trials), settings=chosen, runs=())
+        trial = SearchTrial(number=len(self.trials), settings=chosen, runs=())
         earlier = next((each for each in self.trials if each.settings == chosen), None)
         self.trials.append(trial)
         self.asked.append(asked)
@@ -356,7 +357,7 @@ class Search:
             )
         return Rule(figure=self.settings.intermediate, is_maximised=self.settings.is_maximised, limits=limits)
 
-    def _trained(self, trial: Trial, results: Mapping[Job, Result]) -> list[Job]:
+    def _trained(self, trial: SearchTrial, results: Mapping[Job, Result]) -> list[Job]:
         """Take runs that were not pruned for whole ones; the jobs that are wanted then."""
         if trial.is_whole or not trial.tries or any(job not in results for job in trial.tries.values()):
             return []
@@ -372,7 +373,7 @@ class Search:
         trial.is_whole = True
         return self.jobs_of(trial)
 
-    def _has_ended(self, trial: Trial, results: Mapping[Job, Result]) -> bool:
+    def _has_ended(self, trial: SearchTrial, results: Mapping[Job, Result]) -> bool:
         """Find out how a trial ended, if it has."""
         if trial.state is None and trial.same_as is not None:
             same = trial.same_as
@@ -388,7 +389,7 @@ class Search:
                 self._judge(trial, failures, results)
         return trial.state is not None
 
-    def _judge(self, trial: Trial, failures: Sequence[str], results: Mapping[Job, Result]) -> None:
+    def _judge(self, trial: SearchTrial, failures: Sequence[str], results: Mapping[Job, Result]) -> None:
         values = [] if failures else [self._figure(run, results) for run in trial.runs]
         known = [value for value in values if value is not None]
         if failures or len(known) < len(trial.runs):
@@ -406,7 +407,7 @@ class Search:
             value = next((score["value"] for score in scores if score["name"] == name), None)
         return None if value is None else float(value)
 
-    def _tell(self, trial: Trial, results: Mapping[Job, Result]) -> None:
+    def _tell(self, trial: SearchTrial, results: Mapping[Job, Result]) -> None:
         """Tell Optuna how a trial ended."""
         states = self.optuna.trial.TrialState
         asked = self.asked[trial.number]
@@ -419,7 +420,7 @@ class Search:
         else:
             self.sampler.tell(asked, state=states.FAIL)
 
-    def _intermediate(self, trial: Trial, results: Mapping[Job, Result]) -> Sequence[tuple[int, float]]:
+    def _intermediate(self, trial: SearchTrial, results: Mapping[Job, Result]) -> Sequence[tuple[int, float]]:
         """The last figure of a pruned trial: that of the run that ended first."""
         name = self.settings.objective
         pruned = [

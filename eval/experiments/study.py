@@ -38,8 +38,8 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.results.sources import MEASURES
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import METRICS, Experiment, with_training
+from ecsuite.games.plays.evaluation import joined
 from ecsuite.games.plays.play import play_class
-from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.runs.identity import check_data
 from ecsuite.games.worlds.world import describe, make_world
 from ecsuite.parts.config import Count, Seed, build

@@ -16,12 +16,13 @@ from ecsuite.eval.experiments.search import Search, search_lines, trials_table
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.eval.results.sources import PROVENANCE, STORE, Source, read_config
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.console import Report
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.config.experiment import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.games.plays.rounds import is_asked
-from ecsuite.games.runs.identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
-from ecsuite.games.runs.run_files import CONFIG, SWEEP
-from ecsuite.games.training.train import Game, cost, train_in_job
+from ecsuite.games.runs.run_folder import CONFIG, SWEEP
+from ecsuite.games.training.train import TrainingJob, cost, train_in_job
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Context, Job, Result, Stopped
 from ecsuite.jobs.store import Store
@@ -44,7 +45,7 @@ def measured_seconds(jobs: Sequence[Job]) -> float | None:
     Returns:
         Seconds; None if there is no training run that can be measured here.
     """
-    trainings = [job for job in jobs if isinstance(job.inputs.get("game"), Game)]
+    trainings = [job for job in jobs if isinstance(job.inputs.get("game"), TrainingJob)]
     if not trainings or any(job.inputs["device"] != "cpu" for job in trainings):
         return None
     rates = [_seconds_of(job) / job.work for job in _some(trainings)]
@@ -82,7 +83,7 @@ def _some(jobs: Sequence[Job]) -> list[Job]:
 
 def _seconds_of(job: Job) -> float:
     """Time of a whole run, from the share that is trained in `SECONDS`; nobody is asked for it."""
-    game: Game = job.inputs["game"]
+    game: TrainingJob = job.inputs["game"]
     if is_asked(game.experiment):
         participants = cost(game.experiment, job.inputs["device"])["participants"]
         return float(sum(3600 * each["hours"] for each in participants.values()))
@@ -100,7 +101,7 @@ def _seconds_of(job: Job) -> float:
             scratch=Path(folder) / "scratch", report_progress=report_progress, should_stop=should_stop
         )
         with suppress(Stopped):
-            train_in_job(game, Path(folder) / "run", job.inputs["device"], context)
+            train_in_job(game, Path(folder) / "run", job.inputs["device"], context, LanguageMetrics)
             return time.monotonic() - began
     (first, before), (last, after) = reports[0], reports[-1]
     return (last - first) / (after - before) if after > before else last - first

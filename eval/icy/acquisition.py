@@ -17,11 +17,11 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.agents.spec import AgentName, Role
 from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.cells import Parameters
-from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch
+from ecsuite.eval.icy.fast.senders import SupervisedBatch, SupervisedLearner
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.models.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
@@ -202,7 +202,7 @@ class RunGroup:
         return SupervisedBatch(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)
 
     def diverged(
-        self, learner: Learner, parameters: Parameters, meanings: Tensor, messages: Tensor
+        self, learner: SupervisedLearner, parameters: Parameters, meanings: Tensor, messages: Tensor
     ) -> list[int]:
         """The positions in `active` of the runs that have not ended and whose own loss is not finite."""
         found = []
@@ -214,7 +214,9 @@ class RunGroup:
                 found.append(place)
         return found
 
-    def held_out_accuracy(self, learner: Learner, parameters: Parameters, place: int) -> float | None:
+    def held_out_accuracy(
+        self, learner: SupervisedLearner, parameters: Parameters, place: int
+    ) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""
         dataset = self.datasets[self.active[place]]
         if not len(dataset.held_out):
@@ -249,7 +251,10 @@ class Updates:
     """
 
     def __init__(
-        self, learner: Learner, replicas: Replicas, examples: Callable[[Tensor, Tensor], SupervisedBatch]
+        self,
+        learner: SupervisedLearner,
+        replicas: Replicas,
+        examples: Callable[[Tensor, Tensor], SupervisedBatch],
     ) -> None:
         self.learner, self.replicas, self.examples = learner, replicas, examples
         self.has_graphs = replicas.flat.is_cuda and bool(replicas.shapes) and learner.has_static_operations
@@ -373,7 +378,7 @@ def most_runs(num_bytes: int, free: int) -> int:
 
 
 def _runs_that_fit(
-    spec: AgentSpec,
+    spec: AgentName,
     role: Role,
     geometry: Geometry,
     run: TrainingRun,
@@ -402,7 +407,7 @@ def _runs_that_fit(
 
 
 def _learn_side_by_side(
-    spec: AgentSpec,
+    spec: AgentName,
     role: Role,
     geometry: Geometry,
     runs: Sequence[TrainingRun],

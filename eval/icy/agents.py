@@ -22,12 +22,12 @@ from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import Decoder, MessageBuilder
-from ecsuite.agents.spec import AgentSpec, Role, parse_agent
+from ecsuite.agents.spec import AgentName, Role, parse_agent
 from ecsuite.agents.transformer import TransformerSender
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.cells import Parameters, submodule_parameters
 from ecsuite.eval.icy.fast.receivers import make_fused_receiver
-from ecsuite.eval.icy.fast.senders import Learner, SupervisedBatch, make_fused_sender
+from ecsuite.eval.icy.fast.senders import SupervisedBatch, SupervisedLearner, make_fused_sender
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.words import all_meanings, symbol_type
 from ecsuite.runtime.devices import computing
@@ -49,7 +49,7 @@ MEANINGS_PER_BATCH = 4096
 PUBLISHED_GEOMETRY = Geometry()
 """The sizes of the paper's tables."""
 
-NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, int, int, int], int]], ...] = (
+NEVER_USED: tuple[tuple[str, Role, Callable[[AgentName], bool], Callable[[int, int, int, int], int]], ...] = (
     (
         "HUSendA: a linear map of the one-hot meaning, in addition to the embedding of meanings",
         "sender",
@@ -73,12 +73,12 @@ NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, i
 agents, and function from (num_features, num_values, symbols including the start symbol, hidden) to their number."""
 
 
-def parse_model(role: Role, text: str) -> AgentSpec:
+def parse_model(role: Role, text: str) -> AgentName:
     """Parse the name and options of a model: those of `parse_agent`, and `BASELINES`."""
     return parse_agent(role, text, BASELINES[role])
 
 
-def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
+def make_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
     """Make an agent as in the ICY paper; a receiver with an output layer for (batch, attributes, values)."""
     vocab_size, max_len = geometry.vocab_size, geometry.message_length
     if spec.family == "hashtable":
@@ -204,7 +204,7 @@ def is_autoregressive(sender: nn.Module) -> bool:
 
 def make_learner(
     agent: nn.Module, geometry: Geometry, link: SupervisedChannel | None = None, seed: int = 0
-) -> Learner:
+) -> SupervisedLearner:
     """Make the learner of an agent: fused if there is one, else generic.
 
     Args:
@@ -223,7 +223,7 @@ def make_learner(
     return fused or _SenderLearner(agent, geometry, link, seed)
 
 
-def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> None:
+def try_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int) -> None:
     """Make an agent from a user's file, and call it once; see `make_agent`.
 
     Raises:
@@ -247,7 +247,7 @@ def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int)
         check_message(kind, agent, meanings, agent(meanings, builder))
 
 
-class _ModuleLearner(Learner):
+class _ModuleLearner(SupervisedLearner):
     """Base class of learners that call their module, whose own parameters are not used."""
 
     purpose: str
@@ -354,7 +354,7 @@ class _ReceiverLearner(_ModuleLearner):
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
-class _LookupTableLearner(Learner):
+class _LookupTableLearner(SupervisedLearner):
     """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights and one replica."""
 
     def __init__(self, sender: HashtableSender) -> None:
@@ -395,7 +395,7 @@ def parameter_count(module: nn.Module) -> int:
 
 
 def published_parameters(
-    spec: str | AgentSpec, role: Role, geometry: Geometry = PUBLISHED_GEOMETRY, hidden_size: int = 128
+    spec: str | AgentName, role: Role, geometry: Geometry = PUBLISHED_GEOMETRY, hidden_size: int = 128
 ) -> int:
     """Number of parameters as in the paper's tables: of our agent in style icy, and those its program never used.
 

@@ -14,6 +14,7 @@ from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import mean_and_half_width
+from ecsuite.games.tasks.directions import is_censored
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
@@ -162,6 +163,7 @@ class ProtocolView(ABC):
                         value=value,
                         reason="" if value is None else None,
                         signature=row.signature,
+                        bound="lower" if is_censored(name, run) else None,
                     )
                     for name in cell.figures
                     for value in [run.get(name)]

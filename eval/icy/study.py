@@ -16,6 +16,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
 from ecsuite.grammars.words import draw_words
@@ -291,7 +292,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
             raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
         if corpora.is_file():
             raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
-        check_output_file(corpora / "metadata.json")
+        check_output_file(RunFolder(corpora).metadata)
         require_no_other(corpora, "corpora", "--save-corpora")
     is_pair = protocol == "end-to-end"
     models = tuple(str(parse_model(config.role, model)) for model in config.models)

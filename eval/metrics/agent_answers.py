@@ -21,7 +21,7 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.learning import GivenMessages
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.views import View
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ragged import Ragged
@@ -32,7 +32,7 @@ NOTHING_LEARNT = "no representation of objects is known that the {} learns"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Objects:
+class DistinctObjects:
     """Some objects of a world, each once."""
 
     features: Tensor
@@ -41,7 +41,7 @@ class Objects:
     """Their description by the world, (num_objects, num_attributes)."""
 
 
-def objects_of(world: World, most: int, seed: int) -> Objects | None:
+def objects_of(world: World, most: int, seed: int) -> DistinctObjects | None:
     """At most so many objects of the corpus, drawn at random; None if the sender sees several at once."""
     if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
         return None
@@ -56,17 +56,17 @@ def objects_of(world: World, most: int, seed: int) -> Objects | None:
     if len(rows) > most:
         rows = np.sort(np.random.default_rng([seed, *b"objects"]).choice(rows, most, replace=False))
     features = world.features(torch.from_numpy(np.ascontiguousarray(found[rows])), torch.float32)
-    return Objects(features=features, meanings=described[rows].reshape(len(rows), -1))
+    return DistinctObjects(features=features, meanings=described[rows].reshape(len(rows), -1))
 
 
 @torch.inference_mode()
-def inputs(objects: Objects) -> Vectors:
+def inputs(objects: DistinctObjects) -> Vectors:
     """The objects themselves, (num_objects, num_features)."""
     return _vectors(objects.features)
 
 
 @torch.inference_mode()
-def of_sender(pair: Pair, objects: Objects) -> Vectors | None:
+def of_sender(pair: Pair, objects: DistinctObjects) -> Vectors | None:
     """The first representation of objects that the sender learns, (num_objects, size); None: it learns none.
 
     That is the output of its perception, or where this learns nothing, as `identity`, of the network's first layer
@@ -78,7 +78,7 @@ def of_sender(pair: Pair, objects: Objects) -> Vectors | None:
 
 
 @torch.inference_mode()
-def of_receiver(pair: Pair, objects: Objects) -> Vectors | None:
+def of_receiver(pair: Pair, objects: DistinctObjects) -> Vectors | None:
     """The first representation of objects as candidates that the receiver learns, (num_objects, size); None: none.
 
     That is the output of its perception. Where this learns nothing, as `identity`, a candidate's score is the product
@@ -97,14 +97,14 @@ def of_receiver(pair: Pair, objects: Objects) -> Vectors | None:
 
 
 @torch.inference_mode()
-def after_messages(pair: Pair, objects: Objects) -> Vectors:
+def after_messages(pair: Pair, objects: DistinctObjects) -> Vectors:
     """The states of the receiver after the most likely messages about the objects, (num_objects, state_size)."""
     message = pair.speaker.message(_view(objects), 1, "greedy", None, 0)
     states, ends = call_receiver(pair.listener.network, message, torch.float32)
     return _vectors((ends[..., None] * states).sum(0))
 
 
-def _view(objects: Objects) -> View:
+def _view(objects: DistinctObjects) -> View:
     return View(features=objects.features, num_seen=1, indices=None)
 
 

@@ -46,7 +46,7 @@ _MAX_TABLE = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class Chunk:
     """Some consecutive samples."""
 
     rows: slice
@@ -91,7 +91,7 @@ class Samples:
         self.phrases = Occurrences.of(self.concepts.take(first), count, corpus.concept_names or None)
         """The concepts of each different phrase."""
 
-    def parts(self, num_rows: int = ROWS) -> Iterator[Part]:
+    def parts(self, num_rows: int = ROWS) -> Iterator[Chunk]:
         """All samples, in their order."""
         offsets = self.messages.offsets
         for start in range(0, len(self.messages), num_rows):
@@ -102,7 +102,7 @@ class Samples:
             if self.count == "types":
                 is_first = are_first(words, row)
                 row, kind = row[is_first], kind[is_first]
-            yield Part(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
+            yield Chunk(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
 
     def by_word(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         """The sample of each word, from 0, and the words, both in the order of words and then of samples.

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeGuard
 import msgspec
 
 from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.estimates import Bound
 from ecsuite.runtime.errors import ConfigError, shown
 
 
@@ -101,6 +102,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
     is_measure: bool = False
     """Whether it is a measure of a training, such as accuracy."""
+    bound: Bound | None = None
+    """Whether the value is a bound of the true one, as the time of a run that ended before its target; None: it is not,
+    or the value tells it, see `bound_of`."""
     stored: Mapping[str, Any] = {}
     """The JSON that it was read from, with its conclusion among the scores of its file; empty if computed here."""
 

@@ -94,6 +94,9 @@ class Traits:
     """Raised whenever the same input gives another value; it is in signatures and in the keys of kept results."""
     bounds: tuple[float, float] | None = None
     """The range of the values, which `ecsuite check` tries; None: none is declared."""
+    is_censored_at_bounds: bool = False
+    """Whether a value at an end of its range is censored, as an accuracy of 1: agents may do better than the rounds can
+    show. Other scores have the ends of their range as values like any other."""
     chance: Reference | None = None
     """Source of its chance level; None: it has none."""
     draws: bool = True

@@ -106,7 +106,7 @@ class TrainableBackbone(Backbone):
         """The loss of inputs and targets; it draws from torch's global generators alone."""
 
 
-class Decoder(TrainableBackbone):
+class DecoderBackbone(TrainableBackbone):
     """GPT-2.
 
     Args:
@@ -138,7 +138,7 @@ class Decoder(TrainableBackbone):
         return loss
 
 
-class Encoder(TrainableBackbone):
+class EncoderBackbone(TrainableBackbone):
     """BERT (needs transformers).
 
     Args:
@@ -247,7 +247,10 @@ class PublishedBackbone(Backbone):
         return inputs
 
 
-BACKBONES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "encoder": Encoder}
+BACKBONES: dict[str, type[DecoderBackbone] | type[EncoderBackbone]] = {
+    "decoder": DecoderBackbone,
+    "encoder": EncoderBackbone,
+}
 """Trainable backbones by name."""
 
 

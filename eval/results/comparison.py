@@ -8,6 +8,8 @@ One rule for all scores and commands:
   settings are averaged over. Runs are pairs only where they share something besides the number of a seed: the random
   split of held-out objects, or the trained agents (Student's paired t test). Two corpora are compared by the intervals
   of their scores, which show how a score varies with another corpus of the same language, not with another seed.
+- *Censoring.* A value at a bound, such as an accuracy of 1 or the time of a run that was stopped, bounds the true one:
+  a difference that rests on such values is concluded only where the true ones would enlarge it, else it is unknown.
 - *Family.* p-values are corrected by Holm's procedure for all differences of one comparison: all pairs (or all others
   with a baseline) in all scores that were asked for.
 """
@@ -37,9 +39,11 @@ from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
     NO_SPREAD,
+    OPPOSITE,
     Difference,
     corrected,
     difference_of_estimates,
+    joint_bound,
     paired_difference,
     student_quantile,
     student_tail,
@@ -99,6 +103,7 @@ class ComparedScore:
                     ci95=ci95,
                     hedges_g=None if each.hedges_g is None else -each.hedges_g,
                     hedges_g_ci95=g_ci95,
+                    bound=OPPOSITE[each.bound],
                 )
         return None
 
@@ -112,7 +117,11 @@ class ComparedScore:
             return set()
         first = (max if self.direction == "higher" else min)(names, key=lambda name: self.samples[name].score)
         found = {name: each for name in names if (each := self.difference(first, name)) is not None}
-        alike = {name for name, each in found.items() if not each.is_clear and each.conclusion != "unknown"}
+        alike = {
+            name
+            for name, each in found.items()
+            if not each.is_clear and (each.conclusion != "unknown" or each.bound is not None)
+        }
         sign = 1 if self.direction == "higher" else -1
         return (
             {first, *alike}
@@ -322,7 +331,8 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
         basis = "no interval"
     if measured.ci95 is not None and has_seeds and not is_over_blocks:
         measured = with_effect(measured, one, other, is_paired=is_paired)
-    return replace(measured, source=first.name, baseline=second.name, basis=basis)
+    bound = joint_bound((first.bound, OPPOSITE[second.bound]))
+    return replace(measured, source=first.name, baseline=second.name, basis=basis, bound=bound)
 
 
 def shared_by(first: Sample, second: Sample) -> str:
@@ -476,6 +486,7 @@ class Means:
                             "mean": cell.mean,
                             "half_width": cell.half_width,
                             "num_values": cell.num_values,
+                            **({} if cell.bound is None else {"bound": cell.bound}),
                         }
                         for name, cell in zip(self.figures, row.cells, strict=True)
                     },

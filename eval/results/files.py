@@ -19,10 +19,11 @@ from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
 from ecsuite.files.locks import Lock
 from ecsuite.formats.corpora import Reading
-from ecsuite.formats.directory import ANSWERS, require_no_answers
+from ecsuite.formats.directory import ANSWERS, CORPUS, require_no_answers
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CONFIG, CORPUS, METADATA, SCORES, SWEEP
+from ecsuite.games.runs.run_folder import CONFIG, SCORES, SWEEP, RunFolder
+from ecsuite.games.tasks.directions import is_censored
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")
@@ -68,7 +69,7 @@ def sources_at(place: Path) -> list[Source]:
         return _in_folder(place)
     if not place.exists():
         raise ConfigError(f"{place}: no such file or folder of results")
-    if place.name == CORPUS and (place.parent / CONFIG).is_file():
+    if place.name == CORPUS and RunFolder(place.parent).is_run:
         return [run_source(place.parent)]
     if place.suffix == ".json":
         return sources_of(place, read_json(place))
@@ -89,14 +90,14 @@ def has_scores(path: Path, metrics: Collection[str] = ()) -> bool:
         raise ConfigError(f"{path}: no such file or folder of results")
     if not path.is_dir():
         return path.suffix == ".json"
-    if metrics and (path / METADATA).is_file():
-        is_run = (path / CONFIG).is_file()
+    if metrics and RunFolder(path).metadata.is_file():
+        is_run = RunFolder(path).is_run
         of_one = [run_source(path)] if is_run else sources_of(path / SCORES, read_scores(path / SCORES))
         records = [record for source in of_one for record in source.records]
         return {*metrics} <= {record.figure if record.is_measure else record.name for record in records}
     if any(next(path.rglob(name), None) for name in (*FILES, SWEEP)):
         return True
-    if (path / CORPUS).is_file():
+    if RunFolder(path).corpus.is_file():
         return False
     files = [file for file in sorted(path.glob("*.json")) if file.is_file()]  # as where it was pulled
     found = [source for file in files for source in sources_of(file, read_json(file))]
@@ -175,13 +176,13 @@ def run_source(folder: Path, scores: Any = None) -> Source:
     except (AttributeError, TypeError) as error:
         raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
     stopped, step = (
-        training.get("stopped", None if (folder / METADATA).is_file() else UNENDED),
+        training.get("stopped", None if RunFolder(folder).metadata.is_file() else UNENDED),
         training.get("step"),
     )
     return replace(
         source,
         records=(*measured, *source.records),
-        corpus=folder if (folder / CORPUS).is_file() else None,
+        corpus=folder if RunFolder(folder).corpus.is_file() else None,
         settings=source.config,
         game=scored.game if scored.is_run else source.config.get("name"),
         seed=scored.seed if scored.is_run else source.config.get(SEED),
@@ -224,7 +225,7 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
                 records=(*measure_records(run.training), *records_of(file, scores.values())),
                 is_run=True,
                 folder=folder or Path(run.folder),
-                corpus=folder if folder is not None and (folder / CORPUS).is_file() else None,
+                corpus=folder if folder is not None and RunFolder(folder).corpus.is_file() else None,
                 game=str(sweep.get("name", "")) or None,
                 settings=run.settings,
                 fixed=content.set,
@@ -301,11 +302,11 @@ def sources_of(file: Path, data: Any) -> list[Source]:
 
 def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
     """The name of the game of a run folder, its seed, and what is equal of runs that differ only in it."""
-    file = folder / METADATA
-    metadata = read_json(file) if file.is_file() else None
+    run = RunFolder(folder)
+    metadata = read_json(run.metadata) if run.metadata.is_file() else None
     config = metadata.get("config") if isinstance(metadata, dict) else None
-    if config is None and (folder / CONFIG).is_file():
-        config = read_config(folder / CONFIG)
+    if config is None and run.is_run:
+        config = read_config(run.config)
     training = config.get("training") if isinstance(config, dict) else None
     seed = training.get("seed") if isinstance(training, dict) else None
     if not isinstance(config, dict) or not isinstance(training, dict) or type(seed) is not int:
@@ -369,7 +370,13 @@ def measure_records(training: Mapping[str, Any]) -> list[Score]:
     """
     by_rounds = {"": training.get("measures", {}), **training.get("extra_evaluations", {})}
     return [
-        Score(name=name, value=value, unit={"rounds": rounds} if rounds else {}, is_measure=True)
+        Score(
+            name=name,
+            value=value,
+            unit={"rounds": rounds} if rounds else {},
+            is_measure=True,
+            bound="lower" if is_censored(name, measures) else None,
+        )
         for rounds, measures in by_rounds.items()
         for name, value in measures.items()
         if is_number(value) and name not in NOT_MEASURES

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.games.runs.run_files import LOG, require_unchanged_log
+from ecsuite.games.runs.run_folder import LOG, RunFolder
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
@@ -73,10 +73,11 @@ def read_evaluations(folder: Path) -> list[Evaluation]:
         ConfigError: If it is no run folder, the log cannot be read, or it has no evaluation yet.
         DamagedError: If the log was changed.
     """
-    file = folder / LOG
-    if not folder.is_dir() or not (file.is_file() or (folder / "config.yaml").is_file()):
+    run = RunFolder(folder)
+    file = run.log
+    if not folder.is_dir() or not (file.is_file() or run.is_run):
         raise ConfigError(f"{folder}: expected a run folder with a {LOG}")
-    require_unchanged_log(folder)
+    run.check_log()
     log = evaluations(file.read_bytes() if file.is_file() else b"", str(file))
     log = [evaluation for evaluation in log if evaluation.stopped != "diverged"]
     if not log:

@@ -13,7 +13,8 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.files import SEED, name_by_folders, sources_at, sweep_file
 from ecsuite.eval.results.samples import Estimate, Sample, samples_of, short_settings
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source, setting_column
-from ecsuite.games.runs.run_files import CORPUS, SWEEP
+from ecsuite.formats.directory import CORPUS
+from ecsuite.games.runs.run_folder import SWEEP
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import as_frame

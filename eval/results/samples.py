@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import METRIC_OF, table_order, traits_of
+from ecsuite.eval.metrics import METRIC_OF, bound_of, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
@@ -19,7 +19,9 @@ from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
+    Bound,
     Interval,
+    joint_bound,
     mean_and_half_width,
     normal_quantile,
     student_quantile,
@@ -76,6 +78,8 @@ class Sample:
     """For each seed: the settings of its run that are averaged over; empty: none is."""
     runs: tuple[Source, ...] = ()
     """For each seed: its run; empty: not known."""
+    bounds: tuple[Bound | None, ...] = ()
+    """For each seed: whether its value is a bound of the true one (`bound_of`); empty: none is."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -137,7 +141,13 @@ class Sample:
             corpora=chosen(self.corpora),
             blocks=chosen(self.blocks),
             runs=chosen(self.runs),
+            bounds=chosen(self.bounds),
         )
+
+    @property
+    def bound(self) -> Bound | None:
+        """Whether the score is a bound of the true one, as some of its values are."""
+        return joint_bound(self.bounds)
 
     @property
     def score(self) -> float:
@@ -156,7 +166,7 @@ class Sample:
         else:
             error, freedom = pooled_error([cells])
             mean, half_width = self.score, student_quantile(1 - ALPHA / 2, freedom) * error if error else 0.0
-        return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds))
+        return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds), bound=self.bound)
 
     @property
     def is_baseline(self) -> bool:
@@ -173,6 +183,7 @@ class Sample:
             "sizes": list(self.sizes),
             "source": self.source,
             "ci95": None if self.ci95 is None else list(self.ci95),
+            **({"bounds": list(self.bounds)} if any(self.bounds) else {}),
         }
 
 
@@ -193,6 +204,8 @@ class Estimate:
     within_sd: float | None = None
     """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
     intervals; None where scores have none."""
+    bound: Bound | None = None
+    """Whether the true mean is at least or at most this one, as values are censored; None: none is."""
 
     @property
     def ci95(self) -> Interval | None:
@@ -377,6 +390,7 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
         is_run=is_of_run,
         blocks=(source.block,) * len(rows) if source.row else (),
         runs=(source,) * len(rows) if is_of_run else (),
+        bounds=(bound,) * len(rows) if (bound := bound_of(record)) else (),
     )
 
 
@@ -399,6 +413,9 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
         corpora=tuple(places[key][0].corpora[0] if len(places[key]) == 1 else None for key in keys),
         blocks=tuple(block for block, _ in keys),
         runs=tuple(each.runs[0] for each in firsts) if all(each.runs for each in firsts) else (),
+        bounds=tuple(joint_bound(each.bound for each in places[key]) for key in keys)
+        if any(sample.bounds for sample in samples)
+        else (),
         ci95=firsts[0].ci95 if len(keys) == 1 and len(places[keys[0]]) == 1 else None,
     )
 
@@ -476,6 +493,9 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
         if all(each.runs for each, *_ in rows)
         else (),
         ci95=first.ci95 if len(seeds) == 1 else None,
+        bounds=tuple(result.bounds[place] if result.bounds else None for result, place, _ in rows)
+        if any(result.bounds for result, *_ in rows)
+        else (),
     )
 
 
@@ -552,6 +572,7 @@ def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
                 num_values=len(sample.seeds),
                 sd=sample.deviation,
                 within_sd=math.sqrt(float(np.mean(np.square(errors)))) if is_known else None,
+                bound=sample.bound,
             )
             found.append((name, sample, of_seeds))
     return found

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CONFIG, METADATA
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
@@ -81,7 +81,7 @@ class Source:
     failure: str | None = None
     """Reason of a failure; None if it did not fail."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Result of the training, of a run of a sweep, see `ecsuite.games.training.train.Result.to_json`."""
+    """Result of the training, of a run of a sweep, see `ecsuite.games.runs.run_folder.RunResult.to_json`."""
     asked: tuple[str, ...] = ()
     """Metrics that were requested by name; tables omit others of the same runs."""
     seconds: float | None = None
@@ -99,7 +99,7 @@ class Source:
         """
         if self.folder is None:
             return {}
-        if (file := self.folder / CONFIG) not in self.cache:
+        if (file := RunFolder(self.folder).config) not in self.cache:
             self.cache[file] = dotted_values(read_config(file)) if file.is_file() else {}
         return self.cache[file]
 
@@ -108,7 +108,7 @@ class Source:
         """The content of its `metadata.json`; empty without one."""
         if self.folder is None:
             return {}
-        if (file := self.folder / METADATA) not in self.cache:
+        if (file := RunFolder(self.folder).metadata) not in self.cache:
             content = read_json(file) if file.is_file() else None
             self.cache[file] = content if isinstance(content, dict) else {}
         return self.cache[file]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.eval.metrics import find_metric
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 
@@ -36,12 +37,12 @@ def load_run_if_needed(
     asking = [name for name, each in traits.items() if each.needs_agents]
     folder = path if path.is_dir() else path.parent
     if not asking:
-        may_ask = is_whole and path.is_dir() and (folder / "config.yaml").is_file()
+        may_ask = is_whole and path.is_dir() and RunFolder(folder).is_run
         if not may_ask or not any(each.asks_agents for each in traits.values()):
             return None
     from ecsuite.games.runs.run import load_run
 
-    if not (folder / "config.yaml").is_file():
+    if not RunFolder(folder).is_run:
         raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
     run = load_run(folder, trust_code=trust_code, note=note)
     if not asking and not run.has_agents:

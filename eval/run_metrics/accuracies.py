@@ -13,7 +13,7 @@ from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.eval.run_metrics.noise_grid import Rounds
+    from ecsuite.eval.run_metrics.noise_grid import EvaluatedRounds
     from ecsuite.games.runs.run import Run
 
 GENERALISATION = Traits(
@@ -24,6 +24,7 @@ GENERALISATION = Traits(
     direction="higher",
     version=3,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )
@@ -95,7 +96,7 @@ def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> N
     return unseen
 
 
-def _by_meaning(rounds: "Rounds", chosen: NDArray[np.bool_]) -> list[float]:
+def _by_meaning(rounds: "EvaluatedRounds", chosen: NDArray[np.bool_]) -> list[float]:
     """The accuracy in some rounds about each of their meanings."""
     _, meaning = np.unique(rounds.meanings[chosen], axis=0, return_inverse=True)
     meaning = meaning.ravel()
@@ -110,6 +111,7 @@ NOISE_OBJECTS = Traits(
     question="agents",
     version=2,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )
@@ -154,6 +156,7 @@ CROSS_PLAY = Traits(
     direction="higher",
     version=2,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="guesses",
     needs=("agents",),
 )

@@ -19,8 +19,8 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import NO_NOISE, MessageNoise, noise_generator
 from ecsuite.games.config.registry import NOISES
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.run import Run
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value
@@ -34,7 +34,7 @@ TRAINED, HELD_OUT = "train", "held_out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rounds:
+class EvaluatedRounds:
     """Rounds of the evaluations of a run, one after the other."""
 
     meanings: NDArray[np.generic]
@@ -46,7 +46,7 @@ class Rounds:
 
 
 @torch.inference_mode()
-def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> Rounds:
+def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> EvaluatedRounds:
     """Play rounds of evaluation of a run, each with every pair of its agents that meets.
 
     Args:
@@ -62,7 +62,7 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
         for batch, found in each_batch(run.players, place, split, run.experiment):
             described.append(place.describe(batch))
             accuracy.append(found)
-    return Rounds(
+    return EvaluatedRounds(
         meanings=np.concatenate([each.meanings.reshape(len(each.meanings), -1) for each in described]),
         split=np.concatenate(
             [each.columns.get("split", np.full(len(each.meanings), TRAINED)) for each in described]

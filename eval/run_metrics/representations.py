@@ -155,6 +155,7 @@ TRANSFER = Traits(
     direction="higher",
     version=3,
     bounds=(0.0, 1.0),
+    is_censored_at_bounds=True,
     chance="training",
     needs=("agents",),
 )

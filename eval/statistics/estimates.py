@@ -21,6 +21,21 @@ NO_SPREAD = 1e-9
 """A smaller range of values is rounding error."""
 
 Interval = tuple[float, float]
+Bound = Literal["lower", "upper", "none"]
+"""Relation of a figure to the true one where values are censored: a lower or an upper bound, or none of these."""
+OPPOSITE: Mapping[Bound | None, Bound | None] = {
+    "lower": "upper",
+    "upper": "lower",
+    "none": "none",
+    None: None,
+}
+"""Bound of a figure that is subtracted."""
+
+
+def joint_bound(bounds: Iterable[Bound | None]) -> Bound | None:
+    """The bound of a sum or a mean of figures: the one that all censored ones have; None if none is censored."""
+    found = {bound for bound in bounds if bound is not None}
+    return found.pop() if len(found) == 1 else "none" if found else None
 
 
 def student_quantile(share: float, freedom: float) -> float:
@@ -243,10 +258,19 @@ class Difference:
     correction allows; None: the p-value decides."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures, JSON-ready, such as differences by target language."""
+    bound: Bound | None = None
+    """Whether the true difference is at least or at most this one, as values are censored; None: none is."""
 
     @property
     def conclusion(self) -> Conclusion:
-        """The conclusion after the correction."""
+        """The conclusion after the correction: of censored values a difference that all true values would enlarge."""
+        found = self._of_values
+        allowed = {None: found, "lower": "higher", "upper": "lower"}
+        return found if allowed.get(self.bound) == found else "unknown"
+
+    @property
+    def _of_values(self) -> Conclusion:
+        """The conclusion if no value were censored."""
         if self.judged is not None:
             is_noise = self.p_holm is not None and self.p_holm >= ALPHA and self.judged in ("higher", "lower")
             return "inside the noise" if is_noise else self.judged
@@ -273,6 +297,7 @@ class Difference:
             "hedges_g_ci95": None if self.hedges_g_ci95 is None else list(self.hedges_g_ci95),
             "basis": self.basis,
             "conclusion": self.conclusion,
+            **({} if self.bound is None else {"bound": self.bound}),
             **self.details,
         }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics import METRIC_OF
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.parts.config import packaged_yaml, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
@@ -111,8 +112,9 @@ def names_in_run(folder: Path) -> Iterator[str]:
     Raises:
         ConfigError: If it is no run folder, or a file can't be read.
     """
-    config, scores, metadata = (folder / name for name in ("config.yaml", "scores.json", "metadata.json"))
-    if not config.is_file() and not metadata.is_file():
+    run = RunFolder(folder)
+    config, scores, metadata = run.config, run.scores, run.metadata
+    if not run.is_run_or_corpus:
         raise ConfigError(f"{folder}: expected a run folder, with a config.yaml or a metadata.json")
     if config.is_file():
         tree = parse_yaml(config.read_text("utf-8"), str(config))

@@ -30,6 +30,7 @@ from ecsuite.tables.cells import (
     UNDEFINED,
     Cell,
     Role,
+    bounded,
     estimate,
     interval,
     nothing,
@@ -51,6 +52,12 @@ INTERVALS = "intervals of the scores"
 LEFT_OUT = ("failed", "incomplete")
 """Runs that are not in the means, in CSV and frames."""
 BEST = "Bold: the best of a column, and what no test tells apart from it; single runs never."
+CENSORED = "censored values, which bound the true ones"
+"""Reason for no conclusion on a difference that has an interval."""
+OF_BOUNDS = (
+    "≥, ≤: bounds of the true value, as some values are censored: an accuracy of 1 or 0, a time of runs that ended "
+    "before; ?: some from below, others from above."
+)
 OF_SOME = (
     "n: seeds in the mean, where these are fewer than the runs: undefined in some, or without a combination of other "
     "settings that all rows have."
@@ -76,7 +83,8 @@ def report(compared: Comparison) -> Report:
             continue
         for each in score.differences:
             if each.conclusion == "unknown":
-                unknown.setdefault(each.basis, {})[score.name] = None
+                why = each.basis if each.bound is None or each.ci95 is None else CENSORED
+                unknown.setdefault(why, {})[score.name] = None
     lines += [f"unknown ({basis}): {', '.join(names)}." for basis, names in unknown.items()]
     ranked = [sample.signature for sample in samples if sample.signature.startswith(XFERBENCH)]
     limits = dict.fromkeys(map(limits_of, ranked))
@@ -138,6 +146,8 @@ def family_notes(compared: Comparison) -> list[str]:
         f"{', '.join(names)}: at {size:,} messages, the mean of {NUM_DRAWS} draws from larger corpora."
         for size, names in by_size.items()
     ]
+    if any(sample.bound for score in compared.scores for sample in score.samples.values()):
+        lines.append(OF_BOUNDS)
     return lines
 
 
@@ -189,7 +199,7 @@ def _score_rows(compared: Comparison) -> Table:
         cells = [text(score.direction, shown=ARROWS[score.direction])]
         for name in compared.sources:
             sample = score.samples.get(name)
-            cell = number(None if sample is None else sample.score)
+            cell = nothing(UNDEFINED) if sample is None else bounded(number(sample.score), sample.bound)
             bounds = None if sample is None else sample.ci95  # which CSV and frames have
             cells.append(
                 cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
@@ -204,7 +214,7 @@ def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
     if each is None:
         return [nothing(), nothing(), text("not comparable", role="dim")]
     bounds = {} if each.ci95 is None else dict(zip(INTERVAL, each.ci95, strict=True))
-    cells = [replace(number(each.mean), parts=bounds), p_value(each.p_holm)]
+    cells = [bounded(replace(number(each.mean), parts=bounds), each.bound), p_value(each.p_holm)]
     if not each.is_clear:
         return [*cells, text(each.conclusion, role="dim")]
     higher, lower = sources if each.mean > 0 else reversed(sources)
@@ -227,7 +237,7 @@ def _clear_differences(compared: Comparison) -> Table:
             score.name,
             each.source,
             each.baseline,
-            interval(each.mean, each.ci95),
+            bounded(interval(each.mean, each.ci95), each.bound),
             p_value(each.p_holm),
             text(each.conclusion, role="good"),
         )
@@ -251,7 +261,7 @@ def _sources_table(score: ComparedScore) -> Table:
     rows = [
         row_of(
             each.name,
-            interval(each.score, each.ci95, DIGITS),
+            bounded(interval(each.score, each.ci95, DIGITS), each.bound),
             number(each.deviation, DIGITS),
             len(each.seeds),
         )
@@ -277,7 +287,7 @@ def _difference_table(score: ComparedScore) -> Table:
         row_of(
             each.source,
             each.baseline,
-            interval(each.mean, each.ci95, DIGITS),
+            bounded(interval(each.mean, each.ci95, DIGITS), each.bound),
             p_value(each.p_holm),
             interval(each.hedges_g, each.hedges_g_ci95, 2),
             text(each.conclusion, role=ROLES.get(each.conclusion, "dim")),
@@ -304,6 +314,7 @@ def seed_report(sources: Sequence[Source]) -> Report:
                 "values": sample.seed_scores.tolist(),
                 "mean": mean.mean,
                 "ci95": None if mean.ci95 is None else list(mean.ci95),
+                **({} if mean.bound is None else {"bound": mean.bound}),
                 "sd": mean.sd,
                 "within_sd": mean.within_sd,
                 "between_sd": mean.between_sd,
@@ -336,7 +347,7 @@ def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Ta
             row_of(
                 name,
                 text(direction, shown=ARROWS[direction]),
-                estimate(mean.mean, half_width, num_values=mean.num_values),
+                bounded(estimate(mean.mean, half_width, num_values=mean.num_values), mean.bound),
                 number(mean.sd),
                 number(mean.between_sd),
                 number(mean.within_sd),
@@ -356,7 +367,9 @@ def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file:
     for name, _, mean in means:
         low, high = mean.ci95 or (None, None)
         direction = traits_of(name).direction
-        points.append(Point(row=name, value=mean.mean, low=low, high=high, direction=direction))
+        points.append(
+            Point(row=name, value=mean.mean, low=low, high=high, direction=direction, bound=mean.bound)
+        )
     usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
     panel = Panel(points=usual or points, axis="mean over seeds, with its 95 % interval")
@@ -400,7 +413,15 @@ def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
 def _point(name: str, result: Sample) -> Point:
     low, high = result.ci95 or (None, None)
     direction = traits_of(name).direction
-    return Point(row=name, value=result.score, low=low, high=high, series=result.name, direction=direction)
+    return Point(
+        row=name,
+        value=result.score,
+        low=low,
+        high=high,
+        series=result.name,
+        direction=direction,
+        bound=result.bound,
+    )
 
 
 def means_table(means: Means) -> Table:
@@ -425,12 +446,15 @@ def means_table(means: Means) -> Table:
         settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
         cells = [
             of_some(
-                estimate(
-                    cell.mean,
-                    cell.half_width,
-                    MEAN_DIGITS,
-                    num_values=cell.num_values,
-                    role="best" if cell.is_best else "",
+                bounded(
+                    estimate(
+                        cell.mean,
+                        cell.half_width,
+                        MEAN_DIGITS,
+                        num_values=cell.num_values,
+                        role="best" if cell.is_best else "",
+                    ),
+                    cell.bound,
                 ),
                 cell.num_values,
                 each.num_runs,
@@ -446,6 +470,8 @@ def means_table(means: Means) -> Table:
         notes += family_notes(means.comparison)
         reasons = dict.fromkeys(score.reason for score in means.comparison.scores if score.reason)
         notes += [f"Not compared: {why}." for why in reasons]
+    if any(cell.bound for each in means.rows for cell in each.cells) and OF_BOUNDS not in notes:
+        notes.append(OF_BOUNDS)
     return Table(columns=columns, rows=rows, notes=notes)
 
 

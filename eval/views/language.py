@@ -24,6 +24,7 @@ from ecsuite.eval.counts.counting import flat, message_labels, narrow_content, n
 from ecsuite.eval.results.logs import first_measure, read_log
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.views.figures.canvas import COLOURS, ink_on
+from ecsuite.formats.directory import CORPUS
 from ecsuite.games.tasks.directions import held_out_of, measure_title
 from ecsuite.runtime.printable import counted, printable
 from ecsuite.tables.cells import Cell, nothing, text
@@ -248,7 +249,7 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Grid:
+class MessageGrid:
     """Messages of all combinations of two attributes."""
 
     attributes: tuple[str, str]
@@ -340,7 +341,7 @@ class LanguageView:
         return tuple(name.partition("=")[2] for name in self.concepts(index))
 
     @cached_property
-    def grid(self) -> Grid | None:
+    def grid(self) -> MessageGrid | None:
         """The first speaker's messages by two attributes; None if meanings have not two, or too many values."""
         if len(self.attributes) != 2:
             return None
@@ -352,7 +353,7 @@ class LanguageView:
         if max(len(rows), len(columns)) > MAX_GRID:
             return None
         indices = np.array([[place.get((row, column), -1) for column in columns] for row in rows])
-        return Grid(
+        return MessageGrid(
             attributes=(self.attributes[0], self.attributes[1]),
             rows=tuple(rows),
             columns=tuple(columns),
@@ -583,4 +584,4 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def corpus_name(corpus: Corpus) -> str:
     """The name of a corpus in titles: its run folder or file; `corpus` if it was made in Python."""
     source = Path(str(corpus.metadata.get("source_path", "")))
-    return (source.resolve().parent.name if source.name == "corpus.jsonl" else source.name) or "corpus"
+    return (source.resolve().parent.name if source.name == CORPUS else source.name) or "corpus"

@@ -197,7 +197,7 @@ SOURCES = Registry(
         ),
     },
 )
-"""Baselines by name: functions of a `Request`; a result of None means no pretraining."""
+"""Baselines by name: functions of `BaselineSettings`; a result of None means no pretraining."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

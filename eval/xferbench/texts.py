@@ -201,7 +201,7 @@ PROGRAM_OPEN_PROBABILITY = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class BaselineSettings:
     """Settings of a baseline corpus."""
 
     preset: XferBenchPreset
@@ -214,7 +214,7 @@ class Request:
     """A text file, for sources that need one."""
 
 
-def paren_synth(request: Request) -> Corpus:
+def paren_synth(request: BaselineSettings) -> Corpus:
     """Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
     is_strict = request.protocol == "strict"
     return _draw(
@@ -222,22 +222,22 @@ def paren_synth(request: Request) -> Corpus:
     )
 
 
-def paren_real(request: Request) -> Corpus:
+def paren_real(request: BaselineSettings) -> Corpus:
     """Nested pairs of symbols with the frequencies of the words of a text (--text)."""
     return _draw(text_parentheses, request, text=_required("paren_real", request))
 
 
-def random(request: Request) -> Corpus:
+def random(request: BaselineSettings) -> Corpus:
     """Symbols drawn independently and uniformly."""
     return _draw(uniform_noise, request)
 
 
-def no_pretrain(request: Request) -> None:
+def no_pretrain(request: BaselineSettings) -> None:
     """No corpus: the model is fine-tuned from its initial weights."""
     return None
 
 
-def human(request: Request) -> Corpus:
+def human(request: BaselineSettings) -> Corpus:
     """BPE tokens of a human language (--text), a message per line."""
     path = _required("human", request)
     return tokens_of(TextFile(path.name, path), request.preset)
@@ -266,12 +266,12 @@ def tokens_of(text: TextFile, preset: XferBenchPreset) -> Corpus:
     return Corpus(messages=Ragged.from_rows(rows), symbol_names=names)
 
 
-def _draw(baseline: Callable[..., Corpus], request: Request, **options: Any) -> Corpus:
+def _draw(baseline: Callable[..., Corpus], request: BaselineSettings, **options: Any) -> Corpus:
     preset, rng = request.preset, np.random.default_rng(request.seed)
     return baseline(preset.pretrain_tokens, rng, num_types=preset.vocab_size - 10, **options)
 
 
-def _required(name: str, request: Request) -> Path:
+def _required(name: str, request: BaselineSettings) -> Path:
     if request.text is None:
         raise ConfigError(f"{name} needs a text: give --text FILE, such as fr.txt.gz")
     return request.text

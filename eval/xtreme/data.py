@@ -19,7 +19,7 @@ from ecsuite.eval.xferbench.presets import MINI, XferBenchPreset
 from ecsuite.eval.xferbench.protocols import strict_source
 from ecsuite.eval.xferbench.texts import TextFile, in_hash_order, read_texts, tokens_of
 from ecsuite.eval.xtreme.presets import XtremePretraining
-from ecsuite.eval.xtreme.scoring.task import Bitext, Task
+from ecsuite.eval.xtreme.scoring.task import Bitext, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.runtime.errors import ConfigError
@@ -134,7 +134,7 @@ class ExampleSet(IdentifiedContent):
                 )
             return "dev", bitext
         tested = task.scored_split(self.data, self.language)
-        training: tuple[str, Task, str] | None = None
+        training: tuple[str, XtremeTask, str] | None = None
         if self._teaches(task, "train"):
             training = "train", task, "train"
         elif tested == "test" and task.dev_is_apart and self._teaches(task, "dev"):
@@ -163,7 +163,7 @@ class ExampleSet(IdentifiedContent):
             f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
         )
 
-    def _teaches(self, task: Task, split: str) -> bool:
+    def _teaches(self, task: XtremeTask, split: str) -> bool:
         return task.is_labelled(self.data, self.language, split)
 
 

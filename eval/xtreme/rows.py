@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.eval.models.training import bucketed
 from ecsuite.eval.models.vocabulary import SubWords
-from ecsuite.eval.xtreme.scoring.task import Answer, Question, TaggedSentence, TextPair
+from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion, TaggedSentence, TextPair
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError
 
@@ -30,7 +30,7 @@ IGNORED = -100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rows:
+class TokenRows:
     """Inputs as rows of sub-words, with targets."""
 
     ids: Sequence[Sequence[int]]
@@ -87,7 +87,7 @@ def _pad(rows: Sequence[Sequence[int]], padding: int, least: int = 0) -> Tensor:
 class LabelledRows:
     """Examples as rows with labels at some positions; a long sentence takes several rows."""
 
-    rows: Rows
+    rows: TokenRows
     """Inputs with a target at one sub-word of each word, or of each pair."""
     positions: tuple[tuple[int, ...], ...]
     """For each row, the positions of its targets."""
@@ -175,7 +175,7 @@ def _labelled(
         for column, label in zip(columns, of_row, strict=True):
             target[column] = IGNORED if label is None else numbers.get(label, IGNORED)
     return LabelledRows(
-        rows=Rows(ids=ids, targets=targets, padding=padding),
+        rows=TokenRows(ids=ids, targets=targets, padding=padding),
         positions=tuple(map(tuple, positions)),
         examples=tuple(examples),
         labels=tuple(labels),
@@ -225,16 +225,16 @@ class Window:
 class Prepared:
     """Rows, with the windows and questions needed to turn logits into answers."""
 
-    rows: Rows
+    rows: TokenRows
     """One row per window; those of a question are consecutive."""
     windows: Sequence[Window]
     """The window of each row."""
-    questions: Sequence[Question]
+    questions: Sequence[ExtractiveQuestion]
     """The questions with their contexts."""
 
 
 def question_rows(
-    examples: Sequence[Question],
+    examples: Sequence[ExtractiveQuestion],
     sub_words: SubWords,
     context: int,
     is_bidirectional: bool = True,
@@ -275,7 +275,9 @@ def question_rows(
             targets.append((first + shift, last + shift) if begin <= first <= last < end else NO_ANSWER)
             windows.append(Window(question=number, start=len(before), offsets=offsets[begin:end]))
     return Prepared(
-        rows=Rows(ids=ids, targets=targets, padding=sub_words.padding), windows=windows, questions=examples
+        rows=TokenRows(ids=ids, targets=targets, padding=sub_words.padding),
+        windows=windows,
+        questions=examples,
     )
 
 

@@ -29,7 +29,7 @@ from ecsuite.eval.xtreme.data import ExampleSet
 from ecsuite.eval.xtreme.presets import Scope, XtremeTuning
 from ecsuite.eval.xtreme.rows import (
     IGNORED,
-    Rows,
+    TokenRows,
     pair_rows,
     predicted_answers,
     predicted_labels,
@@ -124,7 +124,7 @@ MOST_IN_MEMORY = 2**30
 def finetune(
     backbone: Backbone,
     head: Head,
-    rows: Rows,
+    rows: TokenRows,
     tuning: XtremeTuning,
     parameters: list[nn.Parameter],
     *,
@@ -179,7 +179,7 @@ def finetune(
 
 
 def _frozen_states(
-    backbone: Backbone, rows: Rows, device: torch.device, callbacks: Callbacks
+    backbone: Backbone, rows: TokenRows, device: torch.device, callbacks: Callbacks
 ) -> Callable[[int], Tensor]:
     """The states (length, width) of rows by index under a backbone that is not trained, computed once.
 
@@ -203,7 +203,7 @@ def _frozen_states(
 
 
 @torch.no_grad()
-def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> Iterator[tuple[int, Tensor]]:
+def states_of(backbone: Backbone, rows: TokenRows, device: torch.device) -> Iterator[tuple[int, Tensor]]:
     """Number and hidden states (length, width) of each row, without gradients; computed a batch at a time."""
     backbone.eval()
     for index in rows.batches(TEST_BATCH):
@@ -214,7 +214,7 @@ def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> Iterator[
 
 
 @torch.no_grad()
-def logits_of(backbone: Backbone, head: Head, rows: Rows) -> Sequence[Tensor]:
+def logits_of(backbone: Backbone, head: Head, rows: TokenRows) -> Sequence[Tensor]:
     """Logits of each row, (length, outputs), on the CPU, without gradients.
 
     The states of one batch are in memory at a time. The head is applied row by row, so that the size of the batch does
@@ -263,7 +263,7 @@ def embed(
         [*sub_words.first, *(encoding.ids[:room] or [sub_words.unknown]), *sub_words.last]
         for encoding in sub_words.texts(sentences)
     ]
-    rows = Rows(ids=ids, targets=[()] * len(ids), padding=sub_words.padding)
+    rows = TokenRows(ids=ids, targets=[()] * len(ids), padding=sub_words.padding)
     batches = rows.batches(tuning.batch)
     backbone.eval()
     vectors = []

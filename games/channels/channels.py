@@ -265,10 +265,15 @@ class SoftChannel(SymbolChannel):
 
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""
+        if self.raw_temperature is None:
+            self.start_epoch(epoch)
+            temperature = self.temperature
+        else:
+            temperature = self.options.temperature_min + softplus(self.raw_temperature)
         return RelaxedMessageBuilder(
             self.options,
             gumbel_noise(self.options, like, generator) if self.is_noisy else None,
-            self._temperature(epoch),
+            temperature,
             straight_through=self.options.straight_through,
         )
 
@@ -282,12 +287,6 @@ class SoftChannel(SymbolChannel):
         if epoch != self.epoch:
             self.epoch = epoch
             self.temperature.fill_(self.options.temperature_in(epoch))
-
-    def _temperature(self, epoch: int) -> Tensor:
-        if self.raw_temperature is not None:
-            return self.options.temperature_min + softplus(self.raw_temperature)
-        self.start_epoch(epoch)
-        return self.temperature
 
 
 class GumbelChannel(SoftChannel):

@@ -17,6 +17,7 @@ from torch import Tensor
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.config.registry import NOISES
 from ecsuite.parts.config import Accuracy
+from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Part, parts_in_list
 
 
@@ -239,11 +240,6 @@ def _of_ids(message: Message, symbols: Tensor) -> Message:
 def _of_weights(message: Message, symbols: Tensor, ends: Tensor) -> Message:
     steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
     return replace(message, symbols=symbols, ends=ends, length=steps @ ends)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NoOptions:
-    """No noise has no options."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

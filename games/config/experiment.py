@@ -1,14 +1,17 @@
-"""Experiments, read from layers of settings.
+"""Reading of experiments from layers of settings, also of settings that an earlier version wrote.
 
-The layers are the defaults, a shipped experiment or a YAML file, `--set`, and options of the command. Each is a tree: a
-mapping as in a YAML file.
+The layers are, from the lowest to the highest: the defaults, a shipped experiment or a YAML file, `--set`, and options
+of the command. A layer is a tree: nested mappings as in a YAML file.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.games.config import sources
 from ecsuite.games.config.registry import TASKS, WORLDS
 from ecsuite.games.config.sections import (
     DEFAULTS,
@@ -22,22 +25,85 @@ from ecsuite.games.config.sections import (
     unknown_key,
     unread_settings,
 )
-from ecsuite.games.runs.identity import with_rules_of
-from ecsuite.games.worlds import sources
 from ecsuite.parts.config import named_source, parse_value, read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, Layer, option_types, read_part, to_tree
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.plain_values import settings_of
 
+HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
+"""Options of worlds that exclude objects or rules from training."""
+CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
+"""Options of worlds whose meaning or default has changed since earlier versions."""
+NEAREST = "nearest"
+"""Value of `distractors`: the objects that are most similar to the target."""
+EARLIER_CANDIDATES = (
+    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
+    "another folder with --out, or set world.candidates: split"
+)
+"""Error about a run whose held-out rounds had other candidates."""
+
+
+def holds_out(world: Mapping[str, Any]) -> bool:
+    """Whether the options of a section `world` exclude objects or rules from training."""
+    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
+
+
+def may_hold_out(world: Mapping[str, Any]) -> bool:
+    """Whether a section `world` excludes objects or rules from training, or names a file that may."""
+    return world.get(KIND) == sources.OBJECTS or holds_out(world)
+
+
+def worlds_of(tree: Tree) -> Iterator[Tree]:
+    """Iterate over the sections of a config that describe a world."""
+    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
+    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
+        if isinstance(world, dict):
+            yield world
+
+
+def with_rules_of(tree: Tree) -> Tree:
+    """Complete the config of a run with the rules under which it began: `candidates: split` if the option is missing.
+
+    Versions without this option drew the candidates of held-out rounds from the held-out objects alone.
+    """
+    tree = copy.deepcopy(tree)
+    for world in worlds_of(tree):
+        kind = str(world.get(KIND))
+        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
+            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
+                world[CANDIDATES] = "split"
+    return tree
+
+
+def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
+    """Check that a run began under the rules that its settings imply now.
+
+    Args:
+        folder: Folder that messages name.
+        tree: Content of its config.
+        mixes: Whether new runs of the same settings would be stored next to it, as in a sweep.
+
+    Raises:
+        ConfigError: If it began under other rules.
+    """
+    for world in worlds_of(tree):
+        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
+            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
+        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
+            raise ConfigError(
+                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
+                "are drawn among equally near ones: choose another folder with --out"
+            )
+
 
 def named_configs() -> dict[str, str]:
-    """The descriptions of the shipped experiments by their names."""
+    """Descriptions of the shipped experiments, by name."""
     shipped = shipped_configs()
     return {name: read_yaml(name, "game", shipped).get("about", "") for name in shipped}
 
 
 def ignore(_: str) -> None:
-    """Take no note."""
+    """Discard a message."""
 
 
 def load_experiment(
@@ -52,23 +118,25 @@ def load_experiment(
     flags_by_key: Mapping[str, str] | None = None,
     changed_by: str = "set",
 ) -> Experiment:
-    """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
+    """Read a shipped experiment by its name, or a YAML file; the foreign parts that it names are imported.
 
     Args:
-        name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or own data: a table of objects
-            (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face (`hf:NAME`).
-        overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
-        flags: Values by `section.key`, above the overrides; those of `section.kind` below them. None: not given.
-        note: Called with a line about users' own code that changed since a run was begun with it.
+        name_or_file: Name of a shipped experiment such as `disc_small`, a path that ends in `.yaml` or `.yml`, or own
+            data: a table of objects (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face
+            (`hf:NAME`).
+        overrides: Assignments `section.key=value` with a value in YAML; later ones take precedence.
+        flags: Values of options of the command by `section.key`, a layer above the overrides, or below them for keys
+            `section.kind`. None: option not given.
+        note: Called with a line about users' own code that changed since the run began.
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
-        is_of_run: Whether the file was not named by the user, but found in a run folder.
-        flags_by_key: How the user wrote a flag, such as `--epochs`, by its `section.key`, for messages.
-        changed_by: What messages call the changes.
+        is_of_run: Whether the file was found in a run folder instead of being named by the user.
+        flags_by_key: Option as the user wrote it, such as `--epochs`, by its `section.key`, for messages.
+        changed_by: Name of the changes in messages.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
-        UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
+        UntrustedError: If a run wrote the config, and it names foreign parts that the user has not named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
 
@@ -77,7 +145,8 @@ def load_experiment(
 
     # A flag that names a part, such as `--channel`, lies below the assignments, which may set its options.
     layers = [layer_of(key, value) for key, value in given.items() if key.endswith(f".{KIND}")]
-    layers += [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
+    layers += [(changed_by, _tree(changes))] if changes else []
+    layers.append(("--set", assignments_tree(overrides)))
     layers += [layer_of(key, value) for key, value in given.items() if not key.endswith(f".{KIND}")]
     own_code.trust(own_code.foreign_kinds(layers))
     shipped = shipped_configs()
@@ -113,10 +182,10 @@ def load_experiment(
 
 
 def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
-    """Check that no setting names other objects than those that are named as the game.
+    """Check that no layer names other objects than the data that are given as the game.
 
     Raises:
-        ConfigError: With both.
+        ConfigError: If one does; the message names both.
     """
     for source, tree in layers:
         settings = tree.get("world")
@@ -126,7 +195,7 @@ def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """The experiment of a mapping, such as the config in the metadata of a corpus.
+    """Make the experiment of a mapping, such as the config in the metadata of a corpus.
 
     Raises:
         ConfigError: If a key or value is not valid; the message begins with `source`.
@@ -140,7 +209,7 @@ def override(experiment: Experiment, assignments: Iterable[str], given_by: str =
     Args:
         experiment: The experiment.
         assignments: The assignments.
-        given_by: What messages call what gave them.
+        given_by: Source of the assignments in messages.
 
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
@@ -154,13 +223,16 @@ def with_changes(
     flags_by_key: Mapping[str, str] | None = None,
     changed_by: str = "changes",
 ) -> Experiment:
-    """Set values by `section.key`; an error is a `ConfigError`.
+    """Set values by `section.key`.
 
     Args:
         experiment: The experiment.
-        changes: The values.
+        changes: Values by `section.key`.
         flags_by_key: See `load_experiment`.
-        changed_by: What messages call changes that no flag made.
+        changed_by: Name in messages of changes that were not made by an option of the command.
+
+    Raises:
+        ConfigError: If a key or value is not valid.
     """
     if not flags_by_key:
         return _with_layers(experiment, [(changed_by, _tree(changes))])
@@ -174,7 +246,7 @@ def with_changes(
 
 
 def _tree(changes: Mapping[str, Any]) -> Tree:
-    """Values by `section.key`, as somebody gives them in Python."""
+    """Make the layer of values by `section.key` that were given in Python."""
     if not isinstance(changes, Mapping):
         raise ConfigError(
             f"changes: expected values by key, such as {{'channel.vocab_size': 20}}; got {shown(changes)}"
@@ -188,7 +260,7 @@ def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
 
 
 def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]:
-    """The kinds of a part that layers name, each with the number of its layer; they are loaded."""
+    """Load the kinds of a part that layers name; return each with the index of its layer."""
     found: list[tuple[int, str]] = []
     for number, (source, tree) in enumerate(layers):
         with named_source(source):
@@ -202,9 +274,9 @@ def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]
 
 
 def _read(layers: Sequence[Layer]) -> Experiment:
-    """Build the experiment of these layers, the lowest first.
+    """Make the experiment of layers, given from the lowest to the highest.
 
-    Sections that its play does not read are left out of layers below the one that names the play.
+    Sections that the play does not read are dropped from the layers below the one that names the play.
 
     Raises:
         ConfigError: If a setting is not valid, or the layer that names the play, or one above it, has a section that
@@ -220,7 +292,7 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     layers = [(source, {key: tree[key] for key in tree if key not in left_out}) for source, tree in layers]
 
     def checksums(built: dict[str, Any]) -> Tree:
-        """The checksums of files that no later layer names, and of the files of foreign parts."""
+        """Checksums of the files that no later layer names, and of the files of foreign parts."""
         data, weights = built.get("data", {}), built.get("weights", {})
         if data or weights:
             later = {path for _, tree in layers[1:] for path in paths_of(tree)}
@@ -247,10 +319,10 @@ def _read(layers: Sequence[Layer]) -> Experiment:
 
 
 def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
-    """The defaults, then the layers, and below each that names another world a layer with that world's perceptions.
+    """Prepend the defaults, and insert a layer with the default perceptions of a world below each layer that names it.
 
-    So `read_part` drops options that these do not have, as wherever a layer names another kind. A perception that is
-    named below such a layer stays. One that the last of them or a layer above names takes the place of the former ones.
+    `read_part` thus drops options that the new perceptions do not have, as for any layer that names another kind. A
+    perception that a lower layer names stays; one that the last naming layer or a higher one names replaces it.
     """
     named: list[tuple[int, str]] = []
     for number, world in _kinds_named(layers, "world"):
@@ -272,13 +344,13 @@ def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
-    """The layer with the perceptions of a world, of some of its agents."""
+    """Layer with the default perceptions of a world for agents of some roles."""
     kinds = dict(zip(ROLES, WORLDS.load(world).default_perceptions, strict=True))
     return {role: {"perception": {KIND: kinds[role]}} for role in roles}
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
-    """The perception of an agent in a layer; a name is its kind."""
+    """Perception of an agent in a layer; a perception given by its name alone has that kind."""
     agent = tree.get(role)
     found = agent.get("perception") if isinstance(agent, Mapping) else None
     if isinstance(agent, str) and "perception" in agent:
@@ -287,11 +359,11 @@ def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
 
 
 def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tree:
-    """The layer of `section.key=value` assignments.
+    """Make the layer of `section.key=value` assignments.
 
     Args:
         assignments: The assignments; later ones take precedence.
-        given_by: What messages call what gave them.
+        given_by: Source of the assignments in messages.
 
     Raises:
         ConfigError: If one has no `=`, or its value is not YAML.
@@ -313,15 +385,15 @@ def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tre
 
 
 def listed(text: str) -> list[str]:
-    """The names in a list that are separated by commas."""
+    """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
-    """The layer of settings, each with its `section.key`; later ones take precedence.
+    """Make the layer of settings, pairs of `section.key` and value; later ones take precedence.
 
     Raises:
-        ConfigError: If a key is no text.
+        ConfigError: If a key is not a string.
     """
     tree: Tree = {}
     for key, value in settings:
@@ -342,7 +414,7 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
 
 
 def paths_of(tree: Tree) -> Iterator[str]:
-    """The dotted path of each setting of a tree, also of those that follow a name after a comma."""
+    """Iterate over the dotted keys of all settings of a tree, including those in `name,key=value`."""
     for key, value in tree.items():
         section = PARTS[key].section(value, key) if key in PARTS else value
         yield key

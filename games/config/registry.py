@@ -49,11 +49,11 @@ PARTICIPANTS = Registry(
             "knows messages of things by heart, and listens for the nearest one",
         ),
         "trained": (
-            "ecsuite.games.participants.trained:Trained",
+            "ecsuite.games.runs.run:Trained",
             "trained networks: the sender and the receiver of a run",
         ),
         "language_model": (
-            "ecsuite.games.participants.language_model:LanguageModel",
+            "ecsuite.games.participants.language_model:LanguageModelParticipant",
             "a language model, by a prompt that is a file; or a person, who reads it",
         ),
     },
@@ -315,35 +315,35 @@ REWARDS = Registry(
 OPTIMIZERS = Registry(
     word="optimizer",
     parts={
-        "adam": ("ecsuite.games.training.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)"),
+        "adam": ("ecsuite.games.engine.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)"),
         "adamw": (
-            "ecsuite.games.training.optimizers:AdamW",
+            "ecsuite.games.engine.optimizers:AdamW",
             "Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)",
         ),
         "sgd": (
-            "ecsuite.games.training.optimizers:SGD",
+            "ecsuite.games.engine.optimizers:SGD",
             "stochastic gradient descent, with momentum if asked for",
         ),
-        "adagrad": ("ecsuite.games.training.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
+        "adagrad": ("ecsuite.games.engine.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
     },
-    base="ecsuite.games.training.optimizers:Optimizer",
-    options="ecsuite.games.training.optimizers:OptimizerOptions",
+    base="ecsuite.games.engine.optimizers:Optimizer",
+    options="ecsuite.games.engine.optimizers:OptimizerOptions",
 )
 
 SCHEDULES = Registry(
     word="schedule",
     parts={
-        "constant": ("ecsuite.games.training.optimizers:Constant", "the same learning rate at every step"),
+        "constant": ("ecsuite.games.engine.optimizers:Constant", "the same learning rate at every step"),
         "linear": (
-            "ecsuite.games.training.optimizers:Linear",
+            "ecsuite.games.engine.optimizers:LinearDecay",
             "the learning rate decreases to 0 at the same rate",
         ),
         "cosine": (
-            "ecsuite.games.training.optimizers:Cosine",
+            "ecsuite.games.engine.optimizers:Cosine",
             "the learning rate follows half a cosine, after a rise if asked for (Loshchilov & Hutter 2017)",
         ),
         "steps": (
-            "ecsuite.games.training.optimizers:Steps",
+            "ecsuite.games.engine.optimizers:StepDecay",
             "the learning rate is multiplied every so many epochs",
         ),
     },
@@ -364,7 +364,7 @@ MEETINGS = Registry(
             "ecsuite.games.players.schedule:Groups",
             "groups that meet among themselves, and seldom or never across",
         ),
-        "list": ("ecsuite.games.players.schedule:Listed", "the pairs of a list, with weights"),
+        "list": ("ecsuite.games.players.schedule:ListedPairs", "the pairs of a list, with weights"),
         "file": (
             "ecsuite.games.players.schedule:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",

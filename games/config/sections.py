@@ -19,7 +19,7 @@ from ecsuite.games.config.registry import (
     TASKS,
     WORLDS,
 )
-from ecsuite.games.players.options import GenerationOptions, SocietyOptions
+from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed, require_folder_name
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.parts.strict_yaml import as_yaml
@@ -29,6 +29,8 @@ Tree = dict[str, Any]
 Role = Literal["sender", "receiver"]
 ROLES: tuple[Role, Role] = ("sender", "receiver")
 """The agents of a game."""
+NUM_KEPT = 2
+"""Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
 KEPT = ("interactions", "probabilities")
 """Names of what a run may store of its last evaluation."""
 

@@ -1,1 +1,1 @@
-"""Engines that run pairs."""
+"""Computation of a training step: pairs in parallel, gradients, optimizers and schedules."""

@@ -19,7 +19,7 @@ DRAWN = Part("drawn", Drawn.Options())
 MOST_DRAWS = 2**31 - 64
 
 
-class LanguageModel(Participant):
+class LanguageModelParticipant(Participant):
     """Says what a model says. What it knows is in the prompt: the last rounds of the agent, and what it was taught.
 
     Raises:
@@ -108,7 +108,9 @@ class LanguageModel(Participant):
 
     def open(self, folder: Path, others: Sequence[Participant], note: Callable[[str], None]) -> None:
         """Read the answers that the folder has, once for all participants, and write further ones there."""
-        shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
+        shared = next(
+            (each.asker.kept for each in others if isinstance(each, LanguageModelParticipant)), None
+        )
         self.asker.kept = shared or KeptAnswers(folder, note)
         if self._replayed is None:
             self.check()

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError
 
 LISTED, DRAWN = ("images", "image_features"), ("shape", "shapeworld")
@@ -36,10 +35,10 @@ def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pict
     Raises:
         ConfigError: If the config can't be used, names foreign parts, or makes other objects than those of the corpus.
     """
-    from ecsuite.games.config.experiment import load_experiment
     from ecsuite.games.runs.identity import check_data
+    from ecsuite.games.runs.run_folder import RunFolder
 
-    experiment = load_experiment(str(folder / RUN_CONFIG), is_of_run=True)
+    experiment = RunFolder(folder).experiment()
     check_data(experiment)
     if experiment.world.kind in LISTED:
         return _listed(experiment.world.options, corpus, rows)

@@ -9,8 +9,8 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, PLAYS, TASKS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.pictures.rounds import make_preview
+from ecsuite.games.plays.notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.plays.play import play_class
-from ecsuite.games.training.notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.worlds.world import World, make_world
 from ecsuite.parts.registry import Part, Registry
 from ecsuite.runtime.errors import ConfigError
@@ -40,9 +40,10 @@ def game_page(experiment: Experiment) -> GamePage:
     if world is not None:
         chance = TASKS.make(experiment.task, world=world, state_size=1).chance()
     channel: Channel = CHANNELS.make(experiment.channel)
+    words = words_text(channel, experiment.training, experiment.evaluation)
     facts = {
         "seen": seen,
-        "said": f"{words_text(channel, experiment)}. {_line(CHANNELS, experiment.channel)}",
+        "said": f"{words}. {_line(CHANNELS, experiment.channel)}",
         "by": _agents(experiment),
         "asked": _sentences(TASKS, experiment.task),
         "rewarded": _line(LOSSES, experiment.loss),
@@ -79,7 +80,7 @@ def _who_sees(world: World) -> str:
 
 def _agents(experiment: Experiment) -> str:
     """Text about the agents, and how they meet."""
-    agents = agents_text(experiment)
+    agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     if experiment.is_society:
         agents += f", who meet: {_line(MEETINGS, experiment.society.meets)}"
     lines = {_line(SENDERS, experiment.sender), _line(RECEIVERS, experiment.receiver)}

@@ -1,1 +1,1 @@
-"""Societies: more than two agents, who meets whom, and who is replaced when."""
+"""Speakers, listeners and pairs: who meets whom, what agents learn, and who is replaced when."""

@@ -18,8 +18,8 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.message_builders import SymbolOptions, without_eos
 from ecsuite.games.channels.noise import Noise, noise_generator
 from ecsuite.games.config.sections import ROLES, Role
+from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.games.players.agent import Listener, Speaker
-from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.worlds.world import Batch, World
@@ -188,22 +188,18 @@ class Imitation:
 
     Args:
         population: Has the senders, and a buffer of their recent accuracies, `recent`.
+        every: The steps that are multiples of it are for learning, but step 0.
 
     Raises:
         ConfigError: If the channel has no symbols, or the senders are frozen.
     """
 
-    def __init__(self, population: Learners) -> None:
+    def __init__(self, population: Learners, every: int) -> None:
         self.population, self.seed = population, population.seed
-        self.every, self.students = population.options.imitate_every, population.options.students
-        if self.every is not None:
-            require_symbols(population.senders[0], "society.imitate_every")
-            if any(sender.is_frozen for sender in population.senders):
-                raise ConfigError("society.imitate_every: the senders are frozen, expected null")
-
-    def is_due(self, step: int) -> bool:
-        """Whether senders learn at a step, instead of playing."""
-        return self.every is not None and step > 0 and step % self.every == 0
+        self.every, self.students = every, population.options.students
+        require_symbols(population.senders[0], "society.imitate_every")
+        if any(sender.is_frozen for sender in population.senders):
+            raise ConfigError("society.imitate_every: the senders are frozen, expected null")
 
     def learn(self, number: int, step: int) -> StepResult:
         """The loss of all senders but the best of late, or of some of them, that learn its messages."""
@@ -227,8 +223,6 @@ class Imitation:
     @torch.no_grad()
     def note(self, meetings: Sequence[Meeting], played: Sequence[StepResult]) -> None:
         """Take the accuracies of a step into account."""
-        if self.every is None:
-            return
         recent = self.population.recent
         for meeting, result in zip(meetings, played, strict=True):
             now = result.measures["accuracy"]
@@ -261,7 +255,9 @@ class Generations:
     """
 
     def __init__(self, population: Learners, options: GenerationOptions) -> None:
-        self.population, self.options, self.seed = population, options, population.seed
+        assert options.every is not None
+        self.population, self.options, self.every = population, options, options.every
+        self.seed = population.seed
         # The last bottleneck that was drawn: every step of learning is about some of its rounds.
         self._drawn: tuple[int, Batch] | None = None
         _check(options, population)
@@ -273,8 +269,7 @@ class Generations:
 
     def _begins(self, step: int) -> int | None:
         """The generation that begins with a step, counted from 1; None: none does."""
-        every = self.options.every
-        return None if every is None or step == 0 or step % every else step // every
+        return None if step == 0 or step % self.every else step // self.every
 
     def has_begun(self, step: int) -> bool:
         """Whether a step was begun before: the run goes on from the state in which its first update diverged.
@@ -325,15 +320,25 @@ class Generations:
     def learning_step(self, step: int) -> LearningStep | None:
         """The learning of a step; None: agents play."""
         options = self.options
-        if options.every is None or step < options.every or not options.transmit:
+        if step < self.every or not options.transmit:
             return None
-        generation, within = divmod(step, options.every)
+        generation, within = divmod(step, self.every)
         for role in ROLES:
             num_steps = options.sender_steps if role == "sender" else options.receiver_steps
             if within < num_steps:
                 return LearningStep(role, self.replaced(role, generation), generation, within)
             within -= num_steps
         return None
+
+    def bottleneck_note(self) -> str | None:
+        """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
+        options, num_values = self.options, self.population.world.num_values
+        if not options.transmit or num_values is None or options.size <= (num_meanings := prod(num_values)):
+            return None
+        return (
+            f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most "
+            "meanings several times: that is no bottleneck; fewer than the meanings are one"
+        )
 
     def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
         """The loss of a learning, with the noise of each agent that learns.
@@ -382,24 +387,9 @@ class Generations:
         population.train()
 
 
-def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
-    """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
-    if not options.transmit or world.num_values is None:
-        return None
-    num_meanings = prod(world.num_values)
-    if options.size <= num_meanings:
-        return None
-    return (
-        f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most meanings "
-        "several times: that is no bottleneck; fewer than the meanings are one"
-    )
-
-
 def _check(options: GenerationOptions, population: Learners) -> None:
     """Raise `ConfigError` where a section asks for more than there is."""
     society, num_examples = population.options, population.world.sizes.num_train
-    if options.every is None:
-        return
     for role in ROLES:
         if role in population.frozen:
             if options.roles == f"{role}s" or getattr(options, f"{role}_steps"):
@@ -438,12 +428,13 @@ class Contact:
 
     Args:
         population: Has the speakers, and a buffer of these messages, `before_contact`.
+        epoch: The epoch.
         corpus_size: Messages of each speaker in the corpus of the run.
     """
 
-    def __init__(self, population: Learners, corpus_size: int) -> None:
-        self.population, self.epoch = population, population.schedule.contact
-        self.keeps = self.epoch is not None and not population.channel.is_of_values
+    def __init__(self, population: Learners, epoch: int, corpus_size: int) -> None:
+        self.population, self.epoch = population, epoch
+        self.keeps = not population.channel.is_of_values
         self.batches: list[Batch] = []
         if not self.keeps:
             return

@@ -134,7 +134,7 @@ class Pair(nn.Module):
 
     def likely(self, rounds: SeenRounds, mode: Mode) -> RoundOutputs | None:
         """Outputs with the most likely messages, if the channel compares with them in training."""
-        if mode != "train" or not self.channel.needs_greedy_loss:
+        if mode != "train" or not self.speaker.channel.needs_greedy_loss:
             return None
         with torch.no_grad(), self._evaluating():
             return self.play_views(rounds, mode="greedy", generator=None)
@@ -150,7 +150,7 @@ class Pair(nn.Module):
         compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
         measures = {name: value.mean() for name, value in played.measures.items()}
         return PlayResult(
-            objective=self.channel.objective(loss, played.cost, message, **compared),
+            objective=self.speaker.channel.objective(loss, played.cost, message, **compared),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
         )
@@ -172,19 +172,19 @@ class Pair(nn.Module):
         generator: Noise | None,
     ) -> RoundOutputs:
         """Let the listener answer messages; see `SeenRounds` and `play`."""
-        evaluates = mode != "train"
-        is_noisy = self.speaker.has_noise[evaluates] and not (evaluates and generator is None)
-        received = self.channel.received(message, generator) if is_noisy else message
-        if self.training and self.loss.needs_all_answers:
+        speaker, task, criterion, evaluates = self.speaker, self.listener.task, self.loss, mode != "train"
+        is_noisy = speaker.has_noise[evaluates] and not (evaluates and generator is None)
+        received = speaker.channel.received(message, generator) if is_noisy else message
+        if speaker.training and criterion.needs_all_answers:
             received = received.with_all_ends()
         answer, ends = self.answer(received, candidates, generator)
-        output = self.task(answer, truth)
-        if self.loss.samples_answers:
-            choices = self.task.choices(at_certain_end(answer, ends))
+        output = task(answer, truth)
+        if criterion.samples_answers:
+            choices = task.choices(at_certain_end(answer, ends))
             output = replace(
                 output, answers=choose(choices, generator if mode == "train" else None), truth=truth
             )
-        loss, cost = self.loss(output, ends, message)
+        loss, cost = criterion(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
         if evaluates:  # then the end is certain, also where noise leaves all of them
             answer = at_certain_end(answer, ends)
@@ -206,10 +206,10 @@ class Pair(nn.Module):
 
     def rounds(self, batch: Batch, world: World | None = None) -> SeenRounds:
         """The rounds of a batch as the two see them; `world`: whose batch it is, if not that of the two."""
-        world = world or self.world
-        candidates, truth = round_parts(batch, world, self.task, self.listener.dtype, self.device)
+        world, speaker, listener = world or self.speaker.world, self.speaker, self.listener
+        candidates, truth = round_parts(batch, world, listener.task, listener.dtype, listener.device)
         return SeenRounds(
-            shown=shown_objects(batch, world, self.speaker.dtype, self.speaker.device),
+            shown=shown_objects(batch, world, speaker.dtype, speaker.device),
             candidates=candidates,
             truth=truth,
             num_positive=batch.num_positive,

@@ -6,6 +6,7 @@ A kind is a class with `Options` and a method `pairs(num_senders, num_receivers,
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ecsuite.games.config.registry import MEETINGS
-from ecsuite.games.players.options import communities_of, members_in
+from ecsuite.games.config.society import communities_of, members_in
 from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Part, parts_in_list
@@ -226,7 +227,7 @@ class Groups:
         return [(group, index - groups.index(group)) for index, group in enumerate(groups)]
 
 
-class Listed:
+class ListedPairs:
     """The pairs of a list."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,9 +262,9 @@ class FromFile:
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
-        return Listed(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+        return ListedPairs(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
 
-    def listed(self) -> Listed.Options:
+    def listed(self) -> ListedPairs.Options:
         """The content of the file as a list, which is what a run keeps.
 
         Raises:
@@ -287,7 +288,7 @@ class FromFile:
                 raise ConfigError(
                     f"{self.path}:{line}: expected columns sender and receiver with numbers from 0, and weight"
                 ) from None
-        return Listed.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
+        return ListedPairs.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
 
 
 def _pair(
@@ -407,7 +408,8 @@ class Schedule:
             else [distinct[key] for key in sorted(distinct)]
         )
         """Every pair that meets in some epoch, once."""
-        self.seed, self.num_senders, self.num_receivers = seed, num_senders, num_receivers
+        self.options, self.seed = options, seed
+        self.num_senders, self.num_receivers = num_senders, num_receivers
         met = {
             "sender": ({pair.sender for pair in self.meetings}, num_senders),
             "receiver": ({pair.receiver for pair in self.meetings}, num_receivers),
@@ -437,13 +439,42 @@ class Schedule:
             )
         self.pairs_per_step: int = asked or max(num_senders, num_receivers)
         self.self_play_every: int | None = options.self_play_every
-        self.communities = _communities(options, self.phases[0].meetings, num_senders, num_receivers)
-        """The community of each sender, and of each receiver, from 0: members of one run, or without named members
-        those that are connected by meetings of the first phase."""
         self.partners: list[list[int]] = [[] for _ in range(num_senders)]
         """The receivers that each sender meets."""
         for pair in self.meetings:
             self.partners[pair.sender].append(pair.receiver)
+
+    @cached_property
+    def communities(self) -> tuple[list[int], list[int]]:
+        """The community of each sender, and of each receiver, from 0.
+
+        A community is the members of one run, or without named members the agents that meetings of the first phase
+        connect.
+        """
+        members = members_in(self.options.members)
+        if members:
+            numbers = list(zip(members, communities_of(members), strict=True))
+            if self.options.agents is not None:
+                return ([number for _, number in numbers],) * 2
+            senders, receivers = (
+                [number for member, number in numbers if member.is_of(role)]
+                for role in ("sender", "receiver")
+            )
+            return senders, receivers
+        are_agents = self.options.agents is not None
+        # The first agent that each is connected to.
+        first = list(range(self.num_senders + (0 if are_agents else self.num_receivers)))
+        offset = 0 if are_agents else self.num_senders
+        for _ in first:  # as often as a chain of all may need
+            before = list(first)
+            for pair in self.phases[0].meetings:
+                one, other = pair.sender, pair.receiver + offset
+                first[one] = first[other] = min(first[one], first[other])
+            if first == before:
+                break
+        numbers_of = {each: number for number, each in enumerate(sorted(set(first)))}
+        found = [numbers_of[each] for each in first]
+        return found[: self.num_senders], found[offset : offset + self.num_receivers]
 
     def is_within(self, pair: Meeting) -> bool:
         """Whether a pair is of one community."""
@@ -512,33 +543,3 @@ class _Phase:
             raise ConfigError(f"society.meets: in epoch {begin} nobody meets, expected at least one pair")
         if len({(pair.sender, pair.receiver) for pair in meetings}) < len(meetings):
             raise ConfigError("society.meets: a pair is there twice, expected each once, with a weight")
-
-
-def _communities(
-    options: Any, meetings: Sequence[Meeting], num_senders: int, num_receivers: int
-) -> tuple[list[int], list[int]]:
-    """See `Schedule.communities`."""
-    members = members_in(options.members)
-    if members:
-        numbers = list(zip(members, communities_of(members), strict=True))
-        if options.agents is not None:
-            return ([number for _, number in numbers],) * 2
-        senders, receivers = (
-            [number for member, number in numbers if member.is_of(role)] for role in ("sender", "receiver")
-        )
-        return senders, receivers
-    are_agents = options.agents is not None
-    first = list(
-        range(num_senders + (0 if are_agents else num_receivers))
-    )  # the first agent that each is connected to
-    offset = 0 if are_agents else num_senders
-    for _ in first:  # as often as a chain of all may need
-        before = list(first)
-        for pair in meetings:
-            one, other = pair.sender, pair.receiver + offset
-            first[one] = first[other] = min(first[one], first[other])
-        if first == before:
-            break
-    numbers_of = {each: number for number, each in enumerate(sorted(set(first)))}
-    found = [numbers_of[each] for each in first]
-    return found[:num_senders], found[offset : offset + num_receivers]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.agents.options import NOTHING, Language
+from ecsuite.agents.options import NOTHING, InitialLanguage
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.channels.channels import Channel
@@ -60,7 +60,7 @@ class TaughtLanguage:
     """
 
     def __init__(
-        self, place: str, options: Language.Options, world: World, channel: Channel, seed: int
+        self, place: str, options: InitialLanguage.Options, world: World, channel: Channel, seed: int
     ) -> None:
         self.place, self.options, self.seed = place, options, seed
         corpora = [_corpus(place, name, options, world, channel) for name in options.languages]
@@ -171,7 +171,9 @@ def content_of(languages: Sequence[str]) -> str:
     return found.hexdigest()
 
 
-def _corpus(place: str, name: str, options: Language.Options, world: World, channel: Channel) -> Corpus:
+def _corpus(
+    place: str, name: str, options: InitialLanguage.Options, world: World, channel: Channel
+) -> Corpus:
     """The corpus of a language, with meanings as the world has them."""
     try:
         corpus = _made(name, options, world, channel) if is_grammar(name) else _read(name)
@@ -201,7 +203,7 @@ def _read(name: str) -> Corpus:
     return read_corpus(name)
 
 
-def _made(name: str, options: Language.Options, world: World, channel: Channel) -> Corpus:
+def _made(name: str, options: InitialLanguage.Options, world: World, channel: Channel) -> Corpus:
     """The corpus of a grammar, in the sizes of the world and the channel."""
     if name.partition(",")[0].strip().lower() in BASELINES:
         raise ConfigError(f"{name} has no meanings: expected a language that has them")
@@ -306,7 +308,7 @@ class Teaching:
         self.population, self.seed = population, population.seed
         self.num_rounds = min(population.world.num_valid, population.world.num_train)
         self.languages: dict[Role, TaughtLanguage] = {}
-        self.options: dict[Role, Language.Options] = {}
+        self.options: dict[Role, InitialLanguage.Options] = {}
         for role in ROLES:
             part = population.sides(role)[0].taught
             if part == NOTHING:

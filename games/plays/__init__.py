@@ -1,1 +1,1 @@
-"""Plays: what turns agents and a world into interactions, from which corpora come."""
+"""Plays: the rules by which agents and a world make interactions, from which corpora come."""

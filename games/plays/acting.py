@@ -15,6 +15,7 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import seeded
 from ecsuite.games.config.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNERS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES, Environment, Floats
 from ecsuite.games.environments.episodes import (
@@ -30,10 +31,9 @@ from ecsuite.games.environments.fitting import require_described
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.plays.acting_records import corpus_of, interactions_of
+from ecsuite.games.plays.interactions import PROBABILITIES, keep_interactions, require_pyarrow
+from ecsuite.games.plays.notes import agent_text, words_text
 from ecsuite.games.plays.play import Measures, TrainedPlay, sums
-from ecsuite.games.runs.interactions import PROBABILITIES, keep_interactions, require_pyarrow
-from ecsuite.games.training.notes import agent_text, words_text
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.parts.config import Weight
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import Part
@@ -337,7 +337,7 @@ class Acting(TrainedPlay):
         return [
             f"{self.experiment.name}: {options.environment.kind}, {', '.join(spec.name for spec in specs)}; up to "
             f"{self.environment.max_steps} steps; channel {self.experiment.channel.kind} "
-            f"({words_text(self.channel, self.experiment)}){said}",
+            f"({words_text(self.channel, self.experiment.training, self.experiment.evaluation)}){said}",
             f"{options.learner.kind}; {agent_text(options.agents)}, {number:,} weights",
             *([f"to compare with: {reached}"] if reached else []),
         ]

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS
+from ecsuite.games.config.society import EVERYONE
 from ecsuite.games.participants.participant import Ask, Round
 from ecsuite.games.participants.scripted import Collapsing, Committed
-from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
 from ecsuite.language_models.backend import Allowed

@@ -13,6 +13,7 @@ stopping and the corpus are those of `ecsuite.games.training.trainer`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,9 +31,8 @@ from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
-    from ecsuite.games.players.population import Population
-    from ecsuite.games.runs.checkpoints import AgentWeights
-    from ecsuite.games.training.optimizers import Optimise
+    from ecsuite.games.engine.optimizers import Optimise
+    from ecsuite.games.plays.population import AgentWeights, Population
     from ecsuite.games.worlds.world import World
 
 Note = Callable[[str], None]
@@ -99,12 +99,12 @@ class Play(ABC):
         """Number of rounds per epoch."""
         return self.experiment.training.num_examples
 
-    @property
+    @cached_property
     def batches_per_epoch(self) -> int:
         """Number of batches that contain the rounds of an epoch once; the last one may be smaller."""
         return -(-self.num_rounds // self.experiment.training.batch_size)
 
-    @property
+    @cached_property
     def steps_per_epoch(self) -> int:
         """Number of steps per epoch: each plays `training.accumulate` batches."""
         return -(-self.batches_per_epoch // self.experiment.training.accumulate)
@@ -160,7 +160,7 @@ class Play(ABC):
         return {}
 
     def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
-        """Initialise the agents of a role with the weights of those of another run; see `set_agent_weights`."""
+        """Initialise the agents of a role with the weights of those of another run; see `Population.set_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
     def keep(self, folder: Path) -> dict[str, Any]:

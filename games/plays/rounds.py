@@ -19,12 +19,12 @@ from torch import Tensor
 
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS, PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.runs.run_files import ROUNDS, ROUNDS_KEY
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KEY as ANSWERS_KEY
@@ -312,7 +312,7 @@ class Rounds(Play):
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write all rounds, a line each; returns hashes of the files, and the participants."""
         content = b"".join(self.row(number) for number in range(len(self.rounds)))
-        write_atomically(folder / ROUNDS, content)
+        write_atomically(folder / BESIDE[ROUNDS_KEY], content)
         for each in self.participants:
             each.close()
         known = {

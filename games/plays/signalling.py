@@ -1,7 +1,7 @@
 """The signalling game as a play: speakers describe what they see, listeners answer, and both learn from the outcome."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,27 +10,28 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
-from ecsuite.games.config.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
+from ecsuite.files.disk_space import free_space, require_space
+from ecsuite.games.config.sections import NUM_KEPT, OF_AGENTS, ROLES, EvaluationOptions, Experiment, Role
 from ecsuite.games.engine.engine import Differentiate
-from ecsuite.games.players.learning import bottleneck_note
-from ecsuite.games.players.pair import StepResult
-from ecsuite.games.players.population import Population, make_population
-from ecsuite.games.plays.play import Measures, TrainedPlay, players_of, sums
-from ecsuite.games.runs.checkpoints import AgentWeights, set_agent_weights
-from ecsuite.games.runs.evaluation import evaluate, record_corpus
-from ecsuite.games.runs.interactions import (
+from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.players.pair import StepResult, make_pair
+from ecsuite.games.plays.checks import try_first_step
+from ecsuite.games.plays.evaluation import evaluate, record_corpus
+from ecsuite.games.plays.interactions import (
     PROBABILITIES,
     keep_interactions,
     record_interactions,
     require_choices,
     require_pyarrow,
 )
-from ecsuite.games.training.checks import try_first_step
-from ecsuite.games.training.notes import choose_game_precision, description
-from ecsuite.games.training.optimizers import Optimise
-from ecsuite.games.training.train import require_resources, require_weights
+from ecsuite.games.plays.notes import choose_game_precision, description
+from ecsuite.games.plays.play import Measures, TrainedPlay, sums
+from ecsuite.games.plays.population import AgentWeights, Population, make_population
 from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import PRECISIONS
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import free_memory, size_text
+from ecsuite.runtime.randomness import initial_weights
 
 
 class Signalling(TrainedPlay):
@@ -59,7 +60,9 @@ class Signalling(TrainedPlay):
         require_weights(experiment, self.world)
         asked = experiment.training.precision
         self.precision = choose_game_precision(experiment, device) if asked == "auto" else asked
-        self.players = players_of(experiment, self.world, PRECISIONS[self.precision]).to(device)
+        with initial_weights(experiment.training.seed):
+            players = self.make_players(experiment, self.world, PRECISIONS[self.precision])
+        self.players = players.to(device)
         self.module: nn.Module = self.players
 
     @classmethod
@@ -71,7 +74,7 @@ class Signalling(TrainedPlay):
 
     def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
         """Initialise the agents of a role with the weights of those of another run."""
-        set_agent_weights(self.players, role, agents, source)
+        self.players.set_weights(role, agents, source)
 
     @property
     def num_rounds(self) -> int:
@@ -81,7 +84,7 @@ class Signalling(TrainedPlay):
     @property
     def steps_before(self) -> int:
         """Steps of the teaching phase."""
-        return self.players.teaching.num_steps
+        return 0 if self.players.teaching is None else self.players.teaching.num_steps
 
     @property
     def figures(self) -> Sequence[str]:
@@ -98,7 +101,8 @@ class Signalling(TrainedPlay):
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
-        about = (self.world.untested_note(), bottleneck_note(self.experiment.generations, self.world))
+        generations = self.players.generations
+        about = (self.world.untested_note(), None if generations is None else generations.bottleneck_note())
         for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)
@@ -109,15 +113,14 @@ class Signalling(TrainedPlay):
 
     def train_step(self, step: int) -> Measures:
         """Teach agents a language in the first `steps_before` steps; afterwards, update the weights."""
-        played = step - self.steps_before
-        if played < 0:
+        played, teaching = step - self.steps_before, self.players.teaching
+        if played < 0 and teaching is not None:
             self.optimise.begin()
-            taught = self.players.taught_at(step, self.optimise.gradients)
-            assert taught.gradients is not None
-            self.optimise.add(taught.objective, taught.gradients)
+            taught = teaching.learn(step)
+            self.optimise.backward(taught.objective)
             self.players.scale_gradients(step)
             self.optimise.step()
-            self.players.teaching.end_step(step + 1, self.optimise.optimizer)
+            teaching.end_step(step + 1, self.optimise.optimizer)
             return taught.measures
         self.begin_step(played)
         return super().train_step(played)
@@ -175,10 +178,10 @@ class Signalling(TrainedPlay):
         for number in numbers:
             played = self.play_batch(number, step, optimise.gradients)
             objective, gradients = played.objective, played.gradients
-            if gradients is None:
+            if gradients is None:  # `loss` or `play_batch` is a subclass's own
                 objective = self.loss(played)
                 gradients = optimise.gradients(objective)
-            if len(numbers) == 1 and self.players.each_learns_once(step):
+            if len(numbers) == 1 and self.players.each_learns_once(step):  # no sums, and no means over pairs
                 optimise.end(objective.detach(), gradients)
                 return played.measures
             optimise.add(objective.detach(), gradients, len(numbers))
@@ -195,7 +198,7 @@ class Signalling(TrainedPlay):
     def evaluate(self) -> dict[str, float]:
         """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
         figures = evaluate(self.players, self.world, self.experiment)
-        return figures | self.players.teaching.accuracies()
+        return figures if self.players.teaching is None else figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """Figures on held-out objects, noise objects and so on, by name of the evaluation."""
@@ -219,7 +222,8 @@ class Signalling(TrainedPlay):
             has_probabilities = PROBABILITIES in kept
             return record_interactions(self.players, evaluations, experiment, probabilities=has_probabilities)
 
-        return keep_interactions(folder, table if kept else None) | self.players.teaching.described()
+        entries = keep_interactions(folder, table if kept else None)
+        return entries if self.players.teaching is None else entries | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """Corpus of each sender's messages for all meanings, at most `evaluation.corpus_size`."""
@@ -245,3 +249,106 @@ class Signalling(TrainedPlay):
             )
             lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
         return lines
+
+
+NUMBER = 4
+"""Bytes of a number in fp32."""
+LARGE = 2048
+"""Agents whose options are all smaller are not checked: their weights take some hundred megabytes at most."""
+HUGE = 2**31
+"""Size from which a layer may have more elements than torch can count."""
+FIGURE = 8
+"""Bytes per measure and evaluation round; chance levels need all rounds."""
+NUM_MOMENTS = {"adam": 2, "adamw": 2}
+"""Numbers that an optimizer stores for each weight; 0 is assumed for other optimizers."""
+
+
+def require_weights(experiment: Experiment, world: World) -> None:
+    """Raise if the weights of agents do not fit into the free memory, before they are created.
+
+    Agents of the user's own are not looked at: they would be made twice.
+
+    Raises:
+        ConfigError: If they do not fit; the message says what is needed, what is free, and what to change.
+    """
+    parts, society = (experiment.sender, experiment.receiver, experiment.channel), experiment.society
+    is_many = max(map(society.number, ROLES)) >= LARGE and society.shares == "nothing"
+    if experiment.code or (max(map(_largest, parts)) < LARGE and not is_many):
+        return
+    try:
+        with torch.device("meta"):
+            if is_many:  # which would take long to create
+                pair = make_pair(experiment, world)
+                sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
+                weights = sum(society.number(role) * num_weights(side) for role, side in sides)
+            else:
+                weights = num_weights(make_population(experiment, world))
+    except (TypeError, RuntimeError, OverflowError):
+        if max(map(_largest, parts)) < HUGE:
+            raise
+        raise ConfigError(
+            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
+        ) from None
+    needed = NUMBER * weights * (2 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
+    if needed > (free := free_memory()):
+        raise ConfigError(
+            f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
+            f"{size_text(free)} are free: choose {'fewer' if is_many else 'smaller'} agents"
+            f"{'' if is_many else ', such as a smaller hidden_size'}"
+        )
+
+
+def require_resources(
+    experiment: Experiment,
+    players: Population,
+    folder: Path,
+    device: torch.device,
+    note: Callable[[str], None],
+) -> None:
+    """Raise if the batches of a training do not fit into the free memory, or its files on the disk.
+
+    Args:
+        experiment: What is trained.
+        players: Its agents.
+        folder: The run folder.
+        device: Where it is trained; only of the CPU the free memory is asked for.
+        note: Is told where the disk will be full before the training ends.
+
+    Raises:
+        ConfigError: If it cannot fit; the message says what is needed, what is free, and what to change.
+    """
+    batch_size, channel = experiment.training.batch_size, players.channel
+    needed = 2 * NUMBER * batch_size * channel.max_len * channel.symbol_size  # scores and their gradients
+    if device.type == "cpu" and needed > (free := free_memory()):
+        raise ConfigError(
+            f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
+            f"{size_text(free)} are free: choose a smaller training.batch_size"
+        )
+    num_valid = experiment.evaluation.num_valid
+    if FIGURE * num_valid > (free := free_memory()):
+        raise ConfigError(
+            f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
+            f"memory, and {size_text(free)} are free: choose fewer"
+        )
+    checkpoint = NUMBER * num_weights(players) * (1 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
+    corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
+    require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
+    if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
+        note(
+            f"{folder}: {NUM_KEPT + 1} checkpoints of {size_text(checkpoint)} do not fit on the disk, on which "
+            f"{size_text(space)} are free: the training may stop for want of room"
+        )
+
+
+def num_weights(agents: nn.Module) -> int:
+    """The number of weights of agents."""
+    return sum(parameter.numel() for parameter in agents.parameters())
+
+
+def _largest(part: object) -> int:
+    """The largest number among the options of a part, at any depth."""
+    if isinstance(part, int):
+        return part
+    if is_dataclass(part) and not isinstance(part, type):
+        return max((_largest(getattr(part, each.name)) for each in fields(part)), default=0)
+    return 0

@@ -7,6 +7,7 @@ learning).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,12 +15,12 @@ import torch
 
 from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.config.sections import Experiment
+from ecsuite.games.config.society import EVERYONE
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.participant import Ask, Round, label
-from ecsuite.games.players.options import EVERYONE
+from ecsuite.games.plays.evaluation import joined
 from ecsuite.games.plays.rounds import Planned, Rounds
 from ecsuite.games.plays.words import require_words_read, words_of
-from ecsuite.games.runs.evaluation import joined
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.worlds.world import make_world
 from ecsuite.language_models.backend import Allowed
@@ -154,7 +155,7 @@ class Talk(Rounds):
         number = len(self.things)
         return self.options.blocks * number, self.num_agents * number * self.options.test
 
-    @property
+    @cached_property
     def batches_per_epoch(self) -> int:
         """Number of steps per generation; no step contains rounds of both phases."""
         return sum(-(-size // self.experiment.training.batch_size) for size in self._sizes)

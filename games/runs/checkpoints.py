@@ -4,9 +4,8 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ecsuite.files.checksums import require_unchanged
 from ecsuite.files.tensor_files import (
     digest_of,
     optimizer_tensors,
@@ -22,17 +20,14 @@ from ecsuite.files.tensor_files import (
     restore_optimizer,
     write_tensors,
 )
-from ecsuite.games.config.sections import ROLES, Experiment, Role, TrainingOptions
-from ecsuite.games.players.options import SocietyOptions
+from ecsuite.games.config.sections import NUM_KEPT, ROLES, Experiment, Role, TrainingOptions
+from ecsuite.games.config.society import SocietyOptions
 from ecsuite.games.players.pair import SIDES
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.run_files import CONFIG, METADATA, checkpoints, newest_step
+from ecsuite.games.plays.population import AgentWeights
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
-
-NUM_KEPT = 2
-"""Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
 
 
 def save_checkpoint(
@@ -53,13 +48,13 @@ def save_checkpoint(
     """
     tensors = {f"model.{name}": tensor for name, tensor in state.items()}
     tensors |= {} if optimizer is None else optimizer_tensors(optimizer)
-    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **values})
+    write_tensors(RunFolder(folder).checkpoint(step), tensors, {"step": step, **values})
     remove_old_checkpoints(folder)
 
 
 def remove_old_checkpoints(folder: Path) -> None:
     """Remove all but the newest `NUM_KEPT` checkpoints."""
-    for old in checkpoints(folder)[NUM_KEPT:]:
+    for old in RunFolder(folder).checkpoints[NUM_KEPT:]:
         old.unlink()
 
 
@@ -104,7 +99,7 @@ def _first_undamaged(
     folder: Path, note: Callable[[str], None], use: Callable[[Mapping[str, Tensor]], None]
 ) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     """Tensors and values of the newest checkpoint that can be read and used; see `load_checkpoint`."""
-    found = checkpoints(folder)
+    found = RunFolder(folder).checkpoints
     for file in found:
         try:
             tensors, values = read_tensors(file)
@@ -198,8 +193,8 @@ class Best:
 
 def save_best(folder: Path, step: int, state: Mapping[str, Tensor]) -> None:
     """Write the tensors of the best state after `step` steps, then remove all but the newest two such files."""
-    write_tensors(_file(folder, step), state, {"step": step})
-    for old in sorted(folder.glob("best-*.safetensors"), reverse=True)[NUM_KEPT:]:
+    write_tensors(RunFolder(folder).best_state(step), state, {"step": step})
+    for old in RunFolder(folder).best_states[NUM_KEPT:]:
         old.unlink()
 
 
@@ -209,25 +204,13 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
     Raises:
         DamagedError: If the file is not there or damaged.
     """
-    file = _file(folder, step)
+    file = RunFolder(folder).best_state(step)
     try:
         return read_tensors(file)[0]
     except (DamagedError, OSError) as error:
         raise DamagedError(
             f"{file}: the best state of this run can't be read ({error}); train it again in another folder"
         ) from None
-
-
-def best_step(folder: Path) -> int | None:
-    """Step of the best state if the corpus of a run folder is from it; None if it is from the last state."""
-    file = folder / METADATA
-    try:
-        metadata = json.loads(file.read_bytes())
-        require_unchanged(metadata, file)
-        step = metadata["training"]["best_step"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return step if isinstance(step, int) else None
 
 
 def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
@@ -243,18 +226,12 @@ def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Te
     Raises:
         DamagedError: If the file is damaged.
     """
-    step = best_step(folder)
-    if step is not None and _file(folder, step).exists():
+    run = RunFolder(folder)
+    if (step := run.best_step) is not None and run.best_state(step).exists():
         return read_best(folder, step)
     return newest_weights(folder, note)
 
 
-def _file(folder: Path, step: int) -> Path:
-    return folder / f"best-{step:09d}.safetensors"
-
-
-AgentWeights = Sequence[Mapping[str, Tensor] | None]
-"""Weights of each agent of a role, by name; None: the agent's own initialisation."""
 SIZES = ("num_attributes", "num_values")
 """World options that determine the size of objects."""
 
@@ -351,7 +328,7 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         ConfigError: If `num_attributes` or `num_values` differ in worlds of the same kind.
     """
     try:
-        there = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))["world"]
+        there = parse_yaml(RunFolder(folder).config.read_text(encoding="utf-8"), str(folder))["world"]
         here = experiment.to_tree()["world"]
         others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -359,42 +336,6 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
     if others:
         told = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in others)
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
-
-
-def set_agent_weights(players: Population, role: Role, agents: AgentWeights, source: str) -> None:
-    """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
-
-    Args:
-        players: The population.
-        role: Role of the agents.
-        agents: All weights of each agent of the other run. Of a channel, only trainable parameters are loaded, such as
-            a temperature; of a loss nothing, as its baselines belong to another game.
-        source: Origin of the weights, for error messages; empty: the source of each member.
-
-    Raises:
-        ConfigError: If a weight has another shape, or is only there or only here; the message names one.
-    """
-    for index, side in enumerate(players.sides(role)):
-        learnt = {name for name, _ in side.named_parameters()}
-        own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
-        other = agents[index % len(agents)]
-        if other is None:
-            continue
-        given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
-        for name in sorted({*own, *given}):
-            here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
-            if here != there:
-                where = source or players.options.members_of(role)[index].source
-                raise ConfigError(
-                    f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
-                )
-        side.load_state_dict(given, strict=False)
-
-
-def _is_kept(name: str, learnt: Collection[str]) -> bool:
-    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
-    module = name.partition(".")[0]
-    return module != "loss" and (module != "channel" or name in learnt)
 
 
 def _digest(agents: AgentWeights) -> str:
@@ -407,16 +348,10 @@ def _digest(agents: AgentWeights) -> str:
     return digest_of(named)
 
 
-def _shown(shape: tuple[int, ...] | None) -> str:
-    if shape is None:
-        return "missing"
-    return " x ".join(map(str, shape)) or "a single value"
-
-
 def _begun(folder: Path) -> Mapping[str, str]:
     """Checksums in the config of a run with a checkpoint, which needs no initial weights; empty without one."""
     try:
-        tree = parse_yaml((folder / CONFIG).read_text(encoding="utf-8"), str(folder))
-        return dict(tree["weights"]) if newest_step(folder) else {}
+        tree = parse_yaml(RunFolder(folder).config.read_text(encoding="utf-8"), str(folder))
+        return dict(tree["weights"]) if RunFolder(folder).newest_step else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

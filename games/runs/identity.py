@@ -1,101 +1,45 @@
-"""The identity of a run: its settings, and the context that machine and files add: precision, horizon, checksums."""
+"""Identity of a run: its settings, completed by what machine and files determine (precision, horizon, checksums).
 
-import copy
+Two runs with equal identities are the same computation; `require_same_run` compares the run of a folder with a
+requested one.
+"""
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from ecsuite.games.config.experiment import CANDIDATES, DISTRACTORS, NEAREST, SHARED, may_hold_out, worlds_of
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
 from ecsuite.games.config.sections import ROLES, Experiment, Tree
-from ecsuite.games.players.options import without_places
+from ecsuite.games.config.society import without_places
+from ecsuite.games.config.sources import content_digest
 from ecsuite.games.players.schedule import FromFile
-from ecsuite.games.worlds.sources import content_digest
 from ecsuite.parts.own_code import CODE, renamed
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
-HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
-"""Options of worlds that hold objects or rules out."""
-OBJECTS = "objects"
-"""The world whose file may say itself what is held out."""
-CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
-NEAREST = "nearest"
-EARLIER_CANDIDATES = (
-    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
-    "another folder with --out, or set world.candidates: split"
-)
 AT_RANDOM = "nearest, at random among equally near ones"
-"""The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
-
-
-def holds_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, also if its file does not say so."""
-    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
-
-
-def may_hold_out(world: Mapping[str, Any]) -> bool:
-    """Whether a section `world` holds something out of training, or names a file that may."""
-    return world.get(KIND) == OBJECTS or holds_out(world)
-
-
-def worlds_of(tree: Tree) -> Iterator[Tree]:
-    """The sections of a config that describe a world."""
-    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
-    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
-        if isinstance(world, dict):
-            yield world
-
-
-def with_rules_of(tree: Tree) -> Tree:
-    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
-
-    Before there was this option, the candidates of held-out rounds were held-out objects alone.
-    """
-    tree = copy.deepcopy(tree)
-    for world in worlds_of(tree):
-        kind = str(world.get(KIND))
-        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
-            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
-                world[CANDIDATES] = "split"
-    return tree
-
-
-def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
-    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
-
-    Args:
-        folder: What messages say was begun.
-        tree: The content of its config.
-        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
-    """
-    for world in worlds_of(tree):
-        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
-            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
-        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
-            raise ConfigError(
-                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
-                "are drawn among equally near ones: choose another folder with --out"
-            )
+"""Identity of `distractors: nearest`; in earlier versions, ties were broken in the same way in all rounds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """An experiment, and what the machine and its files add to it when it is run."""
+    """Experiment with the values that machine and files determine when it is run."""
 
     experiment: Experiment
     precision: str
-    """Precision of products and activations, where `training.precision` may be auto."""
+    """Precision of products and activations, for which `training.precision` may be auto."""
     schedule: Part
-    """The schedule with its horizon written out, so that more epochs do not change it."""
+    """Schedule with an explicit horizon, so that more epochs do not change it."""
     data: Mapping[str, str]
-    """SHA-256 of each data file, by the option of the world that names it, or `sender.perception.weights`."""
+    """SHA-256 of each data file, by the option of the world that names it, or by a key such as
+    `sender.perception.weights`."""
     weights: Mapping[str, str]
-    """SHA-256 of the weights that agents begin with, by agent."""
-
+    """SHA-256 of initial weights from other runs, by role."""
     meets: Mapping[str, Tree]
-    """Meetings of a file as those of a list, by the section that names the file, which is no longer needed."""
+    """Meetings of a file, written out as a list, by the section that names the file."""
 
     @classmethod
     def of(
@@ -107,7 +51,14 @@ class RunContext:
         data: Mapping[str, str] | None = None,
         weights: Mapping[str, str] | None = None,
     ) -> Self:
-        """The context of a run; None: as its config says, with the horizon of its schedule.
+        """Make the context of an experiment.
+
+        Args:
+            experiment: The experiment.
+            precision: Precision; None: that of the config.
+            schedule: Schedule with its horizon; None: that of the config, with its epochs as the horizon.
+            data: Checksums of data files; None: those of the config.
+            weights: Checksums of initial weights; None: those of the config.
 
         Raises:
             ConfigError: If the schedule has no such horizon, or a file of meetings can't be read.
@@ -130,7 +81,7 @@ class RunContext:
         )
 
     def to_tree(self) -> Tree:
-        """Every setting of the run as in a YAML file."""
+        """All settings of the run as in a YAML file."""
         tree = self.experiment.to_tree()
         tree["training"]["precision"] = self.precision
         if "schedule" in tree:
@@ -142,13 +93,12 @@ class RunContext:
         return settings | {key: dict(each) for key, each in sums.items() if each}
 
     def identity(self) -> Tree:
-        """Settings that two equal runs share: all but the description and `evaluation.keep`; files by content."""
+        """Settings that equal runs share: all but the description and `evaluation.keep`; files by their content."""
         tree = self.to_tree()
         del tree["about"]
         tree["evaluation"].pop("keep", None)
-        for world in worlds_of(
-            tree
-        ):  # settings that change nothing leave a run what it was before there were these
+        # Options without effect are dropped, so that runs of versions without them keep their identity.
+        for world in worlds_of(tree):
             if world.get(CANDIDATES) == "split" or not may_hold_out(world):
                 world.pop(CANDIDATES, None)
             if world.get(SHARED, 0) is None and world[KIND] != "attributes":
@@ -169,10 +119,10 @@ class RunContext:
 
 
 def check_data(experiment: Experiment) -> dict[str, str]:
-    """Compute SHA-256 of each data file, by the setting that names it, and compare it with that of the config.
+    """Compute SHA-256 of each data file, by the setting that names it, and compare it with the config.
 
     Raises:
-        ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
+        ConfigError: If a file can't be read, or its checksum differs from that of the config.
     """
     data = {}
     for key, place, digest in _data_places(experiment):
@@ -187,10 +137,10 @@ def check_data(experiment: Experiment) -> dict[str, str]:
 
 
 def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """The files that belong to the experiment: the setting, the place, and what makes a checksum of its content.
+    """Iterate over the data files of an experiment: key of the setting, path, and function that computes the checksum.
 
-    The setting is that of the world without `world`, or such as `sender.perception.weights`, `sender.taught.language`.
-    Files that are not named, and weights that are not there, are refused with what is expected by what reads them.
+    Keys of options of the world have no prefix `world`; others are such as `sender.perception.weights` and
+    `sender.taught.language`. Missing files are skipped: their readers raise an error that says what is expected.
     """
     for option in WORLDS.load(experiment.world.kind).data_files:
         if (file := getattr(experiment.world.options, option)) is not None:
@@ -217,7 +167,7 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
 
 
 def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Part]]:
-    """A part and the parts in its options, each with its path."""
+    """Iterate over a part and the parts in its options, each with its dotted path."""
     yield path, part
     for each in fields(part.options):
         if isinstance(below := getattr(part.options, each.name), Part):
@@ -225,7 +175,7 @@ def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Part]]:
 
 
 def _place(tree: Tree, path: str) -> Tree:
-    """A section of a tree, by its dotted path; empty if a play has none of its own."""
+    """Section of a tree at a dotted path; empty if there is none."""
     for section in path.split("."):
         tree = tree.get(section, {})
     return tree
@@ -234,14 +184,14 @@ def _place(tree: Tree, path: str) -> Tree:
 def require_same_run(
     folder: Path, existing: RunContext, requested: RunContext, diverged_at: int | None
 ) -> None:
-    """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `require_same_schedule`."""
+    """Raise `ConfigError` if two runs differ in more than their stopping criteria and their schedules."""
     before, now = existing.identity(), requested.identity()
     for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
         before["training"][key] = now["training"][key]
     if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
     if difference := _difference(before, now):
-        # Checksums name parts of users' own.
+        # Checksums stand for the names of users' own parts.
         for source, digest in {**existing.experiment.code, **requested.experiment.code}.items():
             difference = difference.replace(digest, source)
         other = f"{folder} holds another run ({difference})"
@@ -253,7 +203,7 @@ def require_same_run(
 
 
 def require_same_schedule(folder: Path, existing: RunContext, requested: RunContext) -> None:
-    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
+    """Raise `ConfigError` if the requested epochs would change the learning rate of the run in the folder."""
     if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
         raise ConfigError(
             f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
@@ -262,14 +212,14 @@ def require_same_schedule(folder: Path, existing: RunContext, requested: RunCont
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
-    """The first setting in which two runs differ; empty if none."""
+    """Describe the first setting in which two runs differ; empty if there is none."""
     for key in {**before, **now}:
         unset = "split" if key == CANDIDATES else None  # see `identity`
         old, new, name = before.get(key, unset), now.get(key, unset), f"{path}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
             if difference := _difference(old, new, f"{name}."):
                 return difference
-        elif old != new and path == "data.":  # of which checksums say nothing to people
+        elif old != new and path == "data.":  # people can't read checksums
             return f"the content of {key if '.' in key else f'world.{key}'} is another"
         elif old != new:
             return f"{name} is {old} in the folder, {new} requested"

@@ -32,7 +32,7 @@ NUM_OTHERS = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class InterventionOutcome:
     """The outcome of one intervention."""
 
     intervention: str
@@ -58,10 +58,10 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Interventions(Sequence[Row]):
+class Interventions(Sequence[InterventionOutcome]):
     """The outcomes of interventions on the messages of a run; it prints as a table."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[InterventionOutcome, ...]
     """First the unchanged messages, then a row for each intervention, position, symbol and probability."""
     chance: float
     """Chance level of accuracy."""
@@ -127,7 +127,7 @@ def chosen_interventions(names: Sequence[str]) -> list[Intervention]:
 
 
 @torch.inference_mode()
-def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) -> list[Row]:
+def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) -> list[InterventionOutcome]:
     """Edit the messages of the validation rounds, and measure the receiver's accuracy.
 
     Args:
@@ -204,10 +204,10 @@ class _Rounds:
         self.lengths = (self.ids > EOS).sum(1)
         self.correct = self._ask(self.ids, self._is_right)
 
-    def row(self, name: str, ids: Tensor, changed: Tensor, **place: Any) -> Row:
+    def row(self, name: str, ids: Tensor, changed: Tensor, **place: Any) -> InterventionOutcome:
         """Accuracy on edited messages; only those that the edit `changed`, (num_messages,), count."""
         correct = self.correct if name == "none" else self._ask(ids, self._is_right)
-        return Row(
+        return InterventionOutcome(
             intervention=name,
             accuracy=_mean(correct[changed]),
             before=_mean(self.correct[changed]),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,27 +16,25 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.games.config.experiment import ignore, load_experiment, override, with_changes
+from ecsuite.games.config.experiment import ignore, override, with_changes
 from ecsuite.games.config.sections import Experiment, with_training
+from ecsuite.games.participants.participant import Ask, Participant, Setting
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.plays.play import Play, make_play, play_class, players_of
+from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.checkpoints import (
     agent_weights,
-    best_step,
     require_sizes,
-    set_agent_weights,
     weights_of_corpus,
 )
-from ecsuite.games.runs.evaluation import evaluate
 from ecsuite.games.runs.identity import check_data
-from ecsuite.games.runs.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.runs.interventions import Interventions, chosen_interventions, intervene
-from ecsuite.games.runs.run_files import CONFIG, LOG, require_unchanged_log
-from ecsuite.games.runs.run_folder import ending_of, measures_of
+from ecsuite.games.runs.result import flat_figures, measures_of
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import View
-from ecsuite.games.training.loggers import flat_figures
 from ecsuite.games.worlds.world import World, evaluations_of, make_world
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -82,10 +80,10 @@ class Run:
         If the corpus is from the last logged step or a later one, they describe the agents that produced it.
         """
         log, last = self.log, -1
-        ending = ending_of(self.folder)
+        ending = RunFolder(self.folder).ending
         if ending and ending["step"] >= max(log.get("step", [0])):
             return {name: float(value) for name, value in measures_of(ending).items()}
-        if (best := best_step(self.folder)) is not None and best in (steps := log["step"].tolist()):
+        if (best := RunFolder(self.folder).best_step) is not None and best in (steps := log["step"].tolist()):
             last = steps.index(best)
         return {
             name.removeprefix("valid."): float(values[last])
@@ -96,8 +94,9 @@ class Run:
     @property
     def log(self) -> dict[str, NDArray[np.float64]]:
         """Learning curves: one array per figure, by name: `step`, `train.loss`, `valid.accuracy` and so on."""
-        file = self.folder / LOG
-        require_unchanged_log(self.folder)
+        folder = RunFolder(self.folder)
+        file = folder.log
+        folder.check_log()
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         scores = [{f"metrics.{name}": np.nan for name in line.get("metrics", {})} for line in lines]
         rows = [
@@ -120,7 +119,8 @@ class Run:
     @property
     def has_agents(self) -> bool:
         """Whether senders and receivers are available: already loaded, or in a checkpoint."""
-        is_trained = any(self.folder.glob("*.safetensors"))
+        folder = RunFolder(self.folder)
+        is_trained = bool(folder.checkpoints or folder.best_states)
         return "players" in vars(self) or (is_trained and play_class(self.experiment).can_speak)
 
     @cached_property
@@ -308,7 +308,7 @@ class Run:
                 raise ConfigError(f"receiver_from: expected a run or its folder, got {folder!r:.60}")
             require_sizes(Path(folder), experiment)
             agents = agent_weights(Path(folder), "receiver", self.note)
-            set_agent_weights(players, "receiver", agents, str(folder))
+            players.set_weights("receiver", agents, str(folder))
         place = choose_device(device)
         return experiment, world, players.to(place)
 
@@ -391,11 +391,11 @@ def load_run(
         ConfigError: If it is no run folder, or its config can't be used.
         UntrustedError: If its config names foreign parts that the user has not named or trusted.
     """
-    config = Path(folder) / CONFIG
-    if not config.is_file():
-        raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
-    found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
-    return Run(Path(folder), found, note, flags_by_key or {})
+    run = RunFolder(Path(folder))
+    if not run.is_run:
+        raise ConfigError(f"{folder}: no run folder: it has no {run.config.name}")
+    found = run.experiment(note=note, trust_code=trust_code)
+    return Run(run.path, found, note, flags_by_key or {})
 
 
 @torch.inference_mode()
@@ -501,3 +501,57 @@ def _message(pair: Pair, messages: Ragged | ArrayLike) -> Message:
     width = max(map(len, rows))
     ids = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
     return Message(symbols=ids.t(), ends=None, length=torch.tensor([float(len(row)) for row in rows]))
+
+
+class Trained(Participant):
+    """The first sender and receiver of a run.
+
+    The symbols of its channel are those of the play in their order, and its objects have the attributes of the world.
+
+    Raises:
+        ConfigError: If there is no such run, or its game has other symbols or objects.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of trained networks."""
+
+        run: str = ""
+        """The run folder."""
+
+    tasks: ClassVar[tuple[str, ...]] = ("discrimination", "reconstruction")
+
+    def __init__(self, options: Options, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        if not options.run:
+            raise ConfigError("run: expected a run folder")
+        self.run = load_run(options.run)
+        channel = self.run.pair.channel
+        symbols = setting.words.symbols
+        if len(symbols) != channel.vocab_size or setting.words.max_len != channel.max_len:
+            raise ConfigError(
+                f"run: {options.run} says {channel.vocab_size} symbols, up to {channel.max_len} a message: expected as "
+                f"many play.names and play.max_symbols, got {len(symbols)} and {setting.words.max_len}"
+            )
+        self._ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
+        try:
+            self._messages = self.run.speak(setting.values)
+        except ConfigError as error:
+            raise ConfigError(f"run: {options.run}: {error}: the world of the play has others") from None
+        names, trained = ([list(each) for each in of.value_names] for of in (setting, self.run.pair.world))
+        if names != trained:
+            raise ConfigError(
+                f"run: {options.run} was trained on other objects: expected a world of the values "
+                f"{', '.join(name for each in trained for name in each):.200}"
+            )
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """The most likely message, or the candidate with the highest score."""
+        words = self.setting.words
+        if ask.role == "speaker":
+            said = [words.symbols[symbol - 1] for symbol in self._messages[ask.thing]] or [words.symbols[0]]
+            return words.separator.join(said)
+        heard = [[self._ids[symbol] for symbol in words.split(ask.message)]]
+        things = list(ask.candidates) or list(range(len(self.setting.things)))
+        scores: Any = self.run.scores(heard, self.setting.values[things])[0]
+        return ask.allowed.choices[int(scores.argmax())]

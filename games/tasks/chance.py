@@ -14,7 +14,7 @@ held-out objects are new.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb, fsum
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -213,39 +213,41 @@ Scores = Callable[[Candidates], Floats]
 """Scores of the candidates of a batch, (batch, num_candidates)."""
 
 
-def ranking(measure: Ranked, scores: Sequence[Scores]) -> list[Answer[Candidates]]:
-    """The answers by each of these scores."""
+def ranked(
+    measure: Ranked, find_scores: Callable[[Sequence[Candidates]], Sequence[Scores]]
+) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
+    """Answers that rank candidates by scores: those that `find_scores` finds on rounds of training."""
 
-    def answer(score: Scores) -> Answer[Candidates]:
-        return lambda seen: measure(score(seen), seen)
-
-    return [answer(score) for score in scores]
-
-
-def by_frequency(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
-    """The candidates that were targets in most of the rounds in which they, or others with their values, were there."""
+    def answer(score: Scores, seen: Candidates) -> Measures:
+        return measure(score(seen), seen)
 
     def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
-        def shares(attribute: int | None) -> Scores:
-            of_number = _target_shares([_numbers(each, attribute) for each in rounds], rounds)
-            return lambda seen: of_number(_numbers(seen, attribute))
-
-        of_attributes = [shares(each) for each in range(_num_attributes(rounds))]
-
-        def together(seen: Candidates) -> Floats:
-            """The product of the shares by each attribute, which also ranks objects that are new."""
-            logs = np.log([share(seen) for share in of_attributes])
-            return np.asarray(logs.sum(0).round(DECIMALS))
-
-        return ranking(measure, [shares(None), *of_attributes, *([together] if of_attributes[1:] else [])])
+        return [partial(answer, score) for score in find_scores(rounds)]
 
     return find
 
 
-def by_likeness(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
-    """The candidates that are most, or least, like the others of their round, in all attributes or in one.
+def by_frequency(rounds: Sequence[Candidates]) -> Sequence[Scores]:
+    """Scores of candidates: how often they, or others with their values, were the targets of rounds with them."""
 
-    And those with a value that as many candidates have as there are targets.
+    def shares(attribute: int | None) -> Scores:
+        of_number = _target_shares([_numbers(each, attribute) for each in rounds], rounds)
+        return lambda seen: of_number(_numbers(seen, attribute))
+
+    of_attributes = [shares(each) for each in range(_num_attributes(rounds))]
+
+    def together(seen: Candidates) -> Floats:
+        """The product of the shares by each attribute, which also ranks objects that are new."""
+        logs = np.log([share(seen) for share in of_attributes])
+        return np.asarray(logs.sum(0).round(DECIMALS))
+
+    return [shares(None), *of_attributes, *([together] if of_attributes[1:] else [])]
+
+
+def by_likeness(rounds: Sequence[Candidates]) -> Sequence[Scores]:
+    """Scores of candidates by their likeness to the others of their round, in all attributes or in one, most or least.
+
+    Another score is higher, the nearer the number of candidates with a value is to the number of targets.
     """
 
     def like(sign: int, attribute: int | slice) -> Scores:
@@ -259,18 +261,14 @@ def by_likeness(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[An
         return lambda seen: -sign * _required(seen.distances)
 
     def as_many(seen: Candidates) -> Floats:
-        """The higher, the nearer the number of those with one of its values is to the number of targets."""
         differences: Integers = np.abs(seen.counts - seen.labels.sum(1)[:, None, None])
         return np.asarray(-differences.min(2), np.float64)
 
-    def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
-        number, scores = _num_attributes(rounds), list[Scores]()
-        for sign in (1, -1):
-            scores += [like(sign, each) for each in ((slice(None), *range(number)) if number else ())]
-            scores += [near(sign)] if rounds[0].distances is not None else []
-        return ranking(measure, [*scores, *([as_many] if number else [])])
-
-    return find
+    number, scores = _num_attributes(rounds), list[Scores]()
+    for sign in (1, -1):
+        scores += [like(sign, each) for each in ((slice(None), *range(number)) if number else ())]
+        scores += [near(sign)] if rounds[0].distances is not None else []
+    return [*scores, *([as_many] if number else [])]
 
 
 def _required(values: Floats | None) -> Floats:

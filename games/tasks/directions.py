@@ -1,4 +1,4 @@
-"""Directions and titles of the measures of a training; tables read them without torch."""
+"""Directions, bounds and titles of the measures of a training; tables read them without torch."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -14,6 +14,29 @@ DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
     "cost": "lower",
 }
 """Which way the measures of a training are better; metrics have theirs in their traits, others none."""
+ENDS: Mapping[str, tuple[float, float]] = dict.fromkeys(
+    (
+        *(name for name in DIRECTIONS if "accuracy" in name),
+        "accuracy_within",
+        "accuracy_between",
+    ),
+    (0.0, 1.0),
+)
+"""Ends of the scale of the measures that have some: a value at one is censored, as agents may do better, or worse, than
+the rounds can show."""
+UNTIL: Mapping[str, str] = {"consensus_round": "has_consensus", "ratio": "reached", "steps": "reached"}
+"""Measures of the time until something happens, by the measure that has whether it did: a time that ended before is
+right-censored."""
+
+
+def is_censored(measure: str, measures: Mapping[str, object]) -> bool:
+    """Whether a measure is a time after which nothing had happened yet, so that the true one is longer.
+
+    Args:
+        measure: Name of the measure.
+        measures: All measures of the run.
+    """
+    return measure in UNTIL and not measures.get(UNTIL[measure], True)
 
 
 def held_out_of(evaluations: Iterable[str]) -> str:

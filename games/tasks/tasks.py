@@ -169,8 +169,12 @@ class Discrimination(Task):
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
         """Any candidate, or one by its place, frequency or likeness; see `ecsuite.games.tasks.chance`."""
-        family = (answers.one_of, answers.place_of_one, answers.by_frequency(answers.best_one))
-        alike, seen = (answers.by_likeness(answers.best_one),), answers.CandidatesOf(world)
+        family = (
+            answers.one_of,
+            answers.place_of_one,
+            answers.ranked(answers.best_one, answers.by_frequency),
+        )
+        alike, seen = (answers.ranked(answers.best_one, answers.by_likeness),), answers.CandidatesOf(world)
         return answers.chance_levels(world.unrendered() or world, seen, family, split, alike)
 
 
@@ -371,8 +375,8 @@ class Concept(Task):
         """Best value without messages, from set sizes, frequencies or similarity; see `ecsuite.games.tasks.chance`."""
         num_targets = 1 if world.rounds.variant == "reference" else world.num_targets  # different ones
         guess = answers.some_of(num_targets, world.num_distractors)
-        family = (guess, answers.frequent_ones, answers.by_frequency(answers.best_ones))
-        alike, seen = (answers.by_likeness(answers.best_ones),), answers.CandidatesOf(world)
+        family = (guess, answers.frequent_ones, answers.ranked(answers.best_ones, answers.by_frequency))
+        alike, seen = (answers.ranked(answers.best_ones, answers.by_likeness),), answers.CandidatesOf(world)
         return answers.chance_levels(world.unrendered() or world, seen, family, split, alike)
 
 

@@ -12,8 +12,8 @@ import secrets
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
@@ -153,39 +153,6 @@ def make_loggers(texts: Iterable[str]) -> list[Logger]:
             said = str(error)
             raise ConfigError(said if said.startswith("--log") else f"--log: {said}") from None
     return made
-
-
-@contextmanager
-def started(
-    loggers: Iterable[Logger], config: Mapping[str, Any], folder: Path, step: int
-) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Start loggers, and close them at the end.
-
-    Yields:
-        A function that gives an entry of the log to each of them.
-    """
-    running: list[Logger] = []
-
-    def log(entry: Mapping[str, Any]) -> None:
-        if running:
-            figures = flat_figures(entry)
-            for logger in running:
-                logger.log(entry["step"], figures)
-
-    try:
-        for logger in loggers:
-            logger.start(config, folder, step)
-            running.append(logger)
-        yield log
-    finally:
-        for logger in running:
-            logger.close()
-
-
-def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Figures of a log entry without the step; those of sections are named `section.name`."""
-    values = dotted_values(entry).items()
-    return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}
 
 
 class TrackedRun(ABC):

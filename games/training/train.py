@@ -5,36 +5,29 @@ data; it stops when its executor requests it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 import torch
-from torch import nn
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.config.experiment import from_tree, ignore
 from ecsuite.games.config.sections import ROLES, Experiment, with_training
-from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.population import Population, make_population
+from ecsuite.games.plays.checks import try_play
+from ecsuite.games.plays.notes import choose_game_precision
 from ecsuite.games.plays.play import TrainedPlay, make_play
 from ecsuite.games.plays.rounds import Rounds
-from ecsuite.games.runs.checkpoints import NUM_KEPT, read_initial_weights
+from ecsuite.games.runs.checkpoints import read_initial_weights
 from ecsuite.games.runs.identity import RunContext, check_data
-from ecsuite.games.runs.run_folder import Result, only_process
-from ecsuite.games.training.checks import try_play
-from ecsuite.games.training.language_metrics import metrics_of
+from ecsuite.games.runs.result import RunResult
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.loggers import Logger
-from ecsuite.games.training.notes import choose_game_precision
-from ecsuite.games.training.trainer import Trainer, TrainingCallbacks
-from ecsuite.games.worlds.world import World
+from ecsuite.games.training.trainer import Scorer, Trainer, TrainingCallbacks
 from ecsuite.jobs.job import Context, Stopped, hash_of
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.language_models.backend import Person
 from ecsuite.runtime.devices import choose_device, fixed_threads
-from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.memory import free_memory, size_text
 
 
 def train(
@@ -45,12 +38,13 @@ def train(
     replay: Path | None = None,
     person: Person | None = None,
     device: str = "auto",
+    scorer: Callable[[Experiment], Scorer] | None = None,
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
     announce: Callable[[str], None] = ignore,
     should_stop: Callable[[], StopRequest | None] = lambda: None,
-) -> Result:
+) -> RunResult:
     """Train the agents of an experiment and write their corpus.
 
     Works in any thread, and leaves the handlers of signals alone.
@@ -62,6 +56,8 @@ def train(
         replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
         person: Answers where a play of rounds asks a person at a page.
         device: auto, cpu, cuda or mps.
+        scorer: Makes the scorer of the language, such as `ecsuite.eval.run_metrics.language_metrics.LanguageMetrics`;
+            needed where the experiment has `evaluation.metrics`.
         loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
             the corpus count as so many steps as they are likely to take.
@@ -75,14 +71,20 @@ def train(
             waited for.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
-            saved if its weights are known to be finite; `outcome` has the fields of `Result`.
+            saved if its weights are known to be finite; `outcome` has the fields of `RunResult`.
     """
     place = choose_device(device)
-    metrics_of(experiment)  # unknown names are reported before data are downloaded or read
+    score = None
+    if (
+        experiment.evaluation.metrics
+    ):  # made first: unknown names are reported before data are downloaded or read
+        if scorer is None:
+            raise ValueError("evaluation.metrics: expected a scorer, see `train`")
+        score = scorer(experiment)
     callbacks = TrainingCallbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
-    with only_process(folder, note, should_stop):
+    with RunFolder(folder).lock(note, should_stop):
         precision = choose_game_precision(experiment, place)
         context = RunContext.of(experiment, precision=precision, data=check_data(experiment))
         weights, initial = read_initial_weights(experiment, folder, note)
@@ -98,7 +100,7 @@ def train(
         has_hook = experiment.training.after_step is not None and isinstance(play, TrainedPlay)
         if own_code.is_foreign(experiment.play.kind) or has_hook:
             try_play(experiment, place)
-        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks)
+        trainer = Trainer(play, context, folder, device=place, callbacks=callbacks, scorer=score)
         return trainer.run(resume=resume)
 
 
@@ -123,7 +125,7 @@ SLOWNESS = {"thing": 1.0, "shape": 3.0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Game:
+class TrainingJob:
     """An experiment as the input of a job: identified by its settings and the content of its data files."""
 
     tree: dict[str, Any]
@@ -187,8 +189,13 @@ class EarlyEnd(Logger, Protocol):
 
 
 def train_in_job(
-    game: Game, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
-) -> Result:
+    game: TrainingJob,
+    folder: Path,
+    device: str,
+    context: Context,
+    scorer: Callable[[Experiment], Scorer],
+    early_end: EarlyEnd | None = None,
+) -> RunResult:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
     Args:
@@ -196,6 +203,7 @@ def train_in_job(
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
+        scorer: See `train`.
         early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
 
     Raises:
@@ -212,6 +220,7 @@ def train_in_job(
             folder,
             resume=True,
             device=device,
+            scorer=scorer,
             progress=lambda label, done, total: context.report_progress(
                 f"{game.name} {game.seed}: {label}", done / total
             ),
@@ -222,110 +231,3 @@ def train_in_job(
     if result.stopped == "preempted" and not is_pruned():
         raise Stopped
     return result
-
-
-NUMBER = 4
-"""Bytes of a number in fp32."""
-LARGE = 2048
-"""Agents whose options are all smaller are not checked: their weights take some hundred megabytes at most."""
-HUGE = 2**31
-"""Size from which a layer may have more elements than torch can count."""
-FIGURE = 8
-"""Bytes per measure and evaluation round; chance levels need all rounds."""
-NUM_MOMENTS = {"adam": 2, "adamw": 2}
-"""Numbers that an optimizer stores for each weight; 0 is assumed for other optimizers."""
-
-
-def require_weights(experiment: Experiment, world: World) -> None:
-    """Raise if the weights of agents do not fit into the free memory, before they are created.
-
-    Agents of the user's own are not looked at: they would be made twice.
-
-    Raises:
-        ConfigError: If they do not fit; the message says what is needed, what is free, and what to change.
-    """
-    parts, society = (experiment.sender, experiment.receiver, experiment.channel), experiment.society
-    is_many = max(map(society.number, ROLES)) >= LARGE and society.shares == "nothing"
-    if experiment.code or (max(map(_largest, parts)) < LARGE and not is_many):
-        return
-    try:
-        with torch.device("meta"):
-            if is_many:  # which would take long to create
-                pair = make_pair(experiment, world)
-                sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
-                weights = sum(society.number(role) * num_weights(side) for role, side in sides)
-            else:
-                weights = num_weights(make_population(experiment, world))
-    except (TypeError, RuntimeError, OverflowError):
-        if max(map(_largest, parts)) < HUGE:
-            raise
-        raise ConfigError(
-            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
-        ) from None
-    needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
-    if needed > (free := free_memory()):
-        raise ConfigError(
-            f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
-            f"{size_text(free)} are free: choose {'fewer' if is_many else 'smaller'} agents"
-            f"{'' if is_many else ', such as a smaller hidden_size'}"
-        )
-
-
-def require_resources(
-    experiment: Experiment,
-    players: Population,
-    folder: Path,
-    device: torch.device,
-    note: Callable[[str], None],
-) -> None:
-    """Raise if the batches of a training do not fit into the free memory, or its files on the disk.
-
-    Args:
-        experiment: What is trained.
-        players: Its agents.
-        folder: The run folder.
-        device: Where it is trained; only of the CPU the free memory is asked for.
-        note: Is told where the disk will be full before the training ends.
-
-    Raises:
-        ConfigError: If it cannot fit; the message says what is needed, what is free, and what to change.
-    """
-    batch_size, channel = experiment.training.batch_size, players.channel
-    needed = 2 * NUMBER * batch_size * channel.max_len * channel.symbol_size  # scores and their gradients
-    if device.type == "cpu" and needed > (free := free_memory()):
-        raise ConfigError(
-            f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
-            f"{size_text(free)} are free: choose a smaller training.batch_size"
-        )
-    num_valid = experiment.evaluation.num_valid
-    if FIGURE * num_valid > (free := free_memory()):
-        raise ConfigError(
-            f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
-            f"memory, and {size_text(free)} are free: choose fewer"
-        )
-    checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
-    corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
-    require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
-    if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
-        note(
-            f"{folder}: {NUM_KEPT + 1} checkpoints of {size_text(checkpoint)} do not fit on the disk, on which "
-            f"{size_text(space)} are free: the training may stop for want of room"
-        )
-
-
-def num_weights(agents: nn.Module) -> int:
-    """The number of weights of agents."""
-    return sum(parameter.numel() for parameter in agents.parameters())
-
-
-def _num_moments(experiment: Experiment) -> int:
-    return NUM_MOMENTS.get(experiment.optimizer.kind, 0)
-
-
-def _largest(part: object) -> int:
-    """The largest number among the options of a part, at any depth."""
-    if isinstance(part, int):
-        return part
-    if is_dataclass(part) and not isinstance(part, type):
-        return max((_largest(getattr(part, each.name)) for each in fields(part)), default=0)
-    return 0

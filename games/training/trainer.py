@@ -18,6 +18,9 @@ import torch
 
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.registry import SCHEDULES
+from ecsuite.games.engine.optimizers import NotFiniteError, Optimise
+from ecsuite.games.plays.checks import hook_of
+from ecsuite.games.plays.notes import has_small_products
 from ecsuite.games.plays.play import Play, TrainedPlay, sums
 from ecsuite.games.runs.checkpoints import (
     Best,
@@ -28,30 +31,22 @@ from ecsuite.games.runs.checkpoints import (
     save_checkpoint,
 )
 from ecsuite.games.runs.identity import RunContext
-from ecsuite.games.runs.run_files import CHECKSUM, LOG, NUM_LINES, open_log
-from ecsuite.games.runs.run_folder import (
+from ecsuite.games.runs.result import (
     EXTRA,
     EXTRA_CHANCE,
     METRICS,
     REMEDY,
     SINCE_BEST,
-    FolderState,
-    Result,
+    RunResult,
     StopReason,
-    check_run_folder,
+    flat_figures,
     is_accuracy_reached,
     measures_of,
-    prepare_run_folder,
-    versions,
-    write_divergence,
 )
-from ecsuite.games.training.checks import hook_of
-from ecsuite.games.training.language_metrics import LanguageMetrics, LanguageScores
-from ecsuite.games.training.loggers import Logger, started
-from ecsuite.games.training.notes import has_small_products
-from ecsuite.games.training.optimizers import NotFiniteError, Optimise
+from ecsuite.games.runs.run_folder import LOG_CHECKSUM, NUM_LINES, FolderState, RunFolder
+from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
-from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
+from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
 from ecsuite.runtime.time_left import TimeLeft, duration_text
 
@@ -72,6 +67,31 @@ class TrainingCallbacks:
     announce: Callable[[str], None]
     should_stop: Callable[[], StopRequest | None]
     loggers: Sequence[Logger] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageScores:
+    """Scores of the language at an evaluation."""
+
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """Values by name of the score; None: undefined."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reasons of undefined scores, by name."""
+    lower_is_better: tuple[str, ...] = ()
+    """Scores for which lower is better, by their names in `figures`."""
+
+    def entry(self) -> dict[str, Any]:
+        """Keys and values for an entry of the log."""
+        reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
+        return {"metrics": dict(self.values), **reasons} if self.values else {}
+
+    def figures(self) -> dict[str, float | None]:
+        """Scores by their names among all figures, such as `metrics.topsim`."""
+        return {f"metrics.{name}": value for name, value in self.values.items()}
+
+
+Scorer = Callable[[Play], LanguageScores]
+"""Scores the language of a play by the metrics of its experiment, without an effect on its state."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -149,7 +169,7 @@ class Progress:
         self.callbacks.progress("  ".join(shown), done, self.total)
         if state.step == self.first_step + 1:
             self._remark()
-        elif self.remarks_again and self.seconds > REMARK_AFTER:
+        elif self.remarks_again and now - self.began > REMARK_AFTER:
             self.remarks_again = False
             self._remark()
         self.left.add(now, done)  # not before the first step, which also imports and compiles
@@ -185,6 +205,7 @@ class Trainer:
         folder: The run folder.
         device: Device of the computation.
         callbacks: Receive progress and notes, and may stop the run.
+        scorer: Scores the language at each evaluation; None: there are no metrics.
 
     Raises:
         ConfigError: If a setting is not valid for the play.
@@ -198,11 +219,13 @@ class Trainer:
         *,
         device: torch.device,
         callbacks: TrainingCallbacks,
+        scorer: Scorer | None = None,
     ) -> None:
         self.context, self.experiment = context, (experiment := context.experiment)
         self.play, self.folder, self.device = play, folder, device
         self.callbacks, self.settings = callbacks, experiment.training
-        self.hook = hook_of(experiment)
+        after_step = self.settings.after_step
+        self.hook = None if after_step is None else hook_of(after_step)
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
@@ -221,9 +244,9 @@ class Trainer:
                 f"training.until_accuracy: expected null, as evaluations have {', '.join(play.figures)}, no accuracy"
             )
         self.chance = dict(play.chance())
-        self.language_metrics = LanguageMetrics(experiment)
+        self.scorer = scorer
         # Computed once to fail before anything is written, and for the names of the scores.
-        language = self.language_metrics(play)
+        language = LanguageScores() if scorer is None else scorer(play)
         self.best: Best | None = None
         if self.settings.keep_best is not None:
             names = [*play.figures, *language.figures()]
@@ -235,7 +258,7 @@ class Trainer:
         """Steps of all epochs, and of the teaching phase before them."""
         return self.play.steps_before + self.play.steps_per_epoch * self.settings.num_epochs
 
-    def run(self, *, resume: bool) -> Result:
+    def run(self, *, resume: bool) -> RunResult:
         """Train to the last step, or to an earlier stop.
 
         Args:
@@ -247,8 +270,7 @@ class Trainer:
             DivergedError: If losses, weights or evaluations are not finite.
             LimitError: If a limit that the user set is reached before the first step is over.
         """
-        earlier = check_run_folder(
-            self.folder,
+        earlier = RunFolder(self.folder).check(
             self.context,
             steps_per_epoch=self.play.steps_per_epoch,
             steps_before=self.play.steps_before,
@@ -266,9 +288,9 @@ class Trainer:
         self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
         with ExitStack() as stack:
             stack.enter_context(self.log.file)
-            self.tell = stack.enter_context(
-                started(self.callbacks.loggers, config, self.folder, self.state.step)
-            )
+            for logger in self.callbacks.loggers:
+                logger.start(config, self.folder, self.state.step)
+                stack.callback(logger.close)
             stack.enter_context(routed_products(self.device, self.context.precision))
             if has_small_products(self.experiment):
                 stack.enter_context(default_products(self.device))
@@ -285,7 +307,7 @@ class Trainer:
         if earlier.diverged_at is not None:
             what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
-        prepare_run_folder(self.folder, self.context, is_replaced=earlier.is_replaced)
+        RunFolder(self.folder).write(self.context, is_replaced=earlier.is_replaced)
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
         saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
@@ -298,7 +320,9 @@ class Trainer:
             )
         if before != self.device.type:
             self.devices.append({"device": self.device.type, "from_step": state.step})
-        self.log = open_log(self.folder / LOG, state.step, saved[NUM_LINES], note, saved.get(CHECKSUM))
+        self.log = RunFolder(self.folder).open_log(
+            state.step, saved[NUM_LINES], note, saved.get(LOG_CHECKSUM)
+        )
         if self.best is not None:
             self.best.restore(saved.get("best"))
             if self.best.is_over:
@@ -364,7 +388,10 @@ class Trainer:
         self._evaluate()
         entry = self._log_entry()
         self.log.write(entry)
-        self.tell(entry)
+        if self.callbacks.loggers:
+            figures = flat_figures(entry)
+            for logger in self.callbacks.loggers:
+                logger.log(state.step, figures)
         is_regular = state.step % self.settings.evaluate_every == 0
         if is_regular:
             state.sums = {}
@@ -379,7 +406,7 @@ class Trainer:
             if state.stopped is None and self.best.is_over:
                 state.stop("patience")
 
-    def _end(self) -> Result:
+    def _end(self) -> RunResult:
         """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
         if stopped == "preempted":
@@ -418,9 +445,9 @@ class Trainer:
             self._evaluate()
         return step, {"best_step": step, SINCE_BEST: best.num_since}
 
-    def _finished(self, done: Mapping[str, Any]) -> Result:
+    def _finished(self, done: Mapping[str, Any]) -> RunResult:
         """Result of a finished run that the folder already holds."""
-        return Result(
+        return RunResult(
             stopped=done["stopped"],
             step=done["step"],
             num_steps=done["num_steps"],
@@ -433,9 +460,9 @@ class Trainer:
             was_done=True,
         )
 
-    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> Result:
+    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> RunResult:
         """Result of this run."""
-        return Result(
+        return RunResult(
             stopped=stopped,
             step=self.state.step if step is None else step,
             num_steps=self.num_steps,
@@ -445,16 +472,13 @@ class Trainer:
         )
 
     def _evaluate(self) -> None:
-        """Evaluate the current agents: figures and language metrics."""
-        self.state.valid, self.state.language = self._evaluation(), self.language_metrics(self.play)
-        self.state.is_evaluated = True
-
-    def _evaluation(self) -> dict[str, float]:
-        """Figures of the current agents; raises `DivergedError` if one is not finite."""
+        """Evaluate the current agents: figures and language metrics; `DivergedError` if a figure is not finite."""
         figures = self.play.evaluate()
         if not all(math.isfinite(value) for value in figures.values()):
             raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
-        return figures
+        self.state.valid, self.state.is_evaluated = figures, True
+        if self.scorer is not None:
+            self.state.language = self.scorer(self.play)
 
     def _figures(self) -> dict[str, float | None]:
         """Figures of the last evaluation, with its language metrics."""
@@ -530,6 +554,8 @@ class Trainer:
             "training": self._ending("diverged", step),
             "chance": self.chance,
         }
-        write_divergence(self.folder, self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata)
+        RunFolder(self.folder).write_divergence(
+            self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata
+        )
         outcome = self._result("diverged", step)
         return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())

@@ -108,7 +108,9 @@ class AttributeWorld(ValuesWorld):
 
     def distractors_in(self, pool: Members) -> Distractors | None:
         """Distractors that share values with the target. See `ObjectWorld`."""
-        return super().distractors_in(pool) if self.sharing is None or self.similar else self._sharing
+        if self.sharing is None:
+            return None
+        return super().distractors_in(pool) if self.similar else self._sharing
 
     @property
     def has_similar_distractors(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.objects import Members, Selection
+from ecsuite.games.worlds.objects import Members, SelectedCombinations
 from ecsuite.games.worlds.world import Integers
 from ecsuite.parts.config import Positive
 from ecsuite.parts.registry import Registry
@@ -193,7 +193,7 @@ def one_target(
     elif targets is pool:
         others = members(pool, distinct_others(drawn_targets, words[:, 1:-1], size))
     else:
-        assert not isinstance(pool, Selection), (
+        assert not isinstance(pool, SelectedCombinations), (
             "a pool of other objects than targets is a list, or has all of them"
         )
         others = others_of(pool, chosen, words[:, 1:-1], total)

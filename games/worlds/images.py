@@ -16,15 +16,15 @@ import torch
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
-from ecsuite.games.worlds.objects import ObjectList
-from ecsuite.games.worlds.sources import (
+from ecsuite.games.config.sources import (
     find_idx_files,
     find_images,
     is_data_set,
     read_stored_images,
     stay_offline_without_network,
 )
+from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
+from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.games.worlds.world import Integers
 from ecsuite.parts.config import Count
 from ecsuite.runtime.devices import choose_device, unrounded_products

@@ -72,13 +72,12 @@ class Product(Objects):
         self.table = self._computed(np.arange(self.number)) if self.number <= MAX_TABLE else None
         """The values of each object where these are few, since a look-up is faster; None where they are many."""
 
-    def seen(self, numbers: Integers) -> NDArray[Any]:
-        """The values. See `Objects`."""
-        return self.values(numbers)
-
     def values(self, numbers: Integers) -> Integers:
         """See `Objects`."""
         return self._computed(numbers) if self.table is None else self.table[numbers]
+
+    seen = values
+    """Agents see the values."""
 
     def _computed(self, numbers: Integers) -> Integers:
         """The digits of numbers, (..., num_attributes)."""
@@ -91,7 +90,7 @@ class Product(Objects):
         return numbers
 
 
-class Selection:
+class SelectedCombinations:
     """The combinations that have some values in a few attributes, and any in the others; there is no list of them.
 
     Args:
@@ -124,7 +123,7 @@ class Selection:
         return np.isin(self.few.numbers(values), self.chosen)
 
 
-Members = Integers | Selection | None
+Members = Integers | SelectedCombinations | None
 """Objects by their numbers, in order; None: all objects."""
 
 
@@ -207,7 +206,7 @@ def require_held_out(candidates: CandidatePool, is_any_held_out: object) -> None
 class Subsets:
     """The objects, or the rules, of each split, by their numbers from 0."""
 
-    members: Mapping[str, Integers | Selection] = field(default_factory=dict)
+    members: Mapping[str, Integers | SelectedCombinations] = field(default_factory=dict)
     """The numbers of a split; a split that is not there has all of them."""
     candidates: CandidatePool = "all"
     """The objects that candidates of held-out rounds are drawn from."""
@@ -215,8 +214,8 @@ class Subsets:
     @classmethod
     def of(
         cls,
-        trained: Integers | Selection,
-        held_out: Integers | Selection | None,
+        trained: Integers | SelectedCombinations,
+        held_out: Integers | SelectedCombinations | None,
         candidates: CandidatePool = "all",
         **further: Integers,
     ) -> "Subsets":
@@ -248,7 +247,9 @@ class Subsets:
         values = np.zeros((few.number, len(objects.names)), dtype=np.int64)
         values[:, attributes] = few.all_values()
         is_held_out = have_values(combinations, values, objects.names)
-        trained, held_out = (Selection(objects, attributes, which) for which in (~is_held_out, is_held_out))
+        trained, held_out = (
+            SelectedCombinations(objects, attributes, which) for which in (~is_held_out, is_held_out)
+        )
         return cls.of(trained, held_out, candidates)
 
     @property
@@ -301,7 +302,11 @@ class Subsets:
     def _are_in(self, split: str, numbers: Integers) -> NDArray[np.bool_]:
         """Which of these are of a split, (num_rows,)."""
         members = self.members[split]
-        return members.contains(numbers) if isinstance(members, Selection) else np.isin(numbers, members)
+        return (
+            members.contains(numbers)
+            if isinstance(members, SelectedCombinations)
+            else np.isin(numbers, members)
+        )
 
     def require(self, least: int, source: str, total: int) -> None:
         """Raise `ConfigError` if a split has fewer objects than a round has candidates, or no target."""

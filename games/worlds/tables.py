@@ -14,12 +14,12 @@ from ecsuite.formats.frames import read_frame
 from ecsuite.formats.meant import parts_of
 from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, finds_meaning, roles_of
-from ecsuite.formats.table import Table
+from ecsuite.formats.table import RawTable
 from ecsuite.formats.table_notes import note_words_for_none
+from ecsuite.games.config.sources import PACKED, TABLES, is_data_set, read_columns
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
 from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList
-from ecsuite.games.worlds.sources import PACKED, TABLES, is_data_set, read_columns
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.given_values import column_of
@@ -61,7 +61,7 @@ class TextTable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
+class AttributeColumn:
     """How the cells of a column become values or features."""
 
     name: str
@@ -109,7 +109,7 @@ class Column:
         return np.array([float(text) for text in texts])
 
 
-def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Column]:
+def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[AttributeColumn]:
     """How each column is read; adds a line to `notes` about those that are not taken as they are."""
     columns = []
     for name, texts in table.columns.items():
@@ -137,7 +137,7 @@ def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Col
     return columns
 
 
-def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric) -> Column:
+def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric) -> AttributeColumn:
     """How a column is read."""
     distinct = set(texts)
     numbers = [text for text in texts if is_number(text)]
@@ -156,7 +156,7 @@ def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric)
                 raise ConfigError(
                     f'{table.source}: column "{name}": expected smaller numbers, got {max(texts, key=_size)}'
                 )
-            return Column(name=name, mean=mean, scale=scale)
+            return AttributeColumn(name=name, mean=mean, scale=scale)
         return _binned(name, figures)
     if len(distinct) > MOST_NAMES:
         raise ConfigError(
@@ -166,10 +166,10 @@ def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric)
     labels = sorted(distinct)
     if len(numbers) == len(texts):
         labels.sort(key=float)  # of one number in two spellings, that of the first text comes first
-    return Column(name=name, labels=tuple(labels))
+    return AttributeColumn(name=name, labels=tuple(labels))
 
 
-def _binned(name: str, numbers: NDArray[np.float64]) -> Column:
+def _binned(name: str, numbers: NDArray[np.float64]) -> AttributeColumn:
     """A column of bins with about equally many objects each."""
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, NUM_BINS + 1)[1:-1]))
     bins = np.searchsorted(edges, numbers, side="right")
@@ -180,7 +180,7 @@ def _binned(name: str, numbers: NDArray[np.float64]) -> Column:
         labels = tuple(f"{first:.{digits}g}..{last:.{digits}g}" for first, last in ends)
         if len(set(labels)) == len(ends):
             break
-    return Column(name=name, labels=labels, edges=tuple(edges.tolist()))
+    return AttributeColumn(name=name, labels=labels, edges=tuple(edges.tolist()))
 
 
 def _size(text: str) -> float:
@@ -203,7 +203,7 @@ ROW = "row"
 class ObjectTable(ObjectList):
     """The objects of a table, each once."""
 
-    coding: tuple[Column, ...] = ()
+    coding: tuple[AttributeColumn, ...] = ()
     """How the cells became values and features."""
 
 
@@ -317,7 +317,7 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
     return table
 
 
-def _texts(table: Table, name: str, cells: Sequence[Any]) -> list[str]:
+def _texts(table: RawTable, name: str, cells: Sequence[Any]) -> list[str]:
     """The values of a column as texts; of a table of texts as they are written, apart from decimal commas."""
     raw = table.columns.get(name)
     if table.are_texts and isinstance(raw, list) and not any(isinstance(cell, list | dict) for cell in cells):
@@ -338,7 +338,7 @@ def _each_once(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> I
     return np.sort(first)
 
 
-def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[Column]:
+def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[AttributeColumn]:
     """The columns of training, which the table must have."""
     missing = [column.name for column in trained.coding if column.name not in table.columns]
     if missing or not trained.coding:

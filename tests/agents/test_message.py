@@ -9,8 +9,8 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels.channels import SymbolChannel
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 
 MODES = ("train", "sample", "greedy")

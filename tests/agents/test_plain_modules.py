@@ -11,8 +11,8 @@ from ecsuite.agents.senders import build_message
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 

@@ -18,7 +18,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.files.checksums import sealed
 from ecsuite.files.tensor_files import write_tensors
 from ecsuite.formats import write_corpus
-from ecsuite.games.runs.interactions import as_parquet
+from ecsuite.games.plays.interactions import as_parquet
 from ecsuite.games.worlds.feature_files import synthetic_features
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.ragged import Ragged

@@ -21,8 +21,8 @@ from ecsuite.eval.xtreme.scoring.questions import read_questions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.plays.interactions import read_interactions
 from ecsuite.games.runs.checkpoints import newest_weights
-from ecsuite.games.runs.interactions import read_interactions
 from ecsuite.games.worlds.feature_files import read_features
 from ecsuite.games.worlds.images import read_images
 from ecsuite.games.worlds.tables import read_objects

@@ -17,7 +17,7 @@ from pathlib import Path
 from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
 from stops import without_spare
 
-import ecsuite.games.players.population as players
+import ecsuite.games.plays.population as players
 
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM}
 CODES = {"kill": -signal.SIGKILL, "int": 130, "term": 75}

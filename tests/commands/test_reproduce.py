@@ -1,6 +1,7 @@
 """`ecsuite reproduce` as users type it: the list, a claim of one's own, what is kept, a line for each mistake."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,10 @@ MINE = """
 about: "more symbols, more topsim"
 source: {work: li2019, place: "section 1", read: memory}
 claim: "More symbols give more topsim."
+effect: "topsim, 20 symbols minus 5"
 published: {symbols: 20}
 ours: {symbols: 20}
 differences: []
-size: published
 study:
   sweep:
     base: disc_tiny
@@ -31,8 +32,8 @@ criterion:
   statistic: {measure: topsim, undefined: 0}
   arm: {channel.vocab_size: 20}
   baseline: {channel.vocab_size: 5}
-  published: 0.1
-  published_from: "no figure is printed"
+  threshold: 0.05
+  threshold_from: "no figure is printed"
   controls: {accuracy: 0.05, "Unique Lines": 5}
 small: {set: {training.num_examples: 32}, seeds: [1]}
 """
@@ -49,9 +50,35 @@ def test_the_list_has_all_shipped_claims(ecsuite):
     assert (code, err) == (0, "")
     assert {row["claim"] for row in json.loads(out)["claims"]} == {*shipped_claims()}
     code, out, err = ecsuite("reproduce")
-    assert (code, err) == (0, "") and out.splitlines()[-1].startswith(
-        f"Of {len(shipped_claims())} published claims "
+    assert (code, err) == (0, "")
+    last = out.splitlines()[-1]
+    assert last.startswith(f"Of {len(shipped_claims())} published claims, ")
+    counts = re.search(
+        r"(\d+) holds?, (\d+) do(?:es)? not, (\d+) can't be told, (\d+) (?:is|are) not run", last
     )
+    assert sum(map(int, counts.groups())) == len(shipped_claims())
+
+
+def test_each_claim_is_a_sentence_with_the_unit_of_its_effect_and_whose_number_decides(ecsuite):
+    """What was published is called so, and what is ours; a verdict says whether its setting is another one."""
+    rows = {row["claim"]: row for row in json.loads(ecsuite("reproduce", "--json")[1])["claims"]}
+    for row in rows.values():
+        claim = load_claim(row["claim"])
+        assert row["sentence"].startswith(row["about"]) and row["verdict"] in row["sentence"]
+        assert row["effect"] is None or claim.effect in row["sentence"]
+        assert ("published: " in row["sentence"]) == (row["rerun"] == "figure re-run")
+        is_threshold = row["threshold"] is not None and row["published"] is None
+        assert ("our threshold: " in row["sentence"]) == is_threshold
+        assert ("our margin: " in row["sentence"]) == (row["margin"] is not None)
+        assert row["verdict"] not in ("holds", "does not hold") or row["scope"] == "the published setting"
+        assert row["scope"] == claim.scope and row["rerun"] == claim.criterion.rerun
+    long = rows["chaabouni2019_frequent_long"]
+    assert (
+        long["effect"] < 0 and "world.num_values=300, the nearest to the published 1,000" in long["sentence"]
+    )
+    assert "the sign differs: 0.706 at 30" in long["sentence"]
+    code, out, _ = ecsuite("reproduce", "--as", "csv")
+    assert code == 0 and out.splitlines()[0].startswith("rerun,claim,sentence,verdict,effect,effect_low")
 
 
 def test_a_claim_is_cited_and_listed_by_its_name(ecsuite):
@@ -82,7 +109,11 @@ def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
 
 def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
-    assert code == 0 and "mine: can't tell at this size\n" in out and "2 runs with one seed (1)" in out
+    assert (
+        code == 0
+        and "mine: can't tell: a check of minutes; can't tell: " in out
+        and "2 runs with one seed (1)" in out
+    )
     assert err.startswith("a check of minutes, which says nothing of the claim but that it runs")
     assert not Path("runs/claims/mine").exists()
     rule = 'success: {measure: accuracy, at_least: 0, about: "all are counted"}\n'
@@ -95,19 +126,22 @@ def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     ("before", "after", "said"),
     [
         ("undefined: 0", "undefind: 0", "mine.yaml:19: criterion.statistic.undefind: unknown key 'undefind'; did"),
-        ("size: published", "size: smal", "mine.yaml:8: size: unknown value 'smal'; choices: published, other"),
+        ("differences: []", "differences: [size: 5, agnts: x]", "mine.yaml:8: differences: "),
         ("seeds: [11, 12]", "seeds: [3]", "mine.yaml:16: pilots: seed 3 is one of the claim; pilots have others"),
         ("kind: structure", "kind: effect", "mine.yaml:24: criterion.controls: not read by kind: effect; read by"),
         ("arm: {channel.vocab_size: 20}", "arm: {channel.vocab_size: 7}", "claim mine: criterion: no run has channel."),
         ("measure: topsim", "measure: posdis", "claim mine: criterion: no run has posdis: score: posdis is not asked"),
         ("seeds: [1]}", "seeds: [11]}", "mine.yaml:25: small: seed 11 is one of the claim: small: {seeds: [...]}"),
-        ("published: 0.1", "published: 0", "mine.yaml:17: criterion: published: expected a number other than 0"),
+        ("threshold: 0.05", "threshold: 0", "mine.yaml:17: criterion: threshold: expected a number other than 0"),
         ("  controls:", "  # controls:", "mine.yaml:17: criterion: kind: structure: expected the key controls"),
         ("base: disc_tiny", "base: disc_tinny", "claim mine: study: "),
         ("study:", "studies:", "mine.yaml:9: studies: unknown key 'studies'; did you mean 'study'?"),
         ("claim: \"M", "# \"M", "mine.yaml: expected the key claim"),
+        ("threshold: 0.05", "published: 0.1\n  threshold: 0.05", "mine.yaml:17: criterion: expected either published"),
+        ("  threshold_from", "  published_from", "mine.yaml:17: criterion: threshold: expected the key threshold_from"),
     ],
-    ids=["statistic", "size", "seeds", "kind", "arm", "score", "small", "zero", "controls", "base", "key", "missing"],
+    ids=["statistic", "size", "seeds", "kind", "arm", "score", "small", "zero", "controls", "base", "key", "missing",
+         "both", "reason"],
 )  # fmt: skip
 def test_a_mistake_is_told_in_a_line_with_its_place(ecsuite, before, after, said):
     assert MINE.count(before) >= 1
@@ -157,7 +191,7 @@ def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name, tmp_path, monkey
     code, out, err = ecsuite("reproduce", name, "--small", "--workers", "2", "--json")
     assert code == 0, err
     data = json.loads(out)
-    assert data["verdict"] == "can't tell at this size"
+    assert data["verdict"] == "can't tell"
     if "score" in load_claim(name).small:  # the check leaves out what takes hours
         return
     compared = zip(data["criterion"]["differences"], data["other_runs"]["differences"], strict=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from ecsuite.downloads import downloads
-from ecsuite.downloads.downloads import SOURCES, Source, make_file, only_download, read_sources
+from ecsuite.downloads.downloads import SOURCES, DataSource, make_file, only_download, read_sources
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import ConfigError
 
-SOURCE = Source(
+SOURCE = DataSource(
     dataset="some/set",
     config="20231101.da",
     revision="1a",

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals
@@ -33,10 +34,10 @@ def small() -> Callable[..., Experiment]:
 
 
 @pytest.fixture(scope="session")
-def run() -> Callable[..., Result]:
+def run() -> Callable[..., RunResult]:
     """Trains without a word, and stops at signals; notes are added to the list `notes`."""
 
-    def run(experiment, folder, *, resume=False, progress=lambda *_: None, notes=None) -> Result:
+    def run(experiment, folder, *, resume=False, progress=lambda *_: None, notes=None) -> RunResult:
         note = (lambda _: None) if notes is None else notes.append
         with stop_signals() as asked:
             return train(
@@ -44,6 +45,7 @@ def run() -> Callable[..., Result]:
                 folder,
                 resume=resume,
                 device="cpu",
+                scorer=LanguageMetrics,
                 progress=progress,
                 note=note,
                 should_stop=asked,

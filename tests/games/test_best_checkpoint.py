@@ -9,8 +9,8 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.sections import TrainingOptions
-from ecsuite.games.players.population import make_population
 from ecsuite.games.plays import signalling
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.checkpoints import Best
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world

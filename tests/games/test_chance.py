@@ -22,6 +22,7 @@ from ecsuite.games.tasks.chance import (
     chance_levels,
     frequent_ones,
     place_of_one,
+    ranked,
     some_of,
 )
 from ecsuite.games.worlds.world import make_world
@@ -95,7 +96,9 @@ def test_a_candidate_that_is_not_there_or_was_rare_is_not_chosen():
     """Kind 2 was the target once of once, kind 0 nine times of ten; kind 3 was always the target and is away."""
     kinds = np.array([[0, 1]] * 10 + [[1, 2]] + [[3, 1]] * 5)
     labels = np.array([[True, False]] * 9 + [[False, True]] * 2 + [[True, False]] * 5)
-    (answer,) = by_frequency(best_one)([Candidates(kinds=kinds, labels=labels, present=np.ones_like(labels))])
+    (answer,) = ranked(best_one, by_frequency)(
+        [Candidates(kinds=kinds, labels=labels, present=np.ones_like(labels))]
+    )
     asked = Candidates(
         kinds=np.array([[0, 2], [3, 0]]),
         labels=np.array([[True, False], [False, True]]),
@@ -161,7 +164,7 @@ def test_the_candidate_in_the_middle_is_found_without_a_message():
     values = np.array([[[0, 0], [0, 1], [1, 0]], [[0, 0], [0, 1], [2, 2]]])
     labels = np.array([[True, False, False], [False, False, True]])
     seen = Candidates(values.sum(2), labels, np.ones_like(labels), values)
-    found = [answer(seen)["accuracy"].tolist() for answer in by_likeness(best_one)([seen])]
+    found = [answer(seen)["accuracy"].tolist() for answer in ranked(best_one, by_likeness)([seen])]
     third = pytest.approx(1 / 3)
     assert found == [
         [1, 0], [0.5, 0], [0.5, third],  # most like the others, in both attributes or in one
@@ -211,9 +214,9 @@ def test_places_and_frequencies_by_hand():
     labels = np.array([[False, True], [True, False], [True, False]])
     seen = Candidates(kinds, labels, np.ones_like(labels))
     assert place_of_one([seen])[0](seen)["accuracy"].tolist() == [0, 1, 1]
-    assert by_frequency(best_one)([seen])[0](seen)["accuracy"].tolist() == [1, 1, 1]
+    assert ranked(best_one, by_frequency)([seen])[0](seen)["accuracy"].tolist() == [1, 1, 1]
     unknown = Candidates(kinds + 3, labels, np.ones_like(labels))
-    assert by_frequency(best_one)([seen])[0](unknown)["accuracy"].tolist() == [0.5, 0.5, 0.5]
+    assert ranked(best_one, by_frequency)([seen])[0](unknown)["accuracy"].tolist() == [0.5, 0.5, 0.5]
 
 
 def test_a_receiver_that_knows_nothing_is_at_chance_where_all_is_equally_likely():

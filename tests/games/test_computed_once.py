@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents import shared_states
-from ecsuite.games.players.population import make_population
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.worlds.world import make_world
 

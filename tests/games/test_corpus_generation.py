@@ -6,8 +6,8 @@ import torch
 
 from ecsuite.games.channels.channels import words_to_symbols
 from ecsuite.games.config.experiment import load_experiment, override
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds import object_worlds
 from ecsuite.games.worlds.world import make_world
 

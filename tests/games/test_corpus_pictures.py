@@ -11,7 +11,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import WORLDS
 from ecsuite.games.pictures.corpora import DRAWN, GAP, LISTED, SIDE, corpus_pictures
-from ecsuite.games.runs.evaluation import joined
+from ecsuite.games.plays.evaluation import joined
 from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.strict_yaml import as_yaml

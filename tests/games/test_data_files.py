@@ -7,7 +7,7 @@ import torch
 import yaml
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.training.train import Game
+from ecsuite.games.training.train import TrainingJob
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.runtime.errors import ConfigError
 
@@ -77,7 +77,7 @@ def test_jobs_of_studies_know_the_content(tmp_path):
     for seed, name in ((0, "a.npz"), (1, "a.npz"), (0, "b.npz")):
         write_features(tmp_path / name, synthetic_features(seed))
         experiment = load_experiment("mu_cub", flags={"world.features": str(tmp_path / name)})
-        keys.append(Game.of(experiment, 1, torch.device("cpu")).job_key())
+        keys.append(TrainingJob.of(experiment, 1, torch.device("cpu")).job_key())
     assert keys[0] == keys[2] != keys[1]
 
 

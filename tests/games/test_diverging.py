@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.players.population import Population
 from ecsuite.games.plays import signalling
+from ecsuite.games.plays.population import Population
 from ecsuite.games.runs import run_folder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 

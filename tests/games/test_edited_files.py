@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ecsuite.games.runs.run_folder import accept_edits
+from ecsuite.games.runs.run_folder import RunFolder
 
 
 def edit_config(folder):
@@ -56,7 +56,7 @@ def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name,
     )
     assert ecsuite("verify", "run", "--accept") == (0, f"run: accepted {name}\n", "")
     assert ecsuite(*line)[0] == 0
-    assert accept_edits(tmp_path / "run") == []
+    assert RunFolder(tmp_path / "run").accept_edits() == []
 
 
 def test_a_folder_without_checksums_is_refused(ecsuite):

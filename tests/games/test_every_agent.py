@@ -6,8 +6,8 @@ import torch
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
 from ecsuite.games.config.experiment import override
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 

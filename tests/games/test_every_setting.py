@@ -15,10 +15,11 @@ import pytest
 import torch
 from quick_checks import signalling_games
 
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.config.sections import PARTS, PLAIN
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.world import make_world
@@ -219,7 +220,14 @@ def corpus_of(experiment, world, players):
 def run_of(experiment, world, players):
     """Everything in the run folder, and its name, except the config."""
     with TemporaryDirectory() as folder:
-        train(experiment, Path(folder), device="cpu", progress=lambda *_: None, note=lambda _: None)
+        train(
+            experiment,
+            Path(folder),
+            device="cpu",
+            scorer=LanguageMetrics,
+            progress=lambda *_: None,
+            note=lambda _: None,
+        )
         found = [experiment.name]
         for file in sorted(Path(folder).iterdir()):
             if file.name == "metadata.json":

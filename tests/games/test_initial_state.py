@@ -15,7 +15,7 @@ import torch
 from quick_checks import signalling_games
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.world import make_world
 

@@ -9,9 +9,9 @@ import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.interactions import FILE, record_interactions
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.interactions import FILE, record_interactions
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -10,11 +10,12 @@ import time
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.run_files import checkpoints
+from ecsuite.games.runs.run_folder import RunFolder
 
 CHILD = """
 import os, signal
 from pathlib import Path
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train
 
@@ -37,6 +38,7 @@ train(
     Path(folder),
     resume=True,
     device="cpu",
+    scorer=LanguageMetrics,
     progress=lambda label, done, total: die() if done == death_step else None,
     note=lambda text: None,
 )
@@ -106,7 +108,7 @@ def test_killed_inside_each_write(start, tmp_path, contents, whole, call):
     for count in (0, 3, 2, 5):
         if finish(start(folder, **{call: count})) == 0:
             break
-        for file in checkpoints(folder):
+        for file in RunFolder(folder).checkpoints:
             assert file.read_bytes()[-8:] != b"\0" * 8
     assert finish(start(folder)) == 0
     assert contents(folder) == contents(whole)
@@ -126,7 +128,7 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path, small, run, whol
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
         run(small(), tmp_path)
-    assert [int(file.stem[-9:]) for file in checkpoints(tmp_path)] == [8, 4]
+    assert [int(file.stem[-9:]) for file in RunFolder(tmp_path).checkpoints] == [8, 4]
     assert not list(tmp_path.glob(".*"))
     monkeypatch.undo()
     run(small(), tmp_path, resume=True)

@@ -7,13 +7,13 @@ import torch
 from ecsuite.eval.metrics import METRICS as METRICS_BY_NAME
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import checkpoints
-from ecsuite.games.training.language_metrics import LanguageMetrics
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 
 METRICS = "evaluation.metrics=topsim,zla"
@@ -48,7 +48,7 @@ def test_they_are_in_the_log_and_training_does_not_depend_on_them(tmp_path, smal
     )
     for file in ("corpus.jsonl", "meanings.jsonl"):
         assert (tmp_path / file).read_bytes() == (whole / file).read_bytes()
-    for file in checkpoints(whole):  # the rest of it has a checksum of the log
+    for file in RunFolder(whole).checkpoints:  # the rest of it has a checksum of the log
         found, expected = read_tensors(tmp_path / file.name)[0], read_tensors(file)[0]
         assert found.keys() == expected.keys() and all(
             torch.equal(found[key], expected[key]) for key in found
@@ -121,7 +121,7 @@ def test_every_metric_of_agents_is_computed_in_training_as_afterwards(
         assert found.get("reasons", {}).get(name) == score.reason
     assert found["metrics"]["mine"] == pytest.approx(asked.evaluate()["valid"]["accuracy"])
     assert found["metrics"]["efficiency_loss"] > 0
-    for file in checkpoints(whole):
+    for file in RunFolder(whole).checkpoints:
         trained, alone = read_tensors(tmp_path / "run" / file.name)[0], read_tensors(file)[0]
         assert all(torch.equal(trained[key], alone[key]) for key in alone)
 

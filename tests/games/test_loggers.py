@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from ecsuite.games.training.loggers import flat_figures, make_loggers
+from ecsuite.games.runs.result import flat_figures
+from ecsuite.games.training.loggers import make_loggers
 from ecsuite.games.training.train import train
 from ecsuite.jobs.signals import stop_signals
 from ecsuite.runtime.errors import ConfigError

@@ -10,11 +10,11 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.config.registry import CHANNELS, NOISES
 from ecsuite.games.players.learning import filled
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.interactions import record_interactions
-from ecsuite.games.training.checks import fault_of_ids, fault_of_message
-from ecsuite.games.training.notes import description
+from ecsuite.games.plays.checks import fault_of_ids, fault_of_message
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.interactions import record_interactions
+from ecsuite.games.plays.notes import description
+from ecsuite.games.plays.population import make_population
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.games import of_all_lengths

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.files import disk_space
-from ecsuite.games.training import train as needed_resources
+from ecsuite.games.plays import signalling as needed_resources
 
 QUICK = ("--set", "training.num_examples=64", "--set", "training.batch_size=32", "--epochs", "1", "--quiet")
 

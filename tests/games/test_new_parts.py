@@ -18,9 +18,9 @@ from ecsuite.games.channels.channels import RelaxedOptions, SymbolChannel
 from ecsuite.games.channels.message_builders import RelaxedMessageBuilder
 from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.config.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.engine.optimizers import Optimizer, OptimizerOptions
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, TaskOutput
-from ecsuite.games.training.optimizers import Optimizer, OptimizerOptions
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
 from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
 from ecsuite.parts.registry import to_tree

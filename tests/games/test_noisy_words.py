@@ -8,8 +8,8 @@ import torch
 from ecsuite.games.channels.value_channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 

@@ -9,8 +9,8 @@ from torch import nn
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.players.population import make_population
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.training.notes import choose_game_precision
+from ecsuite.games.plays.notes import choose_game_precision
 from ecsuite.runtime import devices
 from ecsuite.runtime.errors import ConfigError
 

@@ -12,10 +12,11 @@ from torch import nn
 
 from ecsuite.files.checksums import sealed_text
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.runs.checkpoints import NUM_KEPT, load_checkpoint, save_checkpoint
+from ecsuite.games.config.sections import NUM_KEPT
+from ecsuite.games.plays.notes import agents_text
+from ecsuite.games.runs.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import checkpoints, open_log
-from ecsuite.games.training.notes import agents_text
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.games.training.train import train as train_loudly
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -62,7 +63,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_no_whole_checkpoint_is_an_error_and_nothing_is_overwritten(finished, small, run, unchanged, damage):
-    for file in checkpoints(finished):
+    for file in RunFolder(finished).checkpoints:
         damage(file)
     for experiment in (small(), small("training.num_epochs=4")):
         with (
@@ -91,7 +92,7 @@ def test_checkpoints_come_back_exactly_and_two_are_kept(tmp_path):
         model(torch.ones(3)).sum().backward()
         optimizer.step()
         save_checkpoint(tmp_path, step, model.state_dict(), optimizer, more={"a": [1, 0.1]})
-    assert [file.name for file in checkpoints(tmp_path)] == [
+    assert [file.name for file in RunFolder(tmp_path).checkpoints] == [
         "checkpoint-000000010.safetensors",
         "checkpoint-000000002.safetensors",
     ] and NUM_KEPT == 2
@@ -182,12 +183,12 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     file, notes = tmp_path / "log.jsonl", []
     lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
-    log = open_log(file, 0, 0, notes.append)
+    log = RunFolder(tmp_path).open_log(0, 0, notes.append)
     with log.file:
         log.file.write(b"".join(lines) + b'{"ste')
     assert log.num_lines == 0
     for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
-        log = open_log(file, step, count, notes.append)
+        log = RunFolder(tmp_path).open_log(step, count, notes.append)
         log.file.close()
         assert log.num_lines == count and file.read_bytes() == b"".join(lines[:count])
     assert notes == []
@@ -228,7 +229,8 @@ def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damag
 )
 def test_what_is_said_of_agents_says_how_many_they_are(society, told):
     agents = "sender gru of 64 units, receiver gru of 64 units"
-    assert agents_text(load_experiment("disc_tiny", society)) == agents + told
+    game = load_experiment("disc_tiny", society)
+    assert agents_text(game.sender, game.receiver, game.society) == agents + told
 
 
 train = partial(train_loudly, progress=lambda *_: None, note=lambda _: None)

@@ -6,10 +6,10 @@ import torch
 from ecsuite.eval.run_metrics.noise_grid import noise_grid
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players import agent
+from ecsuite.games.plays import evaluation
+from ecsuite.games.plays.evaluation import spoken_rounds
+from ecsuite.games.plays.interactions import record_interactions
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.runs import evaluation
-from ecsuite.games.runs.evaluation import spoken_rounds
-from ecsuite.games.runs.interactions import record_interactions
 
 SENDERS = ["gru", "lstm-2l", "sru-z", "husenda:dgsend", "husendz:gru", "transformer", "fc1l", "fc2l"]
 SETTINGS = {

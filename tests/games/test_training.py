@@ -10,10 +10,10 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import Population
 from ecsuite.games.plays.signalling import Signalling
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training import trainer
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
@@ -134,7 +134,7 @@ def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
 
 def test_summary():
     measures, chance = {"loss": 0.5, "accuracy": 0.75, "length": 2.5}, {"accuracy": 1 / 6}
-    result = Result(
+    result = RunResult(
         stopped="minutes",
         step=1234,
         num_steps=341_800,

@@ -9,9 +9,9 @@ from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import override
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.training.optimizers import Adam
+from ecsuite.games.engine.optimizers import Adam
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 
 THINGS = (

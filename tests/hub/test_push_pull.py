@@ -16,7 +16,7 @@ from ecsuite.eval.results.sources import kind_of
 from ecsuite.formats import write_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.hub.card import summary_of
-from ecsuite.hub.contents import Machine, contents_of
+from ecsuite.hub.contents import Sanitizer, contents_of
 from ecsuite.language_models.backend import Person
 from ecsuite.runtime.ragged import Ragged
 
@@ -120,7 +120,7 @@ def test_what_learners_of_a_grammar_said_is_not_of_the_grammar(speakers, origin,
         metadata = {"grammar": "concat"} | ({} if speaker is None else {"speaker": speaker})
         corpus = Corpus(Ragged.from_rows([[1, 2], [2, 1]]), metadata=metadata)
         write_corpus(corpus, tmp_path / "corpora" / str(number))
-    found = summary_of(tmp_path / "corpora", contents_of(tmp_path / "corpora", Machine(tmp_path)))
+    found = summary_of(tmp_path / "corpora", contents_of(tmp_path / "corpora", Sanitizer(tmp_path)))
     assert found.origin == origin and len(found.what) > 0
     speaker = speakers[-1]
     assert kind_of({"grammar": "concat", "speaker": speaker}) == (origin if origin != "other" else "corpus")

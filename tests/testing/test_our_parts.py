@@ -90,7 +90,7 @@ EXCEPTIONS = {
     # Torch's packed sequences take their lengths from the processor.
     "receiver:bidirectional": "tried on torch's device `meta`",
     # Its words are put on other meanings, whose messages stay together.
-    "metric:efficiency": "is that of shuffled meanings",
+    "metric:efficiency": "the level of shuffled meanings",
     # It trains models, which see the messages in their order.
     "metric:xferbench": "not change the values",
 }

@@ -134,7 +134,7 @@ FAULTS = {
     "a tensor on the CPU": (
         SENDER,
         ("inputs = torch.zeros_like(state)", "inputs = torch.zeros(len(state), 16)"),
-        "where its inputs are",
+        "on the device of its inputs",
     ),
     "something that can't be sent": (
         SENDER,
@@ -189,7 +189,7 @@ class Channel(GumbelChannel):
         return replace(message, symbols=message.symbols.roll(1, dims=0))
 """,
         ("", ""),
-        "say the same",
+        "length of a message agree",
     ),
     "a weight that is not cast": (
         SENDER
@@ -274,7 +274,7 @@ class Loss(TaskLoss):
         return (ends * output.loss).sum(0), self.options.cost(output, ends, message)
 """,
         ("ends * output.loss", "ends * output.loss.detach()"),
-        "of either agent",
+        "for either agent",
     ),
     "values of objects that are drawn anew": (
         """
@@ -292,12 +292,12 @@ class World(AttributeWorld):
     "right actions that are drawn anew": (
         WALK,
         ("right=right", "right=np.random.default_rng().permutation(right)"),
-        "The same seed, episodes and actions",
+        "Equal seeds, episodes and actions",
     ),
     "right actions that depend on other episodes": (
         WALK,
         ("right=right", "right=right * 0 + right.max()"),
-        "those beside it",
+        "other episodes of its batch",
     ),
     "a play whose evaluation goes on": (
         PLAY,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.games.training.checks import fault_of_ids
+from ecsuite.games.plays.checks import fault_of_ids
 from ecsuite.testing.trial import same
 
 

@@ -4,20 +4,24 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
 
 from ecsuite.eval.experiments.claims.claim import Arm, Claim, Criterion, Statistic, Success
+from ecsuite.eval.metrics import bound_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source, Status
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.correlation import pearson
 from ecsuite.eval.statistics.estimates import (
+    OPPOSITE,
+    Bound,
     Difference,
     average_ranks,
+    joint_bound,
     mean_and_half_width,
     paired_difference,
     unpaired_difference,
@@ -25,6 +29,7 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.tasks.directions import is_censored
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
 from ecsuite.version import __version__
@@ -38,7 +43,7 @@ class StoredRun(TypedDict):
 
     settings: Mapping[str, Any]
     seed: int
-    values: Mapping[str, float | None]
+    values: Mapping[str, int | float | None]
     status: Status
     failure: NotRequired[str | None]
     seconds: NotRequired[float | None]
@@ -66,7 +71,13 @@ def claim_run(
         seconds: Time of its training and its scores.
     """
     records = (
-        Score(name=name, value=value, reason="" if value is None else None, is_measure=True)
+        Score(
+            name=name,
+            value=value,
+            reason="" if value is None else None,
+            is_measure=True,
+            bound="lower" if is_censored(name, values) else None,
+        )
         for name, value in values.items()
     )
     return Source(
@@ -171,30 +182,50 @@ def arm_name(arm: Arm | float) -> str:
     return ", ".join(f"{key}={value_text(value)}" for key, value in arm.items()) or "all runs"
 
 
+class SeedValue(NamedTuple):
+    """A statistic of a seed."""
+
+    value: float
+    """Its value."""
+    bound: Bound | None = None
+    """Whether the true value is at least or at most this one, as figures are censored; None: none is."""
+
+
 def values_by_seed(
     runs: Sequence[Source], arm: Arm, statistic: Statistic, seeds: Sequence[int]
-) -> dict[int, float | None]:
+) -> dict[int, SeedValue | None]:
     """The statistic of an arm for each seed: the mean over its runs with that seed; None where none has a value.
 
     A seed whose run is missing has no value, also where the statistic has one for undefined figures.
     """
-    values: dict[int | None, list[float]] = {seed: [] for seed in seeds}
+    values: dict[int | None, list[SeedValue]] = {seed: [] for seed in seeds}
     for run in runs:
         if run.seed in values and has_settings(run.settings, arm):
             value = _statistic_of(run, statistic)
             values[run.seed] += [] if value is None else [value]
-    return {seed: math.fsum(own) / len(own) if (own := values[seed]) else None for seed in seeds}
+    return {
+        seed: SeedValue(
+            math.fsum(each.value for each in own) / len(own), joint_bound(each.bound for each in own)
+        )
+        if (own := values[seed])
+        else None
+        for seed in seeds
+    }
 
 
-def _statistic_of(run: Source, statistic: Statistic) -> float | None:
-    figures = [run.values.get(name) if run.failure is None else None for name in statistic.figures]
-    if any(figure is None for figure in figures):
-        return statistic.undefined
-    first, *others = map(float, figures)  # type: ignore[arg-type]
+def _statistic_of(run: Source, statistic: Statistic) -> SeedValue | None:
+    records = {record.figure: record for record in run.records} if run.failure is None else {}
+    figures = [records.get(name) for name in statistic.figures]
+    missing = None if statistic.undefined is None else SeedValue(statistic.undefined)
+    known = [each for each in figures if each is not None and each.value is not None]
+    if len(known) < len(figures):
+        return missing
+    first, *others = (float(each.value) for each in known)  # type: ignore[arg-type]
     value: float = first - sum(others)
+    bound = joint_bound((bound_of(known[0]), *(OPPOSITE[bound_of(each)] for each in known[1:])))
     if statistic.log:
-        return math.log(value) if value > 0 else statistic.undefined
-    return value
+        return SeedValue(math.log(value), bound) if value > 0 else missing
+    return SeedValue(value, bound)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,28 +274,36 @@ def compare_arms(
         return _correlate(runs, arm, statistic)
     first, unit = values_by_seed(runs, arm, statistic, seeds), _unit_of(runs)
     difference = None
-    if not isinstance(baseline, Mapping):
-        one = other = np.array([each for each in first.values() if each is not None], float)
-        difference = paired_difference(one - baseline) if len(one) else None
-        basis = f"{len(one)} {unit}"
+    second = values_by_seed(runs, baseline, statistic, seeds) if isinstance(baseline, Mapping) else first
+    counted: Sequence[Sequence[SeedValue]]
+    if criterion.paired or second is first:
+        pairs = ((first[seed], second[seed]) for seed in seeds)
+        both = [(a, b) for a, b in pairs if a is not None and b is not None]
+        counted = [[a for a, _ in both], [b for _, b in both]]
     else:
-        second = values_by_seed(runs, baseline, statistic, seeds)
-        if criterion.paired:
-            both = [seed for seed in seeds if first[seed] is not None and second[seed] is not None]
-            one, other = (np.array([side[seed] for seed in both], float) for side in (first, second))
-            if both:
-                difference = with_effect(paired_difference(one - other), one, other, is_paired=True)
-            basis = f"paired by {len(both)} {unit}"
-        else:
-            one, other = (
-                np.array([x for x in side.values() if x is not None], float) for side in (first, second)
-            )
-            if min(len(one), len(other)) > 1:
-                difference = with_effect(unpaired_difference(one, other), one, other)
-            basis = f"{len(one)} and {len(other)} {unit}, unpaired"
+        counted = [[x for x in side.values() if x is not None] for side in (first, second)]
+    one, other = (np.array([each.value for each in side], float) for side in counted)
+    bounds = [joint_bound(each.bound for each in side) for side in counted]
+    if not isinstance(baseline, Mapping):
+        difference = paired_difference(one - baseline) if len(one) else None
+        basis, bounds[1] = f"{len(one)} {unit}", None
+    elif criterion.paired:
+        if len(one):
+            difference = with_effect(paired_difference(one - other), one, other, is_paired=True)
+        basis = f"paired by {len(one)} {unit}"
+    else:
+        if min(len(one), len(other)) > 1:
+            difference = with_effect(unpaired_difference(one, other), one, other)
+        basis = f"{len(one)} and {len(other)} {unit}, unpaired"
     number = min(len(one), len(other))
     if difference is not None:
-        difference = replace(difference, source=arm_name(arm), baseline=arm_name(baseline), basis=basis)
+        difference = replace(
+            difference,
+            source=arm_name(arm),
+            baseline=arm_name(baseline),
+            basis=basis,
+            bound=joint_bound((bounds[0], OPPOSITE[bounds[1]])),
+        )
     return ArmDifference(
         difference=difference,
         num_seeds=number,
@@ -284,10 +323,12 @@ def _unit_of(runs: Sequence[Source]) -> str:
 def _correlate(runs: Sequence[Source], arm: Arm, statistic: Statistic) -> ArmDifference:
     """A correlation over runs within cells: values, or their ranks, less their mean in the cell and in its units.
 
+    Where a figure of a run is censored, so are its ranks, and the correlation is no bound of the true one.
+
     The interval is that of a bootstrap over runs, which leaves each run the rank that it has among all.
     """
     cells: dict[str, list[tuple[float, float]]] = {}
-    num_missing = 0
+    num_missing, is_bounded = 0, False
     for run in runs:
         if not has_settings(run.settings, arm):
             continue
@@ -295,6 +336,7 @@ def _correlate(runs: Sequence[Source], arm: Arm, statistic: Statistic) -> ArmDif
         if one is None or other is None:
             num_missing += 1
             continue
+        is_bounded |= any(bound_of(each) for each in run.records if each.figure in statistic.correlation)
         key = repr([run.settings.get(name) for name in statistic.within])
         cells.setdefault(key, []).append((float(one), float(other)))
     columns = []
@@ -314,6 +356,7 @@ def _correlate(runs: Sequence[Source], arm: Arm, statistic: Statistic) -> ArmDif
             source=arm_name(arm),
             baseline=arm_name(0.0),
             basis=f"{len(first)} runs in {len(columns)} cells, bootstrap",
+            bound="none" if is_bounded else None,
         )
     return ArmDifference(
         difference=difference, num_seeds=len(first), num_missing=num_missing, values=(first, second)
@@ -328,7 +371,7 @@ class ArmFigure:
     """Name of the figure."""
     arm: str
     """The settings of its runs."""
-    by_seed: Mapping[int, float | None]
+    by_seed: Mapping[int, SeedValue | None]
     """The value of each seed; None: undefined."""
     mean: float | None
     """The mean over seeds."""
@@ -338,7 +381,12 @@ class ArmFigure:
     @property
     def defined(self) -> list[float]:
         """The values that are defined, in the order of the seeds."""
-        return [value for value in self.by_seed.values() if value is not None]
+        return [each.value for each in self.by_seed.values() if each is not None]
+
+    @property
+    def bound(self) -> Bound | None:
+        """Whether the true mean is at least or at most this one."""
+        return joint_bound(each.bound for each in self.by_seed.values() if each is not None)
 
 
 def arm_figures(claim: Claim, outcome: ClaimOutcome) -> Iterator[ArmFigure]:
@@ -351,6 +399,6 @@ def arm_figures(claim: Claim, outcome: ClaimOutcome) -> Iterator[ArmFigure]:
     for name, statistic in statistics:
         for arm in criterion.arms:
             values = values_by_seed(outcome.runs, arm, statistic, seeds)
-            defined = [value for value in values.values() if value is not None]
+            defined = [each.value for each in values.values() if each is not None]
             mean, half_width = mean_and_half_width(defined) if defined else (None, None)
             yield ArmFigure(figure=name, arm=arm_name(arm), by_seed=values, mean=mean, half_width=half_width)

@@ -24,8 +24,10 @@ OF_CLAIM = "claim"
 """The key of a study that is that of another claim."""
 KINDS = (*STUDIES, OF_CLAIM)
 """The keys of studies."""
-DECIDES = ("study", "seeds", "size", "success", "criterion")
-"""The keys that decide the verdict, and are fixed before the runs."""
+DECIDES = ("study", "seeds", "success", "criterion")
+"""The keys that decide the answer, and are fixed before the runs."""
+SHARE = 0.5
+"""The share of a published effect that an effect must have."""
 ACCURACY = "accuracy"
 """A control that a claim on structure must have, together with the number of distinct messages."""
 FEWEST_SIZES = 3
@@ -35,20 +37,46 @@ Arm = Mapping[str, Any]
 """Values by setting, which select runs."""
 KindName = Literal["effect", "null", "order", "structure"]
 _TWO_ARMS = ("arm", "baseline", "sizes")
+_MARGIN = ("margin", "margin_from")
+_PUBLISHED = ("published", "published_from", "published_bound", "read_by_eye")
+_SIZE = (*_PUBLISHED, "threshold", "threshold_from")
 READS: Mapping[str, tuple[str, ...]] = {
-    "effect": (*_TWO_ARMS, "published", "published_from"),
-    "null": (*_TWO_ARMS, "margin", "margin_from"),
-    "order": ("order", "pairs", "published", "published_from"),
-    "structure": (*_TWO_ARMS, "published", "published_from", "controls"),
+    "effect": (*_TWO_ARMS, *_SIZE, *_MARGIN),
+    "null": (*_TWO_ARMS, *_MARGIN),
+    "order": ("order", "pairs", *_PUBLISHED),
+    "structure": (*_TWO_ARMS, *_SIZE, "controls"),
 }
 """Optional keys of each kind of criterion that some other kinds do not read."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
-    "effect": ("arm", "baseline", "published", "published_from"),
-    "null": ("arm", "baseline", "margin", "margin_from"),
+    "effect": ("arm", "baseline"),
+    "null": ("arm", "baseline", *_MARGIN),
     "order": (),
-    "structure": ("arm", "baseline", "published", "published_from", "controls"),
+    "structure": ("arm", "baseline", "controls"),
 }
-"""Required keys of each kind of criterion."""
+"""Required keys of each kind of criterion; effects also need a published size or a threshold of ours."""
+TEXTS = ("about", "published_from", "published_bound", "read_by_eye", "threshold_from", "margin_from")
+"""Keys of a criterion that decide nothing."""
+DifferenceKind = Literal[
+    "agents",
+    "learning",
+    "updates",
+    "task",
+    "data",
+    "measure",
+    "size",
+    "part",
+    "counting",
+    "unread",
+]
+"""Subject of a difference to the published setting. `part`: not all of the published arms are run; `counting`: the same
+figure, taken more finely; `unread`: settings that could not be read."""
+SETTING = ("agents", "learning", "updates", "task", "data", "measure")
+"""Differences that make the setting another one."""
+Scope = Literal["the published setting", "another setting", "another size"]
+"""Setting about which a verdict is, by rule of the differences."""
+Rerun = Literal["figure re-run", "direction re-run"]
+"""Kind of a claim: compared with a figure that was published and read, or only with a direction, by a threshold or a
+margin of ours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +120,14 @@ class CriterionSizes:
     """The setting that is the size."""
     values: tuple[Any, ...]
     """The sizes, at least three."""
+    published: float
+    """The published size, the nearest to which has its effect shown."""
+
+    @property
+    def nearest(self) -> int:
+        """Index of the size that is nearest to the published one."""
+        distances = [abs(float(value) - self.published) for value in self.values]
+        return distances.index(min(distances))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,9 +149,17 @@ class Criterion:
     published: float | tuple[float, ...] | None = None
     """The published difference, with its sign; of an order the values of its arms, or the differences of its pairs."""
     published_from: str = ""
-    """Table or figure of that, or why this size counts where none is printed."""
+    """Table, text or figure that has it."""
+    published_bound: Literal["lower", "upper"] | None = None
+    """Whether the published difference is a bound of the true one, as the paper's runs were capped; None: it is not."""
+    read_by_eye: Weight | None = None
+    """Error of a published value that was read off a picture by eye; None: it was printed."""
+    threshold: float | None = None
+    """Our own least difference, with its sign, where only a direction was published."""
+    threshold_from: str = ""
+    """Reason for it."""
     margin: Weight | None = None
-    """Half the width of the equivalence interval."""
+    """Half the width of the equivalence interval, around 0 or, of an effect, around the published difference."""
     margin_from: str = ""
     """Reason for that width."""
     order: tuple[Arm, ...] = ()
@@ -141,6 +185,16 @@ class Criterion:
         return [(self.arm, self.baseline)]
 
     @property
+    def rerun(self) -> Rerun:
+        """Whether a published figure decides, or a direction with a number of ours."""
+        return "direction re-run" if self.published is None else "figure re-run"
+
+    @property
+    def least(self) -> float | None:
+        """The least difference of an effect, with its sign: half of the published one, or our threshold."""
+        return SHARE * self.published if isinstance(self.published, float) else self.threshold
+
+    @property
     def published_differences(self) -> list[float] | None:
         """The published difference of each pair; None where none is stated."""
         if not isinstance(self.published, tuple):
@@ -163,7 +217,7 @@ class Criterion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
+class CitedWork:
     """The source of a claim."""
 
     work: str
@@ -206,18 +260,18 @@ class Claim:
     """The name of its file."""
     about: str
     """The claim in a line, with its source."""
-    source: Work
+    source: CitedWork
     """The work that makes it."""
     claim: str
     """The statement of the source."""
+    effect: str
+    """Unit and subject of the effect, after its number in a sentence."""
     published: Mapping[str, Any]
     """The published setting."""
     ours: Mapping[str, Any]
     """The setting here, by the same keys."""
-    differences: tuple[str, ...]
-    """Differences of the two settings, one by one."""
-    size: Literal["published", "other"]
-    """Whether the published size is run."""
+    differences: tuple[Mapping[DifferenceKind, str], ...]
+    """Differences of the two settings, one by one, each with its kind."""
     study: Mapping[str, Any]
     """A command with a study as it takes it or the name of a shipped one, or `claim` with the name of one."""
     seeds: tuple[Seed, ...] = SEEDS
@@ -230,6 +284,8 @@ class Claim:
     """The criterion of the verdict."""
     descriptive: tuple[Criterion, ...] = ()
     """Further criteria, which decide nothing."""
+    corrections: tuple[str, ...] = ()
+    """Corrections of the criterion or the study after runs, with their reasons; the seeds stay."""
     published_figures: Mapping[str, Any] = field(default_factory=dict)
     """Figures printed in the source."""
     hours: float | None = None
@@ -243,6 +299,14 @@ class Claim:
     def is_of_corpora(self) -> bool:
         """Whether its runs are existing corpora."""
         return OF_CORPORA in self.decides["study"]
+
+    @property
+    def scope(self) -> Scope:
+        """The setting about which its verdict is."""
+        kinds = {kind for difference in self.differences for kind in difference}
+        if kinds & {*SETTING}:
+            return "another setting"
+        return "another size" if "size" in kinds else "the published setting"
 
     @property
     def small_seeds(self) -> tuple[int, ...]:
@@ -275,7 +339,7 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     Raises:
         ConfigError: If a key or a value is not valid.
     """
-    sections = {"source": Work, "pilots": Pilots, "success": Success}
+    sections = {"source": CitedWork, "pilots": Pilots, "success": Success}
     read: dict[str, Any] = {
         key: None if key == "success" and tree[key] is None else _read_section(kind, tree[key], source, key)
         for key, kind in sections.items()
@@ -305,15 +369,35 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
         raise ConfigError(
             f"{at(source, 'small')}: seed {both[0]} is one of the claim: small: {{seeds: [...]}} names others"
         )
-    if claim.criterion.sizes is not None and claim.size == "published":
-        raise ConfigError(f"{at(source, 'criterion', 'sizes')}: only read with size: other")
+    if any(len(difference) != 1 for difference in claim.differences):
+        raise ConfigError(f"{at(source, 'differences')}: expected one kind each: - agents: …")
+    if claim.criterion.sizes is not None and claim.scope == "the published setting":
+        raise ConfigError(f"{at(source, 'criterion', 'sizes')}: expected differences with a size: - size: …")
     return claim
 
 
 def decided_by(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a file that decide the verdict, with the content of the study that it names."""
+    """The keys of a file that decide the answer, with the content of the study that it names.
+
+    Of a criterion, texts do not count, nor does whether the least effect is half of a published one or a threshold.
+    """
     decides = {"seeds": list(SEEDS), **{key: tree[key] for key in DECIDES if key in tree}}
+    criterion = decides.get("criterion")
+    if isinstance(criterion, Mapping):
+        decides["criterion"] = _deciding(criterion)
     return {**decides, "study": _content_of(tree.get("study"))}
+
+
+def _deciding(criterion: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in criterion.items() if key not in TEXTS}
+    published, threshold = found.get("published"), found.pop("threshold", None)
+    if isinstance(published, int | float) and "margin" not in found:
+        threshold = SHARE * found.pop("published")
+    if threshold is not None:
+        found["least"] = float(threshold)
+    if isinstance(found.get("sizes"), Mapping):
+        found["sizes"] = {key: value for key, value in found["sizes"].items() if key != "published"}
+    return found
 
 
 def _content_of(study: Any) -> Any:
@@ -387,6 +471,16 @@ def _require_sense(criterion: Criterion, place: str) -> None:
             )
     elif isinstance(criterion.published, tuple) or criterion.published == 0:
         raise ConfigError(f"{place}: published: expected a number other than 0")
+    if criterion.kind in ("effect", "structure"):
+        if (criterion.published is None) == (criterion.threshold is None):
+            raise ConfigError(f"{place}: expected either published, or a threshold of ours where it is none")
+        if criterion.threshold == 0:
+            raise ConfigError(f"{place}: threshold: expected a number other than 0")
+        if criterion.margin is not None and criterion.published is None:
+            raise ConfigError(f"{place}: margin: expected published, around which it lies")
+    for key in ("published", "threshold", "margin"):
+        if getattr(criterion, key) is not None and not getattr(criterion, f"{key}_from"):
+            raise ConfigError(f"{place}: {key}: expected the key {key}_from")
     if criterion.kind == "structure" and (
         criterion.controls is None or ACCURACY not in criterion.controls or len(criterion.controls) < 2
     ):

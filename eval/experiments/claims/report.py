@@ -19,14 +19,23 @@ from ecsuite.eval.experiments.claims.verdict import (
     VerdictRow,
     apply_criterion,
     judge,
-    published_cell,
 )
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
+from ecsuite.tables.cells import (
+    COUNTED,
+    INTERVAL,
+    MARKS,
+    UNDEFINED,
+    bounded,
+    estimate,
+    interval,
+    number,
+    p_value,
+)
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 READ = {
@@ -35,7 +44,7 @@ READ = {
     "secondary": "as another paper says",
     "memory": "not read: nothing was at hand",
 }
-"""Texts for `Work.read` on pages."""
+"""Texts for `CitedWork.read` on pages."""
 
 
 def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
@@ -46,8 +55,6 @@ def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
     # the runs that the paper's own rule counts; where it decides, all runs
     which: Literal["all", "success"] = "success" if claim.criterion.runs == "all" else "all"
     by_other_rule = apply_criterion(claim, claim.criterion, outcome.runs, which)
-    # at another size the rule gives no reason for the verdict
-    headline = verdict if verdict == "can't tell at this size" else f"{verdict}: {result.reason}"
     others = [(each.about, each, apply_criterion(claim, each, outcome.runs)) for each in claim.descriptive]
     further = _differences_table(others, title="Descriptive, which decides nothing")
     return Report(
@@ -56,9 +63,11 @@ def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
             _arms_table(claim, outcome),
             *([further] if others else []),
         ),
-        notes=(f"{claim.name}: {headline}", *_notes(claim, outcome, result, by_other_rule)),
+        notes=(f"{claim.name}: {verdict}: {result.reason}", *_notes(claim, outcome, result, by_other_rule)),
         data={
             "verdict": verdict,
+            "rerun": claim.criterion.rerun,
+            "scope": claim.scope,
             "criterion": result.to_json(),
             "other_runs": by_other_rule.to_json(),
             "descriptive": [{"about": about, **other.to_json()} for about, _, other in others],
@@ -72,11 +81,12 @@ def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
 def _notes(
     claim: Claim, outcome: ClaimOutcome, result: CriterionResult, by_other_rule: CriterionResult
 ) -> list[str]:
-    """Lines on the answer at the size of the runs, failed and capped runs, and the result by the paper's own rule."""
-    lines = []
-    if claim.size == "other" or outcome.is_small:
-        answer = f"{result.answer}: {result.reason}"
-        lines.append(f"At this size, which is not the published one, the rule says: {answer}.")
+    """Lines on kind and setting, failed and capped runs, and the result by the paper's own rule."""
+    decides = {
+        "figure re-run": "a published figure decides",
+        "direction re-run": "only a direction was published, and a number of ours decides",
+    }[claim.criterion.rerun]
+    lines = [f"A {claim.criterion.rerun} of {claim.scope}: {decides}."]
     failed = sum(run.failure is not None for run in outcome.runs)
     capped = sum(run.status == "capped" for run in outcome.runs)
     seeds = seeds_text(seeds_of(outcome.runs)) if outcome.runs else "no seed"
@@ -126,7 +136,7 @@ def _difference_row(name: str, compared: ArmDifference, published: float | None)
         name,
         difference.source,
         difference.baseline,
-        interval(difference.mean, difference.ci95),
+        bounded(interval(difference.mean, difference.ci95), difference.bound),
         None if published is None else number(published),
         p_value(p),
         None if difference.hedges_g is None else number(difference.hedges_g, 2),
@@ -140,8 +150,11 @@ def _arms_table(claim: Claim, outcome: ClaimOutcome) -> Table:
         row_of(
             each.figure,
             each.arm,
-            estimate(each.mean, each.half_width, num_values=len(each.defined)),
-            ", ".join("-" if value is None else f"{value:.3g}" for value in each.by_seed.values()),
+            bounded(estimate(each.mean, each.half_width, num_values=len(each.defined)), each.bound),
+            ", ".join(
+                UNDEFINED if one is None else f"{MARKS[one.bound]}{one.value:.3g}"
+                for one in each.by_seed.values()
+            ),
         )
         for each in arm_figures(claim, outcome)
     ]
@@ -171,26 +184,39 @@ def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
 
 def _point(each: ArmFigure) -> Point:
     low, high = ends(each.mean, each.half_width)
-    return Point(row=each.arm, value=each.mean, low=low, high=high, single=each.defined)
+    return Point(row=each.arm, value=each.mean, low=low, high=high, single=each.defined, bound=each.bound)
 
 
 def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
-    """The table of all claims, a line a row."""
-    lines = ["| claim | verdict | effect, 95 % interval | published | seeds |", "|---|---|---|---|---|"]
-    for row in rows:
-        is_run = row.verdict != "not run"
-        file = f"benchmarks/results/claims/{row.claim}.json" if is_run else f"configs/claims/{row.claim}.yaml"
-        hours = "" if is_run or row.hours is None else f" ({row.hours:.1f} h)"
-        effect = "" if row.effect is None else interval(row.effect, row.ci95).text
-        cells = (
-            f"[{row.about}](../{file})",
-            f"{row.label}{hours}",
-            effect,
-            published_cell(row).text,
-            str(row.num_seeds or ""),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    """The tables of re-runs of figures and of directions, a line a claim."""
+    headings = {
+        "figure re-run": ("Figures that were published", "published"),
+        "direction re-run": ("Directions that were published", "our threshold or margin"),
+    }
+    lines = []
+    for rerun, (heading, decides) in headings.items():
+        lines += [f"### {heading}", "", f"| claim | verdict | effect, 95 % interval | {decides} | seeds |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [_list_row(row) for row in rows if row.rerun == rerun]
+        lines += [""]
+    return lines[:-1]
+
+
+def _list_row(row: VerdictRow) -> str:
+    is_run = row.verdict != "not run"
+    file = f"benchmarks/results/claims/{row.claim}.json" if is_run else f"configs/claims/{row.claim}.yaml"
+    hours = "" if is_run or row.hours is None else f" ({row.hours:.1f} h)"
+    effect = bounded(interval(row.effect, row.ci95), row.bound).text if row.effect is not None else ""
+    cells = (
+        f"[{row.about}](../{file})",
+        f"{row.verdict}{hours}",
+        "; ".join(filter(None, (f"{effect} {row.unit}" if effect else "", row.remark))),
+        row.criterion.removeprefix("published: ")
+        .removeprefix("our threshold: ")
+        .removeprefix("our margin: "),
+        str(row.num_seeds or ""),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) -> str:
@@ -214,7 +240,8 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
         f"**{verdict[0].upper()}{verdict[1:]}.**",
         *([f"![Arms with all seeds]({picture})"] if picture else []),
         "\n".join(["| setting | published | here |", "|---|---|---|", *settings]),
-        "\n".join(f"- {difference}" for difference in claim.differences),
+        "\n".join(f"- {kind}: {text}" for each in claim.differences for kind, text in each.items()),
+        "\n".join(f"Corrected after runs, whose seeds stay: {each}." for each in claim.corrections),
         _criterion(claim),
     ]
     if report is not None and outcome is not None:
@@ -232,11 +259,15 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
 def _criterion(claim: Claim) -> str:
     """The criterion in words."""
     criterion = claim.criterion
-    sizes = criterion.published_differences
+    sizes, eye = criterion.published_differences, criterion.read_by_eye
     parts = {
         "published": "" if sizes is None else ", ".join(number(size).text for size in sizes),
         "from": criterion.published_from,
-        "margin": "" if criterion.margin is None else f"{criterion.margin:g}, {criterion.margin_from}",
+        "read off a picture by eye, error": "" if eye is None else f"± {eye:g}",
+        "our threshold": f"{criterion.threshold:g}, {criterion.threshold_from}"
+        if criterion.threshold
+        else "",
+        "our margin": "" if criterion.margin is None else f"{criterion.margin:g}, {criterion.margin_from}",
     }
     given = "; ".join(f"{key}: {text}" for key, text in parts.items() if text)
     pilots = f"{claim.pilots.runs} pilot runs with seeds {', '.join(map(str, claim.pilots.seeds))}"

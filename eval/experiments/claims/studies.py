@@ -17,7 +17,7 @@ from ecsuite.eval.experiments.claims.arms import CORPUS, ClaimOutcome, arm_name,
 from ecsuite.eval.experiments.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim
 from ecsuite.eval.experiments.claims.report import report_of
 from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
-from ecsuite.eval.experiments.corpora import Member
+from ecsuite.eval.experiments.corpora import CollectionMember
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.experiments.study import load_study as load_sweep
@@ -29,8 +29,8 @@ from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.results.sources import CAPPED, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import METADATA
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import METADATA
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.parts.config import checked
@@ -40,9 +40,7 @@ from ecsuite.runtime.provenance import own_commit, processor
 
 SMALL = "small"
 """Suffix of the folder of a check of minutes."""
-SMALL_NOTE = (
-    "a check of minutes, which says nothing of the claim but that it runs: at most can't tell at this size"
-)
+SMALL_NOTE = "a check of minutes, which says nothing of the claim but that it runs: at most can't tell"
 """Note of `--small`."""
 
 
@@ -186,6 +184,8 @@ class IcyReproduction(Reproduction):
             for cell in cells.values():
                 for run in cell.runs:
                     failure = run.get("reason")
+                    is_timed = "ratio" in run or cell.name == BASIS  # others have as many updates as CONCAT
+                    is_capped = is_timed and not run.get("reached", True)
                     yield claim_run(
                         self.claim,
                         settings={"model": model, "grammar": cell.name, "channel": row.channel},
@@ -196,8 +196,9 @@ class IcyReproduction(Reproduction):
                             if key not in ("seed", "seconds")
                             and isinstance(value, int | float)
                             and not isinstance(value, bool)
-                        },
-                        status="failed" if failure else "done" if run.get("reached", True) else "capped",
+                        }
+                        | ({"reached": float(not is_capped)} if is_timed and not failure else {}),
+                        status="failed" if failure else "capped" if is_capped else "done",
                         failure=failure,
                         seconds=run.get("seconds"),
                     )
@@ -250,7 +251,7 @@ class CorpusReproduction(Reproduction):
             for member in self.study.members
         ]
 
-    def _group_of(self, member: Member) -> str:
+    def _group_of(self, member: CollectionMember) -> str:
         file = member.path.parent / METADATA
         group = read_json(file).get(self.related) if file.is_file() else None
         if not isinstance(group, str) or not group:

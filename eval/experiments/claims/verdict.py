@@ -1,18 +1,23 @@
 """Verdicts on claims from their runs, by rule, and the list of all.
 
-- An effect holds if it has the published sign, its 95 % interval over seeds excludes 0, and it is at least half of the
-  published size; it does not hold if its interval excludes half of the published effect from below.
+- An effect holds if it has the claimed sign, its 95 % interval over seeds excludes 0, and it is at least half of the
+  published size or, where only a direction was published, at least a threshold of ours; it does not hold if its
+  interval excludes this least size from below. With a margin around a published figure, such as an exponent, it holds
+  if the interval lies within, and does not hold if it lies wholly outside.
 - A null claim holds if the interval lies within its margin; it does not hold if it lies wholly outside.
 - An order holds if all its pairs have the claimed sign with p-values below 5 % after Holm's correction and, where their
   sizes are published, at least half of these; it does not hold if a pair is reversed, or below half of its published
   size, with a corrected p-value below 5 %.
 - A claim on structure holds as an effect if, besides, accuracy and the number of distinct messages are not below the
   baseline: the lower end of the interval of each control is above the tolerance that the claim states.
-- Else it can't be told. At another size than the published one it can't be told at this size, unless the rule says the
-  same at three sizes or more.
+- Where figures are censored (`bound_of`), the interval of a mean of lower bounds is one of a lower bound: an answer
+  that higher true values could change is none. Controls are about figures as they are, at most 1 of an accuracy.
+- Else it can't be told. Verdicts on another setting or another size than the published one say so, and do not count
+  as verdicts on the published claim.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -28,11 +33,22 @@ from ecsuite.eval.experiments.claims.arms import (
     read_outcome,
     seeds_of,
 )
-from ecsuite.eval.experiments.claims.claim import Claim, Criterion, Statistic, load_claim, shipped_claims
+from ecsuite.eval.experiments.claims.claim import (
+    SHARE,
+    Claim,
+    Criterion,
+    Rerun,
+    Scope,
+    Statistic,
+    load_claim,
+    shipped_claims,
+)
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
     NO_SPREAD,
+    OPPOSITE,
+    Bound,
     Difference,
     corrected,
     paired_difference,
@@ -40,24 +56,28 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import Cell, interval, nothing, number, text
+from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, short, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Answer = Literal["holds", "does not hold", "can't tell"]
-"""Answer of the rule of a kind, whatever the size that was run."""
+"""Answer of the rule of a kind, whatever the setting that was run."""
 Verdict = Literal[
     "holds",
     "does not hold",
     "can't tell",
-    "can't tell at this size",
-    "holds at the sizes run",
-    "does not hold at the sizes run",
+    "holds in another setting",
+    "does not hold in another setting",
+    "holds at another size",
+    "does not hold at another size",
     "not run",
 ]
+"""Verdict on a claim; only the first two are about the published setting."""
 MOST_MISSING = 0.2
 """More of the seeds without a value than this share, and it can't be told."""
-SHARE = 0.5
-"""The share of the published size that an effect must have."""
+SMALL_REASON = "a check of minutes"
+"""Reason for the verdict on the runs of `--small`."""
+CENSORED = "values are censored, and the true ones could decide otherwise"
+"""Reason for no answer where the interval alone would give one."""
 FILE = "verdicts.json"
 """The file of all verdicts, in this package."""
 ROLES: Mapping[str, Any] = {"holds": "good", "does not hold": "bad"}
@@ -69,7 +89,7 @@ class CriterionResult:
     """Answer of a criterion on runs."""
 
     answer: Answer
-    """Answer of its rule, whatever the size of the runs."""
+    """Answer of its rule, whatever the setting of the runs."""
     reason: str
     """Why, in a line."""
     compared: tuple[ArmDifference, ...]
@@ -97,13 +117,16 @@ def judge(claim: Claim, runs: Sequence[Source], *, is_small: bool = False) -> tu
     """
     result = apply_criterion(claim, claim.criterion, runs)
     if is_small:
-        return "can't tell at this size", result
-    if claim.size == "published":
+        return "can't tell", replace(result, reason=f"{SMALL_REASON}; {result.answer}: {result.reason}")
+    if result.answer == "can't tell" or claim.scope == "the published setting":
         return result.answer, result
-    if claim.criterion.sizes is None or result.answer == "can't tell":
-        return "can't tell at this size", result
-    holds = result.answer == "holds"
-    return "holds at the sizes run" if holds else "does not hold at the sizes run", result
+    elsewhere: Mapping[tuple[bool, Scope], Verdict] = {
+        (True, "another setting"): "holds in another setting",
+        (False, "another setting"): "does not hold in another setting",
+        (True, "another size"): "holds at another size",
+        (False, "another size"): "does not hold at another size",
+    }
+    return elsewhere[result.answer == "holds", claim.scope], result
 
 
 def apply_criterion(
@@ -171,8 +194,11 @@ def _rule(
     if criterion.kind == "null":
         assert criterion.margin is not None
         return null_answer(difference, criterion.margin)
-    assert isinstance(criterion.published, float)
-    answer, reason = effect_answer(difference, criterion.published)
+    if criterion.margin is not None:
+        assert isinstance(criterion.published, float)
+        return null_answer(difference, criterion.margin, criterion.published)
+    assert criterion.least is not None
+    answer, reason = effect_answer(difference, criterion.least, criterion.rerun)
     if answer != "holds":
         return answer, reason
     for name, tolerance in (criterion.controls or {}).items():
@@ -183,31 +209,38 @@ def _rule(
     return answer, reason
 
 
-def effect_answer(difference: Difference, published: float) -> tuple[Answer, str]:
-    """The answer on a published effect, from a difference, with its reason."""
+def effect_answer(difference: Difference, least: float, rerun: Rerun = "figure re-run") -> tuple[Answer, str]:
+    """The answer on an effect of a least size, from a difference, with its reason."""
     assert difference.ci95 is not None
-    sign = math.copysign(1, published)
+    sign = math.copysign(1, least)
     low, high = sorted(sign * bound for bound in difference.ci95)
-    half = SHARE * abs(published)
-    if low > 0 and sign * difference.mean >= half:
-        return "holds", "published sign, interval without 0, at least half of the published size"
-    if high < half:
-        return "does not hold", "the interval excludes half of the published effect"
-    return (
-        "can't tell",
-        "the interval has 0" if low <= 0 else "less than half of the published size, not clearly",
-    )
+    bound = difference.bound if sign > 0 else OPPOSITE[difference.bound]
+    size = "half of the published size" if rerun == "figure re-run" else "our threshold"
+    is_there, is_less = low > 0 and sign * difference.mean >= abs(least), high < abs(least)
+    if is_there and bound in (None, "lower"):
+        return "holds", f"claimed sign, interval without 0, at least {size}"
+    if is_less and bound in (None, "upper"):
+        return "does not hold", f"the interval excludes {size}"
+    if is_there or is_less:
+        return "can't tell", CENSORED
+    return "can't tell", "the interval has 0" if low <= 0 else f"less than {size}, not clearly"
 
 
-def null_answer(difference: Difference, margin: float) -> tuple[Answer, str]:
-    """The answer on a claim of no effect, from a difference, with its reason."""
+def null_answer(difference: Difference, margin: float, centre: float = 0.0) -> tuple[Answer, str]:
+    """The answer on a claim of no difference to a centre, from a difference, with its reason."""
     assert difference.ci95 is not None
-    low, high = difference.ci95
-    if -margin <= low and high <= margin:
-        return "holds", f"the interval lies within ± {margin:g}"
-    if low > margin or high < -margin:
-        return "does not hold", f"the interval lies outside of ± {margin:g}"
-    return "can't tell", f"the interval has values on both sides of a bound of ± {margin:g}"
+    low, high = (end - centre for end in difference.ci95)
+    around = f"{centre:g} ± {margin:g}" if centre else f"± {margin:g}"
+    is_within, is_above, is_below = -margin <= low and high <= margin, low > margin, high < -margin
+    if is_within and difference.bound is None:
+        return "holds", f"the interval lies within {around}"
+    if (is_above and difference.bound in (None, "lower")) or (
+        is_below and difference.bound in (None, "upper")
+    ):
+        return "does not hold", f"the interval lies outside of {around}"
+    if is_within or is_above or is_below:
+        return "can't tell", CENSORED
+    return "can't tell", f"the interval has values on both sides of a bound of {around}"
 
 
 def _order_answer(
@@ -216,8 +249,11 @@ def _order_answer(
     halves = [SHARE * each for each in criterion.published_differences or [0.0] * len(differences)]
     below = _corrected([_less(each, half, criterion) for each, half in zip(compared, halves, strict=True)])
     shorter = [each.difference for each in below if each.difference is not None]
-    if any(_is_clear(each) and each.mean < 0 for each in shorter):
+    reversed_ = [each for each in shorter if _is_clear(each) and each.mean < 0]
+    if any(each.bound in (None, "upper") for each in reversed_):
         return "does not hold", "a pair is reversed, or below half of its published size"
+    if reversed_ or any(each.bound not in (None, "lower") for each in differences):
+        return "can't tell", CENSORED
     unclear = sum(not (_is_clear(each) and each.mean > 0) for each in differences)
     too_small = sum(each.mean < half for each, half in zip(differences, halves, strict=True))
     if unclear:
@@ -232,7 +268,8 @@ def _less(compared: ArmDifference, amount: float, criterion: Criterion) -> ArmDi
     first, second = compared.values
     less = first - amount
     difference = paired_difference(less - second) if criterion.paired else unpaired_difference(less, second)
-    return replace(compared, difference=difference)
+    bound = None if compared.difference is None else compared.difference.bound
+    return replace(compared, difference=replace(difference, bound=bound))
 
 
 def _corrected(compared: Sequence[ArmDifference]) -> list[ArmDifference]:
@@ -258,30 +295,70 @@ class VerdictRow:
     """The claim in a line."""
     source: str
     """Authors and year."""
+    rerun: Rerun
+    """Whether a published figure decides, or a direction with a number of ours."""
+    scope: Scope
+    """The setting that is run."""
     verdict: Verdict
     """The verdict on its runs."""
     answer: str = ""
-    """Answer of the rule at the size that was run."""
+    """Answer of the rule in the setting that was run."""
     reason: str = ""
     """Why."""
     effect: float | None = None
-    """The first difference of its criterion."""
+    """The first difference of its criterion; of several sizes that at the size nearest to the published one."""
     ci95: tuple[float, float] | None = None
     """Its 95 % interval."""
+    bound: Bound | None = None
+    """Whether the true effect is at least or at most this one, as values are censored."""
+    unit: str = ""
+    """Unit and subject of the effect."""
+    remark: str = ""
+    """Size of the effect, and whether effects at other sizes have another sign."""
     published: float | None = None
-    """The published difference."""
+    """The published difference; None: only a direction was published and read."""
+    published_bound: Bound | None = None
+    """Whether the true published difference is at least or at most this one."""
+    read_by_eye: float | None = None
+    """Error of a published difference that was read off a picture by eye."""
+    threshold: float | None = None
+    """The least effect that decides: half of the published one, or a threshold of ours."""
     margin: float | None = None
-    """Half the width of the equivalence interval."""
+    """Half the width of the interval in which an effect counts as none, or as the published one; ours."""
     num_seeds: int = 0
-    """Seeds of its runs."""
+    """Seeds of its runs, or corpora."""
+    replicates: Literal["seeds", "corpora"] = "seeds"
+    """Unit over which intervals are computed."""
     hours: float | None = None
     """Hours of computing; of a claim that was not run, as `--plan` measured them."""
 
     @property
-    def label(self) -> str:
-        """The verdict and, at another size than the published one, the answer of its rule at this size."""
-        answer = f" (here: {self.answer})" if self.verdict == "can't tell at this size" else ""
-        return f"{self.verdict}{answer}"
+    def criterion(self) -> str:
+        """The number that decides, and whose it is."""
+        parts = []
+        if self.published is not None:
+            eye = (
+                "" if self.read_by_eye is None else f" ± {short(self.read_by_eye)}, read off a picture by eye"
+            )
+            parts.append(f"published: {MARKS[self.published_bound]}{short(self.published)}{eye}")
+        elif self.threshold is not None:
+            parts.append(f"our threshold: {short(self.threshold)}")
+        if self.margin is not None:
+            parts.append(f"our margin: ± {short(self.margin)}")
+        return ", ".join(parts) or "no size was published"
+
+    @property
+    def sentence(self) -> str:
+        """The claim with its verdict, the effect with its unit, and the number that decides."""
+        if self.verdict == "not run":
+            hours = "" if self.hours is None else f"; {self.hours:.1f} hours of one core"
+            return f"{self.about}: not run ({self.criterion}{hours})."
+        effect = "no effect could be measured"
+        if self.effect is not None:
+            effect = f"{bounded(interval(self.effect, self.ci95), self.bound).text} {self.unit}"
+        remark = f"{self.remark}; " if self.remark else ""
+        over = f"{self.num_seeds} {self.replicates}"
+        return f"{self.about}: {self.verdict}; {effect} ({remark}{self.criterion}; {over})."
 
 
 def verdict_row(claim: Claim, results: Path) -> VerdictRow:
@@ -290,14 +367,22 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
     Raises:
         ConfigError: If deciding keys were changed after the runs, or the file can't be read.
     """
-    sizes = claim.criterion.published_differences
+    criterion = claim.criterion
+    published = criterion.published_differences
     row = VerdictRow(
         claim=claim.name,
         about=claim.about,
         source=author_year_of(claim.source.work),
+        rerun=criterion.rerun,
+        scope=claim.scope,
         verdict="not run",
-        published=sizes[0] if sizes else None,
-        margin=claim.criterion.margin,
+        unit=claim.effect,
+        published=published[0] if published else None,
+        published_bound=criterion.published_bound,
+        read_by_eye=criterion.read_by_eye,
+        replicates="corpora" if claim.is_of_corpora else "seeds",
+        threshold=None if criterion.margin is not None else criterion.least,
+        margin=criterion.margin,
         hours=claim.hours,
     )
     file = results / f"{claim.name}.json"
@@ -307,7 +392,8 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
     if outcome.digest != claim.digest or outcome.is_small:
         raise ConfigError(f"{file}: not the results of the claim {claim.name} as it is now")
     verdict, result = judge(claim, outcome.runs)
-    difference = result.compared[0].difference
+    found = [each.difference for each in result.compared]
+    difference = found[0 if criterion.sizes is None else criterion.sizes.nearest]
     return replace(
         row,
         verdict=verdict,
@@ -315,15 +401,34 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
         reason=result.reason,
         effect=None if difference is None else difference.mean,
         ci95=None if difference is None else difference.ci95,
+        bound=None if difference is None else difference.bound,
+        remark=_sizes_remark(criterion, found),
         num_seeds=len(seeds_of(outcome.runs)),
         hours=round(outcome.hours, 2),
     )
 
 
+def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> str:
+    """The size whose effect is shown, and effects of another sign at other sizes."""
+    sizes = criterion.sizes
+    if sizes is None:
+        return ""
+    nearest = found[sizes.nearest]
+    others = [
+        f"{number(each.mean).text} at {size}"
+        for size, each in zip(sizes.values, found, strict=True)
+        if each is not None and nearest is not None and each.mean * nearest.mean < 0
+    ]
+    remark = (
+        f"{sizes.setting}={sizes.values[sizes.nearest]}, the nearest to the published {sizes.published:,g}"
+    )
+    return f"{remark}; the sign differs: {', '.join(others)}" if others else remark
+
+
 def all_verdicts(results: Path) -> list[VerdictRow]:
-    """All shipped claims with the verdicts on their results in a folder; those that were not run are the last."""
+    """All shipped claims with the verdicts on their results in a folder: re-runs of figures first, unrun ones last."""
     rows = [verdict_row(load_claim(name), results) for name in shipped_claims()]
-    return sorted(rows, key=lambda row: row.verdict == "not run")
+    return sorted(rows, key=lambda row: (row.rerun == "direction re-run", row.verdict == "not run"))
 
 
 def shipped_verdicts() -> list[VerdictRow]:
@@ -333,45 +438,54 @@ def shipped_verdicts() -> list[VerdictRow]:
 
 
 def verdicts_table(rows: Sequence[VerdictRow]) -> Table:
-    """The list as a table."""
+    """The list as a table: a claim in a sentence; CSV has its figures, too."""
     columns = (
+        Column("rerun", heading="kind", merges=True),
         name_column("claim"),
-        Column("verdict"),
-        number_column("effect", parts=("low", "high")),
-        number_column("published"),
-        number_column("seeds"),
-        number_column("hours"),
+        Column("sentence", heading="verdict", wraps=True),
+        Column("verdict", is_shown=False),
+        number_column("effect", parts=("low", "high"), is_shown=False),
+        number_column("published", is_shown=False),
+        number_column("threshold", is_shown=False),
+        number_column("margin", is_shown=False),
+        number_column("seeds", is_shown=False),
+        number_column("hours", is_shown=False),
     )
     return Table(
         columns=columns,
         rows=[
             row_of(
+                row.rerun,
                 row.claim,
-                text(row.verdict, shown=row.label, role=ROLES.get(row.verdict, "")),
+                text(row.sentence, role=ROLES.get(row.verdict, "")),
+                row.verdict,
                 nothing() if row.effect is None else interval(row.effect, row.ci95),
-                published_cell(row),
+                *(number(value) for value in (row.published, row.threshold, row.margin)),
                 row.num_seeds or None,
-                nothing() if row.hours is None else number(row.hours, 1),
+                number(row.hours, 1),
             )
             for row in rows
         ],
     )
 
 
-def published_cell(row: VerdictRow) -> Cell:
-    """The published difference, or the margin of a null claim."""
-    if row.margin is not None:
-        return Cell(value=row.margin, lines=(f"within ± {row.margin:g}",))
-    return nothing() if row.published is None else number(row.published)
-
-
 def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
-    """How many claims hold, do not, and are not run; of the others it can't be told, which the long one says, too."""
-    holds = sum(row.verdict.startswith("holds") for row in rows)
-    fails = sum(row.verdict.startswith("does not hold") for row in rows)
-    not_run = sum(row.verdict == "not run" for row in rows)
-    undecided, verb = len(rows) - holds - fails - not_run, "does" if fails == 1 else "do"
+    """How many claims hold, do not, can't be told, and are not run; the long one adds those in other settings."""
+    counts = Counter(row.verdict for row in rows)
+    holds, fails, not_run = (counts[each] for each in ("holds", "does not hold", "not run"))
+    undecided = len(rows) - holds - fails - not_run
+    parts = (
+        f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'does' if fails == 1 else 'do'} not, "
+        f"{undecided} can't be told, {not_run} {'is' if not_run == 1 else 'are'} not run"
+    )
     if is_short:
-        return f"Of {len(rows)} claims {holds} hold, {fails} {verb} not, {not_run} are not run"
-    parts = f"{holds} hold, {fails} {verb} not, {undecided} can't be told here, and {not_run} are not run"
-    return f"Of {len(rows)} published claims {parts}."
+        return f"Of {len(rows)} claims {parts}"
+    figures = sum(row.rerun == "figure re-run" for row in rows)
+    lines = [
+        f"Of {len(rows)} published claims, of {figures} of which a figure was published and read, {parts}."
+    ]
+    for place in ("in another setting", "at another size"):
+        if any(each.endswith(place) for each in counts):
+            answers = f"{counts[f'holds {place}']} hold and {counts[f'does not hold {place}']} do not"  # type: ignore[index]
+            lines.append(f"Of those that can't be told, {answers} {place} than the published one.")
+    return " ".join(lines)

@@ -75,11 +75,11 @@ class FusedReceiver(FusedAgent, ABC):
         """The matrices, grouped by submodule."""
 
     @abstractmethod
-    def forward(self, symbols: Tensor, groups: Groups) -> "Reading":
+    def forward(self, symbols: Tensor, groups: Groups) -> "ReceiverOutput":
         """Read symbols (length, replicas, batch)."""
 
     @abstractmethod
-    def backward(self, reading: "Reading", groups: Groups, grad_state: Tensor) -> Groups:
+    def backward(self, reading: "ReceiverOutput", groups: Groups, grad_state: Tensor) -> Groups:
         """The gradients of the matrices."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
@@ -97,7 +97,7 @@ class FusedReceiver(FusedAgent, ABC):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class ReceiverOutput:
     """Result of the forward pass of a receiver."""
 
     state: Tensor
@@ -114,13 +114,13 @@ class _MultiLayerFusedReceiver(FusedReceiver):
         """One group per layer."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
-    def forward(self, symbols: Tensor, groups: Groups) -> Reading:
+    def forward(self, symbols: Tensor, groups: Groups) -> ReceiverOutput:
         layers = self.begin(symbols, groups)
         for step in range(len(symbols)):
             state = layers.forward(step)
-        return Reading(state=state, layers=layers)
+        return ReceiverOutput(state=state, layers=layers)
 
-    def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
+    def backward(self, reading: ReceiverOutput, groups: Groups, grad_state: Tensor) -> Groups:
         layers = reading.layers
         layers.begin_backward()
         layers.gradients[-1][0].copy_(grad_state)
@@ -144,7 +144,7 @@ class _HierarchicalFusedReceiver(FusedReceiver):
     def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
         return self.with_biases(HierarchicalLayers(self.cell, sizes, groups))
 
-    def forward(self, symbols: Tensor, groups: Groups) -> Reading:
+    def forward(self, symbols: Tensor, groups: Groups) -> ReceiverOutput:
         (stop, bias), *matrices = groups
         layers = self.begin(symbols, matrices)
         assert isinstance(layers, HierarchicalLayers)
@@ -158,9 +158,9 @@ class _HierarchicalFusedReceiver(FusedReceiver):
             upper.cell.rows[step][:, : self.size].copy_(output)
             upper.forward(step, layers.stepped[step])
             lerp_states(upper.states[step], layers.stepped[step], stopness[-1], out=upper.states[step + 1])
-        return Reading(state=upper.states[len(symbols)][0], layers=layers, stopness=tuple(stopness))
+        return ReceiverOutput(state=upper.states[len(symbols)][0], layers=layers, stopness=tuple(stopness))
 
-    def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
+    def backward(self, reading: ReceiverOutput, groups: Groups, grad_state: Tensor) -> Groups:
         layers, (stop, _) = reading.layers, groups[0]
         assert isinstance(layers, HierarchicalLayers)
         lower, upper = layers.layers

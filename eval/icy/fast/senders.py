@@ -79,7 +79,7 @@ class SupervisedBatch:
         return one_hot.scatter_(2, self.messages, self.symbol_weight)
 
 
-class Learner(ABC):
+class SupervisedLearner(ABC):
     """Loss of one type of agent on a supervised batch."""
 
     has_static_operations = False
@@ -94,7 +94,7 @@ Gradients = tuple[Tensor | None, Groups]
 """Gradients of the projected meanings, if they need one, and of the matrices."""
 
 
-class FusedSender(Learner):
+class FusedSender(SupervisedLearner):
     """A sender whose gradients are derived manually."""
 
     has_static_operations = True

@@ -12,8 +12,8 @@ from ecsuite.eval.results.verification.outcome import CheckedClaim
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
-from ecsuite.formats.directory import BESIDE
-from ecsuite.games.runs.run_files import CONFIG, CORPUS, LOG, METADATA, SCORES, SWEEP, require_unchanged_log
+from ecsuite.formats.directory import BESIDE, CORPUS, METADATA
+from ecsuite.games.runs.run_folder import CONFIG, LOG, SCORES, SWEEP, RunFolder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 SEALED = (METADATA, SCORES, SWEEP)
@@ -39,7 +39,7 @@ def folder_of(path: Path) -> Path | None:
 
 def has_metadata(folder: Path | None) -> bool:
     """Whether a folder is that of a run or a corpus."""
-    return folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA))
+    return folder is not None and RunFolder(folder).is_run_or_corpus
 
 
 def sources_in(path: Path) -> list[Source]:
@@ -65,9 +65,9 @@ def check_files(folder: Path) -> list[CheckedClaim]:
     """Check the files of a run, corpus or sweep, a row each."""
     rows = [_check_file(folder / name) for name in (CONFIG, *SEALED) if (folder / name).is_file()]
     rows += [] if is_damaged(rows) else _check_corpus(folder)
-    tensors = [*folder.glob("checkpoint-*.safetensors"), *folder.glob("best-*.safetensors")]
-    rows += [_check_file(folder / LOG)] if (folder / LOG).is_file() else []
-    return [*rows, *map(_check_file, sorted(tensors))]
+    run = RunFolder(folder)
+    rows += [_check_file(run.log)] if run.log.is_file() else []
+    return [*rows, *map(_check_file, sorted([*run.checkpoints, *run.best_states]))]
 
 
 def is_damaged(rows: Sequence[CheckedClaim], *names: str) -> bool:
@@ -122,8 +122,9 @@ def _check_file(file: Path, checksum: object = NO_ENTRY) -> CheckedClaim:
             require_unchanged(data, file)
             reason = "" if isinstance(data, dict) and CHECKSUM in data else NO_CHECKSUM
         elif file.name == LOG:
-            require_unchanged_log(file.parent)
-            if not any(file.parent.glob("checkpoint-*.safetensors")):
+            run = RunFolder(file.parent)
+            run.check_log()
+            if not run.checkpoints:
                 reason = "its checksum is in a checkpoint, of which there is none"
         elif file.name == CORPUS:
             read_corpus(file.parent)

@@ -28,17 +28,17 @@ from ecsuite.eval.results.verification.outcome import (
     compare_values,
     differing_paths,
 )
+from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import ignore
 from ecsuite.games.config.sections import Experiment, with_training
+from ecsuite.games.plays.notes import has_small_products
 from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.runs.checkpoints import weights_in
 from ecsuite.games.runs.identity import check_data
-from ecsuite.games.runs.run_files import newest_step
-from ecsuite.games.runs.run_folder import EXTRA_CHANCE, METRICS, versions
-from ecsuite.games.training.language_metrics import LanguageMetrics
-from ecsuite.games.training.notes import has_small_products
+from ecsuite.games.runs.result import EXTRA_CHANCE, METRICS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.jobs.graph import Runner, no_progress
 from ecsuite.runtime.devices import (
     choose_device,
@@ -48,6 +48,7 @@ from ecsuite.runtime.devices import (
     fixed_threads,
     require_device_name,
     routed_products,
+    versions,
 )
 from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError, shown
 
@@ -216,7 +217,7 @@ def check_agents(
             deterministic_kernels(platform.device, is_asked=experiment.training.deterministic),
         ):
             measures = {"": play.evaluate()}
-            language = LanguageMetrics(experiment)(play).values
+            language = LanguageMetrics(experiment)(play).values if experiment.evaluation.metrics else {}
             measures |= play.other_evaluations()
             chance = {"": play.chance(), **play.other_chance()}
             spoken = None if corpus is None else play.corpus(experiment.evaluation)
@@ -245,18 +246,15 @@ def check_agents(
 def _restore(play: Play, folder: Path, training: Mapping[str, Any]) -> None:
     """Give a play the weights to which the figures of a run belong: its best ones, or its last ones."""
     best = training.get("best_step")
-    names = (
-        [f"checkpoint-{training['step']:09d}"]
-        if best is None
-        else [f"best-{best:09d}", f"checkpoint-{best:09d}"]
-    )
-    files = [folder / f"{name}.safetensors" for name in names]
+    run = RunFolder(folder)
+    last = run.checkpoint(training["step"] if best is None else best)
+    files = [last] if best is None else [run.best_state(best), last]
     file = next((each for each in files if each.is_file()), None)
     if file is None:
         raise ConfigError(f"the agents can't be asked: {files[0].name} is not there")
     tensors = read_tensors(file)[0]
     try:
-        play.restore(weights_in(tensors) if file.name.startswith("checkpoint") else tensors)
+        play.restore(weights_in(tensors) if file == last else tensors)
     except (RuntimeError, KeyError):
         raise DamagedError(f"{file.name}: its tensors do not fit the config") from None
 
@@ -271,7 +269,7 @@ def _check_ending(folder: Path, play: Play, claimed: Mapping[str, Any]) -> list[
     """
     step, settings = claimed.get("step"), play.experiment.training
     num_steps = play.steps_before + play.steps_per_epoch * settings.num_epochs
-    here: dict[str, Any] = {"step": newest_step(folder) or step, "num_steps": num_steps}
+    here: dict[str, Any] = {"step": RunFolder(folder).newest_step or step, "num_steps": num_steps}
     if is_number(step):
         here["epoch"] = max(step - play.steps_before, 0) / play.steps_per_epoch
     is_possible = {

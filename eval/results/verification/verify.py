@@ -46,9 +46,10 @@ from ecsuite.eval.results.verification.recompute import (
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.scorecard import describe, score_corpus
 from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import CORPUS, METADATA
+from ecsuite.games.runs.result import METRICS
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_files import CLOCK, CONFIG, CORPUS, LOG, METADATA, SCORES, SWEEP
-from ecsuite.games.runs.run_folder import METRICS
+from ecsuite.games.runs.run_folder import CLOCK, CONFIG, SCORES, SWEEP, RunFolder
 from ecsuite.games.training.trainer import FORWARD_SHARE
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
@@ -156,9 +157,9 @@ def _verify_folder(folder: Path, options: VerifyOptions, of_sweep: Source | None
     scores = [record for record in records if not record.is_measure]
     of_corpus = {CORPUS, *own.metadata.get("sha256", {})}
     damaged = next((row.name for row in rows if row.verdict == "damaged" and row.name in of_corpus), None)
-    corpus = read_corpus(folder) if damaged is None and (folder / CORPUS).is_file() else None
+    corpus = read_corpus(folder) if damaged is None and RunFolder(folder).corpus.is_file() else None
     run, platform, tolerance = None, None, EXACT
-    if (folder / CONFIG).is_file():
+    if RunFolder(folder).is_run:
         run = load_run(folder, trust_code=options.trust_code, note=options.note)
         platform = platform_of(own.metadata, run.experiment.training.precision, options.device)
         tolerance = platform.tolerance
@@ -206,7 +207,7 @@ def _verify_scores(source: Source, options: VerifyOptions) -> VerifiedSource:
         verdict="differs" if is_other else "identical" if source.digest else "not verified",
         reason=OTHERS if is_other else "" if source.digest else NO_CHECKSUM,
     )
-    is_of_run = path.name == CORPUS and (path.parent / CONFIG).is_file()
+    is_of_run = path.name == CORPUS and RunFolder(path.parent).is_run
     run = load_run(path.parent, trust_code=options.trust_code, note=options.note) if is_of_run else None
     rows = [row, *_check_sizes(source, corpus)]
     if source.records:
@@ -301,7 +302,7 @@ def _check_failure(source: Source) -> list[CheckedClaim]:
     """Check that a training failed, as its sweep says, unless it was a score that failed."""
     failure, folder = str(source.failure), source.folder
     is_of_score = failure.startswith(tuple(f"{name}: " for name in source.asked))
-    if folder is None or not (folder / METADATA).is_file() or is_of_score:
+    if folder is None or not RunFolder(folder).metadata.is_file() or is_of_score:
         return []
     here = {"stopped": run_source(folder).stopped}
     is_right = here["stopped"] == "diverged"
@@ -370,7 +371,7 @@ def plan(paths: Sequence[Path], *, is_all: bool) -> Report:
 
 def _planned(source: Source, speeds: dict[str, float]) -> PlannedSource:
     folder, options = source.folder, VerifyOptions()
-    own = run_source(folder) if folder is not None and (folder / METADATA).is_file() else source
+    own = run_source(folder) if folder is not None and RunFolder(folder).metadata.is_file() else source
     figures = [record for record in own.records if record.is_measure]
     metrics = [metric_of(record, options) for record in own.records if not record.is_measure]
     trained = {metric for metric in metrics if metric is not None and find_metric(metric).shared.trains}
@@ -408,7 +409,7 @@ def _seconds_of_agents(folder: Path | None, metadata: Any, figures: Sequence[Sco
     """The time of the rounds of evaluation, by the speed of training that the log has; None where it has none."""
     try:
         assert folder is not None
-        lines = (folder / LOG).read_bytes().splitlines()
+        lines = RunFolder(folder).log.read_bytes().splitlines()
         speed = json.loads(lines[-1])[CLOCK]
         evaluation = metadata["config"]["evaluation"]
         rounds = len({str(record.unit) for record in figures}) * evaluation["num_valid"]

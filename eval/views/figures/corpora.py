@@ -29,6 +29,7 @@ from ecsuite.eval.views.figures.curves import Curve, curves, draw_learning_curve
 from ecsuite.eval.views.figures.heat_map import colour_chart, heat_map
 from ecsuite.eval.views.language import corpus_name
 from ecsuite.files.data_folder import data_folder
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.spaces.colour import CHIP, colour_space
 from ecsuite.spaces.space import Space
@@ -90,7 +91,7 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
         draw_colours(corpus, colour_space(survey), *files("colours"))
     source = Path(str(corpus.metadata.get("source_path", "")))
     run = source if source.is_dir() else source.parent
-    if "source_path" in corpus.metadata and (run / "log.jsonl").is_file():
+    if "source_path" in corpus.metadata and RunFolder(run).log.is_file():
         draw_learning_curves([run], *files("accuracy"))
     return written
 

@@ -31,6 +31,7 @@ from ecsuite.eval.views.figures.canvas import (
     write_title,
 )
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,6 +74,8 @@ class Curve:
     """Whether points have markers, if they are few."""
     has_arrows: bool = False
     """Whether thin arrows lead from each point to the next."""
+    texts: Sequence[str] = ()
+    """Texts above the points, such as ≥ at a bound; none: no point has one."""
 
 
 @look()
@@ -230,6 +233,10 @@ def _draw(axes: Any, line: Curve, style: dict[str, Any]) -> None:
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
     points |= {} if line.has_marks else {"marker": ""}
     axes.plot(x, y, **style | points, markevery=1 if line.is_points else max(1, len(x) // FEW_POINTS))
+    for across, height, mark in zip(x, y, line.texts, strict=False):
+        if mark and np.isfinite(height):
+            above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": "small"}
+            axes.annotate(mark, (across, height), color=style["color"], **above)
     if line.low is None or line.high is None or "alpha" in style:
         return
     low, high, colour = finite(line.low), finite(line.high), style["color"]
@@ -337,6 +344,6 @@ def _folder_names(folders: Sequence[Path]) -> list[str]:
 
 def _chance_level(folder: Path, measure: str) -> float | None:
     try:
-        return float(read_json(folder / "metadata.json")["chance"][measure])
+        return float(read_json(RunFolder(folder).metadata)["chance"][measure])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -28,6 +28,7 @@ from ecsuite.eval.views.figures.canvas import (
     ticks,
     write_title,
 )
+from ecsuite.tables.cells import MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +64,8 @@ class Point:
     """Values whose mean it is, such as seeds; they have small marks."""
     is_faint: bool = False
     """Whether it does not differ from chance, and is grey."""
+    bound: str | None = None
+    """Whether the value is a bound of the true one, and has its mark (`MARKS`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,6 +178,9 @@ def _draw(
     if not np.isnan(low + high):
         axes.plot([low, high], [height, height], color=colour, solid_capstyle="butt")
     [mark] = axes.plot([value], [height], linestyle="", **style)
+    if point.bound:
+        above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": "small"}
+        axes.annotate(MARKS[point.bound], (value, height), color=colour, **above)
     if point.series and (point.series not in handles or not point.is_faint):
         handles[point.series] = mark
 

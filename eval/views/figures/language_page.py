@@ -32,7 +32,7 @@ HEADING = {"fontsize": FONT_SIZE + 1, "weight": "bold"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
+class PageColumn:
     """A column of the table."""
 
     heading: str
@@ -57,7 +57,7 @@ def draw_language(
     """
     from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea
 
-    page = Page(language, run)
+    page = LanguagePage(language, run)
     place = DrawingArea(*CURVE)
     curve = [_down([text("Learning curve", **HEADING), place], sep=4)] if run else []
     table, lists = page.table(), page.lists()
@@ -99,7 +99,7 @@ def _inner(axes: Any, outer: tuple[float, float, float, float]) -> tuple[float, 
     return left + low, bottom + down, width - low - right, height - down - up
 
 
-class Page:
+class LanguagePage:
     """The parts of a page about a language."""
 
     def __init__(self, language: LanguageView, run: Path | None = None) -> None:
@@ -141,7 +141,7 @@ class Page:
         ]
         return _down([text(plain(heading), **HEADING), _table([names, *columns], GRID_ROW)], sep=4)
 
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[PageColumn]:
         """The columns of the table before the messages: a column an attribute, or the meaning as one text."""
         language = self.language
         if language.attributes:
@@ -160,7 +160,7 @@ class Page:
             texts.append([label(language.speakers[index]) for index in self.rows])
             headings.append("speaker")
         return [
-            Column(heading=heading, texts=column) for heading, column in zip(headings, texts, strict=True)
+            PageColumn(heading=heading, texts=column) for heading, column in zip(headings, texts, strict=True)
         ]
 
     def message(self, index: int) -> Any:

@@ -20,6 +20,7 @@ from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.views.score_tables import score_fields
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 
 MOST = 6
@@ -270,7 +271,7 @@ def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
 def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
     """A measure against the step, of runs that have logs."""
     folders = [
-        source.folder for source in sources if source.folder and (source.folder / "log.jsonl").is_file()
+        source.folder for source in sources if source.folder and RunFolder(source.folder).log.is_file()
     ]
     measures: list[str] = []
     if folders and len(table.rows) <= MAX_CURVES:

@@ -25,7 +25,7 @@ from ecsuite.eval.views.runs import figure_titles, overview
 from ecsuite.eval.views.score_tables import MAX_ROWS
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
-from ecsuite.games.runs.run_files import ROUNDS
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import printable
 from ecsuite.version import __version__
@@ -258,7 +258,7 @@ def transcripts(sources: Sequence[Source]) -> list[Transcript]:
     """The transcripts of those sources that have rounds; a file that is damaged has none."""
     found: list[Transcript] = []
     for source in sources:
-        file = None if source.folder is None else source.folder / ROUNDS
+        file = None if source.folder is None else RunFolder(source.folder).rounds
         if file is None or not file.is_file() or len(found) == MAX_TRANSCRIPTS:
             continue
         lines = file.read_bytes().splitlines()

@@ -28,7 +28,7 @@ from ecsuite.eval.views.methods.settings import (
     value_text,
 )
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.runs.run_files import CONFIG, METADATA
+from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.parts.config import unread
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -187,12 +187,12 @@ def names_at(place: Path) -> Iterator[str]:
     if (study := _study_paragraphs(place)) is not None:
         yield from cited(study)
         return
-    if place.is_dir() and any((place / name).is_file() for name in (CONFIG, METADATA)):
+    if place.is_dir() and RunFolder(place).is_run_or_corpus:
         yield from names_in_run(place)
         return
     for source in sources_at(place):
         folder = source.folder
-        if folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA)):
+        if folder is not None and RunFolder(folder).is_run_or_corpus:
             yield from names_in_run(folder)
         if source.game is not None:
             yield source.game
@@ -320,7 +320,7 @@ def _run_paragraphs(runs: Sequence[tuple[Source, Facts]]) -> list[Paragraph]:
 
 def _config(run: Source) -> Mapping[str, Any]:
     """Read the config of a run by section; empty without its folder."""
-    file = None if run.folder is None else run.folder / CONFIG
+    file = None if run.folder is None else RunFolder(run.folder).config
     return read_config(file) if file is not None and file.is_file() else {}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.views.citations import keys_of
+from ecsuite.games.config.experiment import CANDIDATES, may_hold_out
 from ecsuite.games.config.registry import (
     CHANNELS,
     LOSSES,
@@ -17,7 +18,6 @@ from ecsuite.games.config.registry import (
     TASKS,
     WORLDS,
 )
-from ecsuite.games.runs.identity import CANDIDATES, may_hold_out
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import KIND, Registry
 

@@ -13,4 +13,4 @@ from typing import Any
 from ecsuite.parts.config import packaged_yaml
 
 ENTRIES: Mapping[str, Mapping[str, Any]] = packaged_yaml("ecsuite.eval.xtreme.scoring", "tasks.yaml")
-"""Fields of a `Task` and its kind, by name, in the order of the paper's tables."""
+"""Fields of an `XtremeTask` and its kind, by name, in the order of the paper's tables."""

@@ -24,7 +24,7 @@ from ecsuite.eval.xtreme.scoring.labels import share_right
 from ecsuite.eval.xtreme.scoring.task import (
     Bitext,
     Predict,
-    Task,
+    XtremeTask,
     columns,
     read_values,
     set_scores,
@@ -283,7 +283,7 @@ def _rows(path: Path | None, expected: str) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _characters(task: Task, folder: Path) -> Predict:
+def _characters(task: XtremeTask, folder: Path) -> Predict:
     """The most similar sentence by tf-idf of character n-grams of length 1 to 4."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -297,7 +297,7 @@ def _characters(task: Task, folder: Path) -> Predict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retrieval(Task):
+class Retrieval(XtremeTask):
     """Translations, found by the states of sentences without training."""
 
     kind = "retrieval"

@@ -14,7 +14,7 @@ from typing import Any
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
-from ecsuite.eval.xtreme.scoring.task import Metrics, Task
+from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
     METRIC_TITLES,
@@ -181,13 +181,13 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Submiss
     )
 
 
-def _file(folder: Path, task: Task, language: str) -> Path | None:
+def _file(folder: Path, task: XtremeTask, language: str) -> Path | None:
     """The file of a language, plain or compressed; None if there is none."""
     files = (folder / task.name / f"test-{language}.{task.ending}{packed}" for packed in ENDINGS)
     return next((file for file in files if file.is_file()), None)
 
 
-def _require_file(folder: Path, task: Task, language: str) -> Path:
+def _require_file(folder: Path, task: XtremeTask, language: str) -> Path:
     file = _file(folder, task, language)
     if file is None:
         raise ConfigError(
@@ -197,7 +197,7 @@ def _require_file(folder: Path, task: Task, language: str) -> Path:
     return file
 
 
-def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
+def _languages_of(task: XtremeTask, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
     if languages == "all":
         return task.languages
     available = tuple(

@@ -26,8 +26,8 @@ from typing import Any
 from ecsuite.eval.xtreme.scoring.task import (
     Predict,
     TaggedSentence,
-    Task,
     TextPair,
+    XtremeTask,
     blocks,
     columns,
     most_frequent,
@@ -227,13 +227,13 @@ def _num_ancestors(index: int, heads: dict[int, int]) -> int:
     return len(visited)
 
 
-def _majority_tag(task: Task, folder: Path) -> Predict:
+def _majority_tag(task: XtremeTask, folder: Path) -> Predict:
     _, labels = task.english_examples(folder)
     tag = most_frequent(chain.from_iterable(labels))
     return lambda examples: [(tag,) * len(sentence.words) for sentence in examples]
 
 
-def _lexicon(task: Task, folder: Path) -> Predict:
+def _lexicon(task: XtremeTask, folder: Path) -> Predict:
     """The most frequent tag of each English word, ignoring case.
 
     It tags the words, numbers and punctuation marks that other languages share with English. An unknown word gets the
@@ -255,7 +255,7 @@ def _lexicon(task: Task, folder: Path) -> Predict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tagging(Task):
+class Tagging(XtremeTask):
     """A tag per word; F1 is over spans of tags."""
 
     kind = "tagging"
@@ -414,7 +414,7 @@ def _unquoted(field: str) -> str:
     return field.strip()
 
 
-def _majority_label(task: Task, folder: Path) -> Predict:
+def _majority_label(task: XtremeTask, folder: Path) -> Predict:
     _, labels = task.english_examples(folder)
     label = most_frequent(labels)
     return lambda examples: [label] * len(examples)
@@ -426,7 +426,7 @@ def share_right(predictions: Sequence[Any], labels: Sequence[Any]) -> dict[str, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairTask(Task):
+class PairTask(XtremeTask):
     """A label per pair."""
 
     kind = "pairs"

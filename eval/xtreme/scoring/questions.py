@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ecsuite.eval.xtreme.scoring.task import Answer, Predict, Question, Task, english_name
+from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion, Predict, XtremeTask, english_name
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
 from ecsuite.runtime.errors import ConfigError, look_up, shown
@@ -113,7 +113,7 @@ _FIRST_ANSWER = re.compile(r'"text"\s*:\s*"(.?)')
 _END_OF_SENTENCE = re.compile("(?<=[.!?\u061f\u0964])\\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-class _Answer(msgspec.Struct):
+class _SquadAnswer(msgspec.Struct):
     text: str
     answer_start: int = 0
 
@@ -121,7 +121,7 @@ class _Answer(msgspec.Struct):
 class _Entry(msgspec.Struct):
     id: str | int
     question: str | None = None
-    answers: list[_Answer] = []  # copied by msgspec
+    answers: list[_SquadAnswer] = []  # copied by msgspec
 
 
 class _Paragraph(msgspec.Struct):
@@ -133,17 +133,17 @@ class _Article(msgspec.Struct):
     paragraphs: list[_Paragraph]
 
 
-class _File(msgspec.Struct):
+class _SquadFile(msgspec.Struct):
     data: list[_Article]
 
 
 def _entries(path: Path) -> list[tuple[_Paragraph, _Entry]]:
     """The questions of a file in their order, each with its paragraph."""
     try:
-        stored = msgspec.convert(parse_json(read_text(path), path), _File | list[_Article], strict=False)
+        stored = msgspec.convert(parse_json(read_text(path), path), _SquadFile | list[_Article], strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
-    articles = stored.data if isinstance(stored, _File) else stored
+    articles = stored.data if isinstance(stored, _SquadFile) else stored
     return [(one, entry) for article in articles for one in article.paragraphs for entry in one.qas]
 
 
@@ -153,7 +153,7 @@ def has_answers(path: Path) -> bool:
     return match is not None and match[1] not in ('"', "")
 
 
-def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
+def read_questions(path: Path, *, prefix: str = "") -> list[ExtractiveQuestion]:
     """Read the questions in the order of the file.
 
     An answer that is not at its stated position is replaced by its nearest occurrence. Repeated ids get a number as
@@ -166,7 +166,7 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
     Raises:
         ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
     """
-    questions: list[Question] = []
+    questions: list[ExtractiveQuestion] = []
     num_seen: Counter[str] = Counter()
     for paragraph, entry in _entries(path):
         name, context = str(entry.id), paragraph.context
@@ -178,7 +178,7 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
         num_seen[name] += 1
         answers = (_located(answer, context, location) for answer in entry.answers if answer.text)
         questions.append(
-            Question(
+            ExtractiveQuestion(
                 id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
                 question=entry.question,
                 context=context,
@@ -191,7 +191,7 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
     return questions
 
 
-def _located(stored: _Answer, context: str, location: str) -> Answer:
+def _located(stored: _SquadAnswer, context: str, location: str) -> Answer:
     """An answer at the nearest of its positions in the context."""
     text, start = stored.text, stored.answer_start
     if start < 0 or not context.startswith(text, start):
@@ -207,10 +207,10 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _overlap(task: Task, folder: Path) -> Predict:
+def _overlap(task: XtremeTask, folder: Path) -> Predict:
     """The sentence of the context that shares most words with the question; the first of equals."""
 
-    def answer(question: Question) -> str:
+    def answer(question: ExtractiveQuestion) -> str:
         question_words = _words(question.question)
         sentences = _END_OF_SENTENCE.split(question.context)
         return max(sentences, key=lambda sentence: len(question_words & _words(sentence))).strip()
@@ -218,14 +218,14 @@ def _overlap(task: Task, folder: Path) -> Predict:
     return lambda questions: {question.id: answer(question) for question in questions}
 
 
-def _first_sentence(task: Task, folder: Path) -> Predict:
+def _first_sentence(task: XtremeTask, folder: Path) -> Predict:
     return lambda questions: {
         question.id: _END_OF_SENTENCE.split(question.context)[0].strip() for question in questions
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Questions(Task):
+class Questions(XtremeTask):
     """A span of a context; a question without an answer counts as wrong."""
 
     kind = "questions"
@@ -239,7 +239,7 @@ class Questions(Task):
     rules: Literal["squad", "mlqa"] = "squad"
     """How answers are compared, see `answer_f1.py`."""
 
-    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[Question]:
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[ExtractiveQuestion]:
         self._words(language)  # raises on an unknown language before the work
         prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
         return read_questions(paths[0], prefix=prefix)
@@ -247,7 +247,7 @@ class Questions(Task):
     def _is_labelled(self, form: str, path: Path) -> bool:
         return has_answers(path)
 
-    def labels(self, examples: Sequence[Question]) -> Any:
+    def labels(self, examples: Sequence[ExtractiveQuestion]) -> Any:
         """Id and correct answers of each question."""
         return [(question.id, [answer.text for answer in question.answers]) for question in examples]
 

@@ -50,7 +50,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class ExtractiveQuestion:
     """A question about a context that contains its answer."""
 
     id: str
@@ -86,7 +86,7 @@ SPLITS = ("train", "dev", "test")
 Metrics = Mapping[str, float]
 """Metrics of one language, 0 to 100."""
 Predict = Callable[[Any], Any]
-"""From examples to predictions for `Task.score`."""
+"""From examples to predictions for `XtremeTask.score`."""
 Fit = Callable[[Any, Path], Predict]
 """From a task and the data folder to a baseline."""
 
@@ -126,7 +126,7 @@ class FileLayout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(ABC):
+class XtremeTask(ABC):
     """A task of the benchmark; a subclass is a kind of task."""
 
     kind: ClassVar[str]

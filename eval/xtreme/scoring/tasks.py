@@ -13,11 +13,11 @@ from ecsuite.eval.xtreme.scoring import ENTRIES
 from ecsuite.eval.xtreme.scoring.bitexts import Bucc, Tatoeba
 from ecsuite.eval.xtreme.scoring.labels import PairTask, Tagging
 from ecsuite.eval.xtreme.scoring.questions import Questions
-from ecsuite.eval.xtreme.scoring.task import ENGLISH, Metrics, Task
+from ecsuite.eval.xtreme.scoring.task import ENGLISH, Metrics, XtremeTask
 from ecsuite.tables.cells import Cell, number
 from ecsuite.tables.table import Column, name_column
 
-KINDS: Mapping[str, type[Task]] = {
+KINDS: Mapping[str, type[XtremeTask]] = {
     "pairs": PairTask,
     "tagging": Tagging,
     "questions": Questions,
@@ -25,7 +25,7 @@ KINDS: Mapping[str, type[Task]] = {
     "tatoeba": Tatoeba,
 }
 """Classes of tasks by the name in `tasks.yaml`."""
-TASKS: Mapping[str, Task] = {
+TASKS: Mapping[str, XtremeTask] = {
     name: msgspec.convert({"name": name, **entry}, KINDS[entry["kind"]]) for name, entry in ENTRIES.items()
 }
 """Tasks by name, in the order of the paper's tables."""
@@ -132,7 +132,7 @@ def points(value: float | None) -> Cell:
     return number(value, 1)
 
 
-def num_languages(task: Task, codes: Collection[str]) -> str:
+def num_languages(task: XtremeTask, codes: Collection[str]) -> str:
     """How many languages of a task were scored, such as 33 or 31/33."""
     whole = len(task.languages)
     return str(len(codes)) if set(codes) >= set(task.languages) else f"{len(codes)}/{whole}"

@@ -14,7 +14,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import override
 from ecsuite.games.config.sections import with_training
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training import train as training_jobs
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
@@ -79,7 +79,7 @@ def test_other_settings_are_other_runs(small_table, tmp_path):
 
 
 def test_a_run_that_was_stopped_goes_on(small_table, tmp_path, monkeypatch):
-    ended = Result(stopped="preempted", step=1, num_steps=2, measures={}, chance={}, extra_evaluations={})
+    ended = RunResult(stopped="preempted", step=1, num_steps=2, measures={}, chance={}, extra_evaluations={})
     given = []
     monkeypatch.setattr(training_jobs, "train", lambda *_, **options: given.append(options) or ended)
     asked = iter([None, "preempted"])

@@ -16,7 +16,7 @@ from ecsuite.eval.experiments.collection import (
     is_job,
     table_of,
 )
-from ecsuite.eval.experiments.corpora import Content, members_of
+from ecsuite.eval.experiments.corpora import CorpusContent, members_of
 from ecsuite.eval.experiments.jobs import score_messages
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.views.scorecard import score_corpus
@@ -122,8 +122,11 @@ CORPUS = Corpus(
     ],
 )
 def test_what_a_metric_may_read_is_in_the_key(change):
-    assert Content.of(replace(CORPUS, **change)).digest != Content.of(CORPUS).digest
-    assert Content.of(replace(CORPUS, metadata={"source_path": "x"})).digest == Content.of(CORPUS).digest
+    assert CorpusContent.of(replace(CORPUS, **change)).digest != CorpusContent.of(CORPUS).digest
+    assert (
+        CorpusContent.of(replace(CORPUS, metadata={"source_path": "x"})).digest
+        == CorpusContent.of(CORPUS).digest
+    )
 
 
 def job_of(member, metric, seed=0):

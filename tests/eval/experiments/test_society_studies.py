@@ -7,9 +7,9 @@ import torch
 from ecsuite.eval.experiments.grids import SWEEP
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.games.config.sections import with_training
-from ecsuite.games.players.population import make_population
+from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.identity import check_data
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.feature_files import write_features
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from ecsuite.eval.models import backbones
-from ecsuite.eval.models.backbones import BACKBONES, Decoder, Encoder, PublishedBackbone, initial_embedding
+from ecsuite.eval.models.backbones import (
+    BACKBONES,
+    DecoderBackbone,
+    EncoderBackbone,
+    PublishedBackbone,
+    initial_embedding,
+)
 from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.xtreme.presets import FULL
 from ecsuite.runtime.errors import ConfigError
@@ -48,7 +54,7 @@ def test_a_decoder_is_xferbenchs_model(make, tiny):
 
 def test_a_full_decoder_has_the_published_size():
     """Six of GPT-2's layers of 768, and 384 positions (the published one has 12 d² + 13 d in a layer)."""
-    backbone = Decoder(replace(FULL.backbone, num_layers=1), random())
+    backbone = DecoderBackbone(replace(FULL.backbone, num_layers=1), random())
     of_a_layer = 12 * 768**2 + 13 * 768
     found = sum(weight.numel() for weight in backbone.without_embedding().values())
     assert found == of_a_layer + 384 * 768 + 2 * 768
@@ -209,7 +215,7 @@ def test_without_transformers_the_error_names_the_extra(monkeypatch, tiny):
         ConfigError,
         match=r"^an encoder needs transformers: pip install -e '\.\[xtreme\]' in the clone of ecsuite$",
     ):
-        Encoder(tiny, random())
+        EncoderBackbone(tiny, random())
 
 
 def test_segment_ids_of_a_published_model(tiny_bert):

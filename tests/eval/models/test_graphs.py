@@ -24,7 +24,7 @@ from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.xferbench.jobs import cross_entropy
 from ecsuite.eval.xferbench.jobs import train as train_xferbench
 from ecsuite.eval.xtreme.presets import XtremeTuning
-from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime import recording
@@ -75,7 +75,9 @@ def tagger(kind, trains_backbone, callbacks):
     model, head = BACKBONES[kind](SIZES, random()), LabelHead(8, 2, random())
     model.set_embedding(initial_embedding(9, 8, random(1)))
     ids = [[1 + number % 7] * number for number in (3, 4, 5, 20, 33, 40, 50, 60, 64)]
-    rows = Rows(ids=ids, targets=[[IGNORED, *(number % 2 for number in row[1:])] for row in ids], padding=0)
+    rows = TokenRows(
+        ids=ids, targets=[[IGNORED, *(number % 2 for number in row[1:])] for row in ids], padding=0
+    )
     parameters = [*model.to("cuda").parameters(), *head.to("cuda").parameters()]
     finetune(
         model, head, rows, XtremeTuning(lr=0.1, epochs=5, batch=3, context=64),

@@ -7,7 +7,7 @@ import torch
 from ecsuite.eval.metrics import agent_answers as message_probabilities
 from ecsuite.eval.metrics.agent_answers import said_by
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 
 SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "evaluation.corpus_size=4")

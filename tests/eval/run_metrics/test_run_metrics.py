@@ -17,13 +17,13 @@ from ecsuite.eval.run_metrics import accuracies as generalisations
 from ecsuite.eval.run_metrics import noise_grid as evaluations
 from ecsuite.eval.run_metrics import representations as transfer
 from ecsuite.eval.run_metrics.accuracies import unseen_pairs
-from ecsuite.eval.run_metrics.noise_grid import Rounds
+from ecsuite.eval.run_metrics.noise_grid import EvaluatedRounds
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing, report
 from ecsuite.eval.run_metrics.representations import _read, read_attributes
 from ecsuite.eval.statistics.estimates import average_ranks
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import Run, load_run
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
@@ -129,7 +129,7 @@ def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp
 def test_the_score_is_a_mean_over_meanings(monkeypatch):
     """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
     meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])
-    rounds = Rounds(
+    rounds = EvaluatedRounds(
         meanings=meanings,
         split=np.array(["held_out"] * 4 + ["train"]),
         accuracy=np.array([1.0, 1, 0, 0, 0.5]),

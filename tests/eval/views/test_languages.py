@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from ecsuite.cli import app
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views import language as languages
-from ecsuite.eval.views.figures.language_page import Page
+from ecsuite.eval.views.figures.language_page import LanguagePage
 from ecsuite.eval.views.language import (
     LanguageView,
     example_indices,
@@ -208,5 +208,5 @@ def test_commands_and_page_show_the_same_messages_in_the_same_form(kind, tmp_pat
         rows.append((corpus["spelt"][meaning] or names, symbols))
     assert sorted(rows) == sorted(scored)
     view = LanguageView(read_corpus(file, split="letters" if kind == "letters" else "auto"))
-    drawn = Page(view)
+    drawn = LanguagePage(view)
     assert {*scored} <= {(view.meaning(row), tiles(view, view.messages[row]).text) for row in drawn.rows}

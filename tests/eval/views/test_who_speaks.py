@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.views.figures.language_page import Page
+from ecsuite.eval.views.figures.language_page import LanguagePage
 from ecsuite.eval.views.language import LanguageView, example_table, grid_table
 from ecsuite.eval.views.scorecard import score_corpus
 
@@ -42,5 +42,5 @@ def test_a_grid_is_of_one_speaker():
 def test_lists_of_messages_have_all_speakers():
     language = LanguageView(society(3))
     assert set(example_table(language).to_frame()["speaker"]) == {"ann", "bob"}
-    drawn = Page(language).columns()[-1]
+    drawn = LanguagePage(language).columns()[-1]
     assert drawn.heading == "speaker" and set(drawn.texts) == {"ann", "bob"}

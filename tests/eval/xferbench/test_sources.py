@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ecsuite.eval.xferbench.presets import NANO, SOURCES
-from ecsuite.eval.xferbench.texts import Request
+from ecsuite.eval.xferbench.texts import BaselineSettings
 
-REQUEST = Request(preset=NANO, protocol="strict", seed=0, text=None)
+REQUEST = BaselineSettings(preset=NANO, protocol="strict", seed=0, text=None)
 
 
 @pytest.fixture

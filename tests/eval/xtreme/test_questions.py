@@ -10,7 +10,7 @@ from xtreme_data import BETWEEN, FIRST, LAST, word_level
 from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import rows
 from ecsuite.eval.xtreme.rows import NO_ANSWER, predicted_answers, question_rows
-from ecsuite.eval.xtreme.scoring.task import Answer, Question
+from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
@@ -28,7 +28,7 @@ def byte_subwords():
 
 
 def ask(context, *answers, name="1", question="q r"):
-    return Question(
+    return ExtractiveQuestion(
         id=name,
         question=question,
         context=context,
@@ -59,10 +59,10 @@ QUESTION = [FIRST, 16, 17, BETWEEN]
          {"1": "a"}),
         # The target is the first of several answers.
         (ask("a b c", "c", "a"), 12, [[*QUESTION, 0, 1, 2, LAST]], [(6, 6)], {"1": "c"}),
-        (Question(id="1", question="q r", context="a  b", answers=(Answer(text=" ", start=1),)), 12,
+        (ExtractiveQuestion(id="1", question="q r", context="a  b", answers=(Answer(text=" ", start=1),)), 12,
          [[*QUESTION, 0, 1, LAST]], [NO_ANSWER], {"1": "a"}),
         # An answer inside a sub-word is the whole sub-word.
-        (Question(id="1", question="q r", context="a bcd e", answers=(Answer(text="c", start=3),)), 12,
+        (ExtractiveQuestion(id="1", question="q r", context="a bcd e", answers=(Answer(text="c", start=3),)), 12,
          [[*QUESTION, 0, 25, 4, LAST]], [(5, 5)], {"1": "bcd"}),
         (ask(""), 12, [[*QUESTION, LAST]], [NO_ANSWER], {"1": ""}),
     ],

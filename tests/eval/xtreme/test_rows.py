@@ -2,13 +2,13 @@
 
 import torch
 
-from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 
 CPU = torch.device("cpu")
 
 
 def rows(*lengths, padding=1):
-    return Rows(
+    return TokenRows(
         ids=[[row] * length for row, length in enumerate(lengths)],
         targets=[[row + 10] * length for row, length in enumerate(lengths)],
         padding=padding,
@@ -23,7 +23,7 @@ def test_shorter_rows_are_padded():
 
 
 def test_span_targets_need_no_padding():
-    stretches = Rows(ids=[[1, 2, 3], [4]], targets=[(1, 2), (0, 0)], padding=0)
+    stretches = TokenRows(ids=[[1, 2, 3], [4]], targets=[(1, 2), (0, 0)], padding=0)
     assert stretches.take([0, 1], CPU)[2].tolist() == [[1, 2], [0, 0]]
 
 

@@ -13,7 +13,7 @@ from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
 from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.presets import XtremeTuning
-from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, SpanHead, finetune, logits_of
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime.errors import ConfigError, DivergedError
@@ -32,7 +32,7 @@ def parity_rows():
     draw = generator(1)
     ids = [torch.randint(1, NUM_SYMBOLS, (length,), generator=draw).tolist() for length in LENGTHS]
     targets = [[IGNORED, *(symbol % 2 for symbol in row[1:])] for row in ids]
-    return Rows(ids=ids, targets=targets, padding=0)
+    return TokenRows(ids=ids, targets=targets, padding=0)
 
 
 ROWS = parity_rows()
@@ -143,7 +143,7 @@ def test_spans_are_learnt(make):
     backbone, _ = make("encoder")
     head = SpanHead(backbone.width, 2, generator())
     ids = [[3, 1, 4, 2], [1, 2, 3, 5, 4], [4, 4, 3, 1, 2], [1, 5, 5, 2, 3, 3]]
-    rows = Rows(ids=ids, targets=[(row.index(1), row.index(2)) for row in ids], padding=0)
+    rows = TokenRows(ids=ids, targets=[(row.index(1), row.index(2)) for row in ids], padding=0)
     train(backbone, head, rows, epochs=100)
     assert [tuple(logits.argmax(0).tolist()) for logits in logits_of(backbone, head, rows)] == rows.targets
 
@@ -154,7 +154,7 @@ def test_logits_do_not_depend_on_the_batch(make, monkeypatch):
     together = logits_of(backbone, head, ROWS)
     assert [logits.shape for logits in together] == [(length, 2) for length in LENGTHS]
     for row, logits in zip(ROWS.ids, together, strict=True):
-        (alone,) = logits_of(backbone, head, Rows(ids=[row], targets=[row], padding=0))
+        (alone,) = logits_of(backbone, head, TokenRows(ids=[row], targets=[row], padding=0))
         assert torch.allclose(logits, alone, atol=1e-5)
     assert not backbone.training and not together[0].requires_grad
 

@@ -174,9 +174,9 @@ def test_checks_say_which_actions_were_refused_and_what_is_missing():
 @pytest.mark.parametrize(
     ("world", "statement"),
     [
-        (Unrepeatable, "The same seed, episodes and actions give the same observations, rewards and ends"),
-        (Neighbours, "An episode does not depend on those beside it"),
-        (Endless, "Every episode is over after `max_steps`, and rewards are finite"),
+        (Unrepeatable, "Equal seeds, episodes and actions give equal observations, rewards and ends"),
+        (Neighbours, "An episode does not depend on the other episodes of its batch"),
+        (Endless, "Every episode is done after `max_steps`, and rewards are finite"),
     ],
 )
 def test_checks_find(world, statement):

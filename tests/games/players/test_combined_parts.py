@@ -7,10 +7,10 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.engine import engine
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.pair import StepResult
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.evaluation import evaluate
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.plays.evaluation import evaluate
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
@@ -96,14 +96,14 @@ def test_receivers_that_are_rewarded_learn_messages_by_rewards(small, settings):
     found = society(small(*TWO, *settings, "channel=reinforce", "loss=reward"))
     updates = Optimise(small().optimizer, found)
     if "taught" in settings[0]:
-        learnt = found.taught_at(0, updates.gradients)
+        gradients = updates.gradients(found.teaching.learn(0).objective)
     else:
         found.begin_step(3, updates.optimizer)
-        learnt = found.train_on(3, 3, 0, updates.gradients)
+        gradients = found.train_on(3, 3, 0, updates.gradients).gradients
     names = [name for name, each in found.named_parameters() if each.requires_grad]
     changed = {
         name.split(".")[1]
-        for name, each in zip(names, learnt.gradients, strict=True)
+        for name, each in zip(names, gradients, strict=True)
         if each is not None and each.any()
     }
     assert changed == {"2", "3"}

@@ -10,9 +10,9 @@ from ecsuite.eval.metrics.language_similarity import contact
 from ecsuite.eval.metrics.score import Options
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import MEETINGS
-from ecsuite.games.players.options import members_in
-from ecsuite.games.players.population import make_population
+from ecsuite.games.config.society import members_in
 from ecsuite.games.players.schedule import Schedule
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -7,8 +7,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import make_population
-from ecsuite.games.training.optimizers import Optimise
+from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 
 OWN_WORLD = """

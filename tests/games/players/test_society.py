@@ -10,12 +10,12 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.pair import StepResult, make_pair
-from ecsuite.games.players.population import Population, make_population
 from ecsuite.games.players.schedule import Meeting
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population, make_population
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -13,8 +13,8 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players import teaching
-from ecsuite.games.players.population import make_population
-from ecsuite.games.runs.run_folder import Result
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
@@ -34,7 +34,7 @@ def game(*settings: str) -> Experiment:
     return load_experiment("disc_tiny", [*EVENTS, *settings])
 
 
-def trained(folder: Path, *settings: str, stop: int | None = None, resume: bool = False) -> Result:
+def trained(folder: Path, *settings: str, stop: int | None = None, resume: bool = False) -> RunResult:
     """Train; `stop`: as if the scheduler asked for it after so many steps."""
     steps = iter(range(1, 1000))
     return train(

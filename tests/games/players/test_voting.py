@@ -7,8 +7,8 @@ import torch
 
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.population import Population, votes
-from ecsuite.games.runs.interactions import record_interactions
+from ecsuite.games.plays.interactions import record_interactions
+from ecsuite.games.plays.population import Population, votes
 from ecsuite.games.tasks.tasks import InBatch, Truth
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -12,10 +12,10 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import PLAYS as REGISTERED
 from ecsuite.games.config.sections import ROLES
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError

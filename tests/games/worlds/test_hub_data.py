@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ecsuite.games.config.sources import content_digest, digest, kind_of, name_of
 from ecsuite.games.worlds.images import read_images
-from ecsuite.games.worlds.sources import content_digest, digest, kind_of, name_of
 from ecsuite.games.worlds.tables import read_objects
 from ecsuite.runtime.errors import ConfigError
 

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
+from ecsuite.games.config.sources import content_digest
 from ecsuite.games.worlds.images import read_idx, read_images
-from ecsuite.games.worlds.sources import content_digest
 from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)

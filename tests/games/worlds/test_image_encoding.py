@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ecsuite.games.config.sources import find_images
 from ecsuite.games.worlds.images import encode_folder
-from ecsuite.games.worlds.sources import find_images
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ecsuite.games.config.sources import content_digest
 from ecsuite.games.worlds.images import read_images
-from ecsuite.games.worlds.sources import content_digest
 from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image")

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import record_corpus
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")

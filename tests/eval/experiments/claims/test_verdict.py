@@ -16,8 +16,8 @@ NOISE = np.array([-3, -2, -1, -1, 0, 0, 1, 1, 2, 3]) / 10
 
 def claim_of(criterion, **changes):
     tree = {
-        "name": "mine", "about": "", "claim": "", "published": {}, "ours": {}, "differences": [],
-        "source": {"work": "li2019", "place": "1", "read": "paper"}, "size": "published",
+        "name": "mine", "about": "", "claim": "", "effect": "", "published": {}, "ours": {}, "differences": [],
+        "source": {"work": "li2019", "place": "1", "read": "paper"},
         "study": {"sweep": {"base": "disc_tiny"}}, "pilots": {"seeds": [], "runs": 0},
         "criterion": {"statistic": {"measure": "topsim"}, **criterion}, **changes,
     }  # fmt: skip
@@ -48,6 +48,8 @@ EFFECT = {
     "published_from": "t",
 }
 
+NULL = {"kind": "null", "arm": {"arm": "b"}, "baseline": {"arm": "a"}, "margin": 1, "margin_from": "t"}
+
 
 def arms(difference, noise=NOISE):
     return {"a": list(np.zeros(10)), "b": list(difference + noise)}
@@ -55,7 +57,7 @@ def arms(difference, noise=NOISE):
 
 def test_a_figure_that_no_run_has_decides_nothing():
     """Whatever counts where a run has none: each value would be that, and no effect a finding."""
-    null = {"kind": "null", "arm": {"arm": "b"}, "baseline": {"arm": "a"}, "margin": 0.1, "margin_from": "t"}
+    null = {**NULL, "margin": 0.1}
     claim = claim_of({**null, "statistic": {"measure": "topsym", "undefined": 0}})
     verdict, judged = judge(claim, runs_of(topsim=arms(1)))
     assert (verdict, judged.reason) == ("can't tell", "no run has a value of topsym")
@@ -80,10 +82,10 @@ def test_an_effect(difference, published, answer):
 def test_an_interval_that_ends_at_a_bound_does_not_exclude_it():
     difference = Difference(mean=0.5, ci95=(0.0, 1.0))
     assert (
-        effect_answer(difference, 1.0)[0] == "can't tell"
-        and effect_answer(difference, 2.0)[0] == "can't tell"
+        effect_answer(difference, 0.5)[0] == "can't tell"
+        and effect_answer(difference, 1.0)[0] == "can't tell"
     )
-    assert effect_answer(difference, 2.1)[0] == "does not hold"
+    assert effect_answer(difference, 1.05)[0] == "does not hold"
     assert null_answer(difference, 1.0)[0] == "holds" and null_answer(difference, 0.9)[0] == "can't tell"
     assert null_answer(Difference(mean=2, ci95=(1.1, 3.0)), 1.0)[0] == "does not hold"
     assert null_answer(Difference(mean=-2, ci95=(-3.0, -1.1)), 1.0)[0] == "does not hold"
@@ -125,8 +127,11 @@ def test_an_order_needs_all_its_pairs():
     assert answers == ["holds", "can't tell", "does not hold"]
     pairs = {"kind": "order", "pairs": [[{"arm": "c"}, {"arm": "a"}]]}
     assert judge(claim_of(pairs), runs_of(topsim=close))[0] == "holds"
-    assert judge(claim_of({**pairs, "published": [8]}), runs_of(topsim=close))[0] == "does not hold"
-    published = claim_of({**criterion, "published": [1.1, 0.6, 0]})
+    assert (
+        judge(claim_of({**pairs, "published": [8], "published_from": "t"}), runs_of(topsim=close))[0]
+        == "does not hold"
+    )
+    published = claim_of({**criterion, "published": [1.1, 0.6, 0], "published_from": "t"})
     assert judge(published, runs_of(topsim=apart))[0] == "holds"
 
 
@@ -145,12 +150,31 @@ def test_structure_needs_accuracy_and_messages():
     assert judge(claim, runs_of(topsim=arms(1), accuracy=worse, Unique_Lines=equal))[0] == "can't tell"
 
 
-def test_another_size_tells_only_if_three_sizes_agree():
-    other = claim_of(EFFECT, size="other")
-    verdict, judged = judge(other, runs_of(topsim=arms(1)))
-    assert (verdict, judged.answer) == ("can't tell at this size", "holds")
-    criterion = {**EFFECT, "arm": {}, "baseline": 0, "sizes": {"setting": "n", "values": [10, 20, 30]}}
-    sizes = claim_of(criterion, size="other")
+@pytest.mark.parametrize(
+    ("kinds", "scope", "verdict"),
+    [
+        ([], "the published setting", "holds"),
+        (["counting", "part", "unread"], "the published setting", "holds"),
+        (["part", "size"], "another size", "holds at another size"),
+        *(([kind], "another setting", "holds in another setting")
+          for kind in ("agents", "learning", "updates", "task", "data", "measure")),
+        (["size", "agents"], "another setting", "holds in another setting"),
+    ],
+)  # fmt: skip
+def test_differences_decide_the_setting(kinds, scope, verdict):
+    changed = claim_of(EFFECT, differences=[{kind: "so"} for kind in kinds])
+    assert changed.scope == scope
+    assert judge(changed, runs_of(topsim=arms(1)))[0] == verdict
+    assert judge(changed, runs_of(topsim=arms(0.2)))[0] == verdict.replace("holds", "does not hold")
+    assert judge(changed, runs_of(topsim=arms(0.45)))[0] == "can't tell"
+    found, result = judge(changed, runs_of(topsim=arms(1)), is_small=True)
+    assert (found, result.reason[:18]) == ("can't tell", "a check of minutes")
+
+
+def test_several_sizes_must_agree():
+    sizes = {"setting": "n", "values": [10, 20, 30], "published": 40}
+    criterion = {**EFFECT, "arm": {}, "baseline": 0, "sizes": sizes}
+    claim = claim_of(criterion, differences=[{"size": "40"}])
     agreeing, apart = (
         runs_of(
             topsim={
@@ -159,11 +183,90 @@ def test_another_size_tells_only_if_three_sizes_agree():
         )
         for levels in ((1, 2, 1), (1, 0, 1))
     )
-    assert judge(sizes, agreeing)[0] == "holds at the sizes run"
-    assert judge(sizes, apart)[0] == "can't tell at this size"
-    assert judge(sizes, agreeing, is_small=True)[0] == "can't tell at this size"
-    less = claim_of({**criterion, "published": 9}, size="other")
-    assert judge(less, agreeing)[0] == "does not hold at the sizes run"
+    assert claim.criterion.sizes.nearest == 2
+    assert judge(claim, agreeing)[0] == "holds at another size"
+    assert judge(claim, apart)[0] == "can't tell"
+    less = claim_of({**criterion, "published": 9}, differences=[{"size": "40"}])
+    assert judge(less, agreeing)[0] == "does not hold at another size"
+
+
+def test_a_threshold_of_ours_is_the_least_effect_itself():
+    tree = {key: value for key, value in EFFECT.items() if not key.startswith("published")}
+    ours = claim_of({**tree, "threshold": 0.5, "threshold_from": "t"})
+    assert (ours.criterion.rerun, claim_of(EFFECT).criterion.rerun) == ("direction re-run", "figure re-run")
+    for difference in (1, 0.6, 0.45, 0.2):
+        answers = [judge(claim, runs_of(topsim=arms(difference)))[0] for claim in (ours, claim_of(EFFECT))]
+        assert answers[0] == answers[1]
+    assert ours.digest == claim_of(EFFECT).digest  # the same number decides
+    assert judge(ours, runs_of(topsim=arms(1)))[1].reason.endswith("at least our threshold")
+
+
+def test_a_figure_with_a_margin_is_met_from_both_sides():
+    exponent = claim_of({**EFFECT, "published": 1.5, "margin": 0.2, "margin_from": "t"})
+    answers = [judge(exponent, runs_of(topsim=arms(level, NOISE / 10)))[0] for level in (1.5, 1, 2, 1.7)]
+    assert answers == ["holds", "does not hold", "does not hold", "can't tell"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "censored", "difference", "answer"),
+    [
+        (EFFECT, {"b": 8}, 1, "holds"),  # the true effect is at least as large
+        (EFFECT, {"b": 8}, 0.2, "can't tell"),  # and might be larger than half
+        (EFFECT, {"a": 8}, 0.2, "does not hold"),
+        (EFFECT, {"a": 8}, 1, "can't tell"),
+        (EFFECT, {"a": 1, "b": 1}, 1, "can't tell"),
+        ({**EFFECT, "published": -1}, {"a": 2}, -1, "holds"),
+        ({**EFFECT, "published": -1}, {"b": 2}, -1, "can't tell"),
+        (NULL, {}, 0.2, "holds"),
+        (NULL, {"b": 1}, 0.2, "can't tell"),
+        (NULL, {"a": 1}, 0.2, "can't tell"),
+        (NULL, {"b": 8}, 2, "does not hold"),
+        (NULL, {"a": 8}, 2, "can't tell"),
+        (NULL, {"a": 8}, -2, "does not hold"),
+        ({"kind": "order", "order": [{"arm": "b"}, {"arm": "a"}]}, {"b": 3}, 1, "holds"),
+        ({"kind": "order", "order": [{"arm": "b"}, {"arm": "a"}]}, {"a": 3}, 1, "can't tell"),
+        ({"kind": "order", "order": [{"arm": "b"}, {"arm": "a"}]}, {"a": 3}, -1, "does not hold"),
+        ({"kind": "order", "order": [{"arm": "b"}, {"arm": "a"}]}, {"b": 3}, -1, "can't tell"),
+    ],
+)
+def test_runs_that_were_capped_bound_the_effect(criterion, censored, difference, answer):
+    """`censored`: in how many runs of an arm the time is that of a stop, and the true one longer."""
+    reached = {arm: [place >= censored.get(arm, 0) for place in range(10)] for arm in "ab"}
+    runs = runs_of(ratio=arms(difference), reached=reached)
+    claim = claim_of({**criterion, "statistic": {"measure": "ratio"}})
+    verdict, result = judge(claim, runs)
+    assert verdict == answer
+    if answer == "can't tell":
+        assert result.reason.startswith("values are censored")
+
+
+def test_accuracies_of_1_and_0_bound_the_effect():
+    """Two arms without a mistake are no evidence that they are equal, nor two that are never right."""
+    claim = claim_of({**NULL, "statistic": {"measure": "seen objects accuracy"}})
+    for level, verdict in ((0.9, "holds"), (1, "can't tell"), (0, "can't tell")):
+        assert (
+            judge(claim, runs_of(**{"seen objects accuracy": {arm: [level] * 10 for arm in "ab"}}))[0]
+            == verdict
+        )
+    above = runs_of(accuracy={"a": list(0.3 + NOISE / 10), "b": [1] * 10})
+    effect = claim_of({**EFFECT, "published": 0.5, "statistic": {"measure": "accuracy"}})
+    verdict, result = judge(effect, above)
+    assert (verdict, result.compared[0].difference.bound) == ("holds", "lower")
+    falling = claim_of({**EFFECT, "arm": {"arm": "a"}, "baseline": {"arm": "b"}, "published": -2,
+                        "statistic": {"measure": "accuracy"}})  # fmt: skip
+    assert judge(falling, above)[0] == "can't tell"
+
+
+def test_a_correlation_of_censored_values_decides_nothing():
+    x = {arm: [place / 10 for place in range(1, 11)] for arm in "ab"}
+    y = {arm: [2, 1, 3, 5, 4, 6, 8, 7, 10, 9] for arm in "ab"}
+    statistic = {"correlation": ["accuracy", "topsim"], "within": ["arm"]}
+    criterion = {**EFFECT, "arm": {}, "baseline": 0, "statistic": statistic}
+    verdict, result = judge(claim_of(criterion), runs_of(accuracy=x, topsim=y))
+    assert (verdict, result.compared[0].difference.bound) == ("can't tell", "none")
+    below = {arm: [value - 0.05 for value in values] for arm, values in x.items()}
+    verdict, result = judge(claim_of(criterion), runs_of(accuracy=below, topsim=y))
+    assert verdict == "holds", result
 
 
 def test_a_correlation_within_cells_ignores_what_is_between_them():
@@ -171,10 +274,10 @@ def test_a_correlation_within_cells_ignores_what_is_between_them():
     rng = np.random.default_rng(0)
     x = {("n", size): list(size + rng.normal(size=10)) for size in (10, 20, 30)}
     falling = {arm: [2 * arm[1] - (value - arm[1]) for value in values] for arm, values in x.items()}
-    statistic = {"correlation": ["accuracy", "topsim"]}
+    statistic = {"correlation": ["posdis", "topsim"]}
     assert np.corrcoef(*([*map(np.ravel, ([*x.values()], [*falling.values()]))]))[0, 1] > 0.9
     criterion = {**EFFECT, "arm": {}, "baseline": 0, "statistic": {**statistic, "within": ["n"]}}
-    verdict, judged = judge(claim_of(criterion), runs_of(accuracy=x, topsim=falling))
+    verdict, judged = judge(claim_of(criterion), runs_of(posdis=x, topsim=falling))
     assert verdict == "does not hold" and judged.compared[0].difference.mean == pytest.approx(-1)
 
 
@@ -188,7 +291,7 @@ def rates(rule, centre, num_draws=1500):
 
 
 def test_how_often_the_rules_err():
-    effect, null = partial(effect_answer, published=3.0), partial(null_answer, margin=1.0)
+    effect, null = partial(effect_answer, least=1.5), partial(null_answer, margin=1.0)
     nothing, covers = rates(effect, 0)
     assert nothing.get("holds", 0) < 0.025 and nothing["does not hold"] > 0.9
     assert covers == pytest.approx(0.95, abs=0.015)

@@ -11,7 +11,7 @@ import torch
 import ecsuite as ec
 from ecsuite.eval.results.verification.recompute import have_equal_meanings
 from ecsuite.files.checksums import sealed
-from ecsuite.games.runs.run_folder import versions
+from ecsuite.runtime.devices import versions
 from ecsuite.runtime.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("all_draws")  # as the kept scores were made

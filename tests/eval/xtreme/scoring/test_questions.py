@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ecsuite.eval.xtreme.scoring.questions import has_answers, read_questions
-from ecsuite.eval.xtreme.scoring.task import Answer, Question
+from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion
 from ecsuite.runtime.errors import ConfigError
 
 CONTEXT = "Ada met Ada in Oslo."
@@ -38,7 +38,9 @@ def stored(tmp_path):
 def test_questions_with_their_answers(stored):
     path = stored(("a", [("Oslo", 15), ("in Oslo", 12)]))
     answers = (Answer(text="Oslo", start=15), Answer(text="in Oslo", start=12))
-    assert read_questions(path) == [Question(id="a", question="a?", context=CONTEXT, answers=answers)]
+    assert read_questions(path) == [
+        ExtractiveQuestion(id="a", question="a?", context=CONTEXT, answers=answers)
+    ]
     assert has_answers(path)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.task import Answer, Bitext, Question, TaggedSentence, TextPair
+from ecsuite.eval.xtreme.scoring.task import Answer, Bitext, ExtractiveQuestion, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 PAIRS = [TextPair(first="a", second="b", label=label) for label in ("1", "0", "0", "0")]
@@ -11,8 +11,8 @@ TAGGED = [
     TaggedSentence(words=("no",), tags=("INTJ",)),
 ]
 QUESTIONS = [
-    Question(id="q", question="?", context="a red car", answers=(Answer(text="red car", start=2),)),
-    Question(id="r", question="?", context="a red car", answers=(Answer(text="red", start=2),)),
+    ExtractiveQuestion(id="q", question="?", context="a red car", answers=(Answer(text="red car", start=2),)),
+    ExtractiveQuestion(id="r", question="?", context="a red car", answers=(Answer(text="red", start=2),)),
 ]
 SENTENCES = Bitext(
     source_ids=("0", "1", "2"),

@@ -1,78 +1,44 @@
 """Metrics of the language during training: `evaluation.metrics`, at every evaluation."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import find_metric, traits_of
 from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
 from ecsuite.games.plays.play import Play, players_of
+from ecsuite.games.plays.population import Population
+from ecsuite.games.runs.run import Run
+from ecsuite.games.training.trainer import LanguageScores
 from ecsuite.runtime.errors import ConfigError, PartError
 
 if TYPE_CHECKING:
-    from ecsuite.games.runs.run import Run
-
-PLACE = "ecsuite.eval.metrics"
-"""Package of the metrics; it is a higher layer, so it is imported on use."""
-BY_SPEAKER = "ecsuite.eval.metrics.computing"
-"""Module that scores each speaker of a society; imported on use."""
-RESAMPLING = "ecsuite.eval.statistics.resampling"
-"""Module of the resampling draws; imported on use, as it takes half a second."""
+    from ecsuite.eval.metrics.traits import Metric
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LanguageScores:
-    """Scores of the language at an evaluation."""
+class LanguageMetrics:
+    """Scores the language of a play by the metrics of an experiment; the `scorer` of `ecsuite.games.training.train`.
 
-    values: Mapping[str, float | None] = field(default_factory=dict)
-    """Values by name of the score; None: undefined."""
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    """Reasons of undefined scores, by name."""
-    lower_is_better: tuple[str, ...] = ()
-    """Scores for which lower is better, by their names in `figures`."""
-
-    def entry(self) -> dict[str, Any]:
-        """Keys and values for an entry of the log."""
-        reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
-        return {"metrics": dict(self.values), **reasons} if self.values else {}
-
-    def figures(self) -> dict[str, float | None]:
-        """Scores by their names among all figures, such as `metrics.topsim`."""
-        return {f"metrics.{name}": value for name, value in self.values.items()}
-
-
-def metrics_of(experiment: Experiment) -> dict[str, Any]:
-    """Metrics of an experiment, by name.
+    Args:
+        experiment: Names the metrics.
 
     Raises:
         ConfigError: If there is no such metric, or it trains models.
     """
-    metrics: dict[str, Any] = {}
-    for name in experiment.evaluation.metrics:
-        try:
-            metric = import_module(PLACE).find_metric(name)
-            if metric.shared.trains:
-                raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
-            metrics[name] = metric
-        except PartError:
-            raise
-        except ConfigError as error:
-            raise ConfigError(f"evaluation.metrics: {error}") from None
-    return metrics
-
-
-class LanguageMetrics:
-    """Scores the language of a play by the metrics of an experiment; for errors see `metrics_of`.
-
-    Args:
-        experiment: Names the metrics.
-    """
 
     def __init__(self, experiment: Experiment) -> None:
-        self.metrics = metrics_of(experiment)
+        self.metrics: dict[str, Metric] = {}
+        for name in experiment.evaluation.metrics:
+            try:
+                metric = find_metric(name)
+                if metric.shared.trains:
+                    raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
+                self.metrics[name] = metric
+            except PartError:
+                raise
+            except ConfigError as error:
+                raise ConfigError(f"evaluation.metrics: {error}") from None
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
         self.experiment = experiment
@@ -89,13 +55,15 @@ class LanguageMetrics:
             ConfigError: If a metric needs senders and receivers, and the play has none.
             PartError: If a metric of a user's own returns something that is no score.
         """
-        if not self.metrics:
-            return LanguageScores()
+        # Imported on use: statistics take half a second, which a run without metrics does not need.
+        from ecsuite.eval.metrics.computing import by_speaker
+        from ecsuite.eval.metrics.score import Options
+        from ecsuite.eval.statistics.resampling import few_draws
+
         corpus = play.corpus(self.evaluation)
         run = self._run(play, corpus) if self.asks else None
-        options, traits_of = import_module(f"{PLACE}.score").Options(run=run), import_module(PLACE).traits_of
-        by_speaker = import_module(BY_SPEAKER).by_speaker
-        with import_module(RESAMPLING).few_draws():
+        options = Options(run=run)
+        with few_draws():
             scores = [
                 score
                 for name, metric in self.metrics.items()
@@ -111,7 +79,7 @@ class LanguageMetrics:
             ),
         )
 
-    def _run(self, play: Play, corpus: Corpus) -> "Run | None":
+    def _run(self, play: Play, corpus: Corpus) -> Run | None:
         """Run with a copy of the agents, on the CPU and in fp32, so that the state of the training does not change.
 
         None if the play has no senders and receivers, and no metric requires them.
@@ -126,7 +94,6 @@ class LanguageMetrics:
             return None
         self.copy = self.copy or players_of(self.experiment, players.world).eval()
         self.copy.load_state_dict(players.state_dict())
-        experiment = replace(self.experiment, evaluation=self.evaluation)
-        run: Run = import_module("ecsuite.games.runs.run").Run(Path(self.experiment.name), experiment)
+        run = Run(Path(self.experiment.name), replace(self.experiment, evaluation=self.evaluation))
         vars(run).update(players=self.copy, corpus=corpus)  # instead of reading them from the folder
         return run

@@ -18,7 +18,7 @@ WORDS = ("sender", "receiver", "frozen")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Member:
+class AgentSource:
     """The source of an agent, and its role."""
 
     source: str
@@ -37,13 +37,13 @@ class Member:
         return self.role in (None, role)
 
 
-def members_in(names: Sequence[str]) -> list[Member]:
+def members_in(names: Sequence[str]) -> list[AgentSource]:
     """The members of a list such as `[runs/a*4, runs/b:sender, fresh, runs/c:frozen]`.
 
     Raises:
         ConfigError: If one has no name, or no number after `*`, or contradicts itself.
     """
-    members: list[Member] = []
+    members: list[AgentSource] = []
     for name in names:
         source, star, number = name.partition("*")
         if star and not re.fullmatch("[1-9][0-9]{0,4}", number):
@@ -57,11 +57,11 @@ def members_in(names: Sequence[str]) -> list[Member]:
                 f"members: expected runs/a, runs/a:sender, runs/a:receiver:frozen, runs/a*4 or fresh, got {name!r}"
             )
         role = next((word for word in words if word != "frozen"), None)
-        members += [Member(source=source, role=role, is_frozen="frozen" in words)] * int(number or 1)
+        members += [AgentSource(source=source, role=role, is_frozen="frozen" in words)] * int(number or 1)
     return members
 
 
-def communities_of(members: Sequence[Member]) -> list[int]:
+def communities_of(members: Sequence[AgentSource]) -> list[int]:
     """The community of each member, from 0: those of one source are one, in the order in which they are named."""
     sources = list(dict.fromkeys(member.source for member in members))
     return [sources.index(member.source) for member in members]
@@ -175,7 +175,7 @@ class SocietyOptions:
         if all(member.is_frozen for member in members):
             raise ConfigError("members: all are frozen, so there is nothing to train")
 
-    def members_of(self, role: str) -> list[Member]:
+    def members_of(self, role: str) -> list[AgentSource]:
         """The named members that are agents of a role, in their order; agents that do both are of both."""
         return [
             member for member in members_in(self.members) if self.agents is not None or member.is_of(role)

@@ -1,4 +1,4 @@
-"""Notes of a training: lines about the game, and the precision.
+"""Description of a game and its agents for the user, and the choice of its precision.
 
 bf16 is chosen where it is faster, which depends on sizes as well as on the processor.
 """
@@ -11,8 +11,9 @@ from ecsuite.agents.perception import ConvolutionalPerception
 from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.channels.channels import Channel
 from ecsuite.games.config.registry import NOISES, PLAYS
-from ecsuite.games.config.sections import Experiment
-from ecsuite.games.players.population import Population
+from ecsuite.games.config.sections import EvaluationOptions, Experiment, TrainingOptions
+from ecsuite.games.config.society import SocietyOptions
+from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.devices import choose_precision
@@ -33,8 +34,8 @@ def description(experiment: Experiment, players: Population, world: World, preci
     task = experiment.task.kind
     if players.task.scores_candidates:
         task += candidates_text(world)
-    words = words_text(channel, experiment)
-    agents = agents_text(experiment)
+    words = words_text(channel, experiment.training, experiment.evaluation)
+    agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     sizes = [
         sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
         for is_all in (1, 0)
@@ -69,32 +70,27 @@ def objects_text(world: World) -> str:
     return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
 
 
-def words_text(channel: Channel, experiment: Experiment) -> str:
-    """Text about the messages: vocabulary, length and noise."""
+def words_text(channel: Channel, training: TrainingOptions, evaluation: EvaluationOptions) -> str:
+    """Text about the messages: vocabulary, length, and the noise of the channel with when it applies."""
     if channel.is_of_values:
         return f"{channel.max_len} words of values"
     up_to = "up to " if channel.has_eos else ""
-    return f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message{_noise(experiment)}"
-
-
-def _noise(experiment: Experiment) -> str:
-    """Text about the noise of the channel and when it applies; empty without noise."""
-    section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
+    words = f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message"
+    section = to_tree(getattr(channel.options, "noise", None)) or {KIND: "none"}
     if section[KIND] == "none":
-        return ""
+        return words
     if section[KIND] == NOISES.of_lists:
         said = ", then ".join(section["of"])
     else:
         said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
-    if not experiment.training.noise:
-        return f"; noise {said} in evaluation only"
-    return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
+    if not training.noise:
+        return f"{words}; noise {said} in evaluation only"
+    return f"{words}; noise {said} in training, {'also' if evaluation.noise else 'none'} in evaluation"
 
 
-def agents_text(experiment: Experiment) -> str:
+def agents_text(sender: Part, receiver: Part, society: SocietyOptions) -> str:
     """Text about the agents of a game, with their numbers if there is more than one pair."""
-    society = experiment.society
-    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
+    agents = f"sender {agent_text(sender)}, receiver {agent_text(receiver)}"
     if society.agents is not None:
         return f"{agents}; {society.agents} agents that do both"
     if society.number("sender") * society.number("receiver") == 1:
@@ -137,16 +133,13 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
     if asked == "auto" and "bf16" not in read:
         return "fp32"
     precision = choose_precision(asked, device)
-    if asked != "auto" or device.type != "cpu" or has_convolutions(experiment):
+    if asked != "auto" or device.type != "cpu":
         return precision
-    return precision if work_of_step(experiment) >= SMALLEST_BF16 else "fp32"
-
-
-def has_convolutions(experiment: Experiment) -> bool:
-    """Whether an agent sees through convolutions, which are most of a game's work."""
     tree = experiment.to_tree()
-    kinds = [tree.get(role, {}).get("perception", {}).get("kind", "identity") for role in ROLES]
-    return any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in kinds)
+    perceptions = [tree.get(role, {}).get("perception", {}).get(KIND, "identity") for role in ROLES]
+    if any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in perceptions):
+        return precision  # convolutions are most of a game's work
+    return precision if work_of_step(experiment) >= SMALLEST_BF16 else "fp32"
 
 
 def has_small_products(experiment: Experiment) -> bool:

@@ -15,23 +15,20 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.directory import BESIDE
+from ecsuite.formats.directory import BESIDE, INTERACTIONS_KEY, METADATA
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import ROLES, Experiment
 from ecsuite.games.players.pair import Pair, RoundOutputs
-from ecsuite.games.players.population import Population
-from ecsuite.games.runs.evaluation import SpokenRounds, spoken_rounds
-from ecsuite.games.runs.run_files import METADATA
+from ecsuite.games.plays.evaluation import SpokenRounds, spoken_rounds
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.tasks import Truth
 from ecsuite.games.worlds.world import Batch, ObjectNumbers, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 from ecsuite.runtime.ragged import Ragged
 
-KEY = "interactions"
-"""Key of the metadata entry with the checksum of the file."""
-FILE = BESIDE[KEY]
+FILE = BESIDE[INTERACTIONS_KEY]
 """Name of the file in a run folder."""
 PROBABILITIES = "probabilities"
 """Column with the probabilities of the receiver's answers."""
@@ -77,7 +74,7 @@ def keep_interactions(folder: Path, make: Callable[[], Any] | None) -> dict[str,
     table = make()
     content = as_parquet(table)
     write_atomically(folder / FILE, content)
-    return {KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}
+    return {INTERACTIONS_KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}
 
 
 def read_interactions(folder: Path) -> Any:
@@ -92,9 +89,9 @@ def read_interactions(folder: Path) -> Any:
         found = read_json(metadata) if metadata.is_file() else {}
     except ConfigError as error:
         raise DamagedError(str(error)) from None
-    if not isinstance(found, dict) or KEY not in found:
+    if not isinstance(found, dict) or INTERACTIONS_KEY not in found:
         return None
-    expected = found[KEY].get("sha256") if isinstance(found[KEY], dict) else None
+    expected = found[INTERACTIONS_KEY].get("sha256") if isinstance(found[INTERACTIONS_KEY], dict) else None
     if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected:
         raise DamagedError(f"{file}: not as the run wrote it")
     require_pyarrow()

@@ -23,10 +23,10 @@ from ecsuite.games.channels.channels import Channel
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.config.sections import Experiment, foreign_parts
+from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.players.pair import Pair, PlayResult
 from ecsuite.games.plays.play import Measures, Play, TrainedPlay, make_play
 from ecsuite.games.tasks.tasks import TaskOutput
-from ecsuite.games.training.optimizers import Optimise
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError
@@ -181,15 +181,15 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
 
 
-def hook_of(experiment: Experiment) -> Hook | None:
-    """Load the function `training.after_step`; its errors are `PartError` with its file and line.
+def hook_of(name: str) -> Hook:
+    """Load a function `training.after_step`; its errors are `PartError` with its file and line.
+
+    Args:
+        name: `./FILE.py:NAME`.
 
     Raises:
         PartError: If there is no such function.
     """
-    name = experiment.training.after_step
-    if name is None:
-        return None
     function = own_code.named(name, "function")
     if isinstance(function, type):
         raise PartError(f"{own_code.place_of(name)}: training.after_step: expected a function, got a class")
@@ -218,7 +218,8 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
     play = make_play(experiment, device)
     if isinstance(play, TrainedPlay):
         play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
-    hook = hook_of(experiment)
+    after_step = experiment.training.after_step
+    hook = None if after_step is None else hook_of(after_step)
     for method, measure, needed in (
         ("train_step", partial(play.train_step, 0), ()),
         ("evaluate", play.evaluate, (*play.figures, *play.chance())),

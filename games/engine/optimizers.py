@@ -397,7 +397,7 @@ def with_epochs(options: Any, num_epochs: int) -> Any:
     return replace(options, num_epochs=options.num_epochs or num_epochs)
 
 
-class Linear:
+class LinearDecay:
     """The rate decreases by the same amount at every step, and reaches 0 at the end of its horizon."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -456,7 +456,7 @@ class Cosine:
         return last + (1 - last) * (1 + math.cos(math.pi * share)) / 2
 
 
-class Steps:
+class StepDecay:
     """The rate is multiplied by a constant factor every `every` epochs."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@ from urllib.parse import urlparse
 from urllib.request import getproxies
 
 from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 PREFIX = "hf:"
@@ -249,9 +250,9 @@ def kind_of(source: str) -> str:
         ConfigError: If it is a run folder, or a data set that can't be loaded.
     """
     folder = Path(source)
-    if (folder / "config.yaml").is_file():
+    if (folder / RUN_CONFIG).is_file():
         raise ConfigError(
-            f"{source}: a run folder, expected a game; its game is {folder / 'config.yaml'}, and ecsuite evaluate "
+            f"{source}: a run folder, expected a game; its game is {folder / RUN_CONFIG}, and ecsuite evaluate "
             f"{source} evaluates its agents"
         )
     if is_data_set(source):

@@ -17,7 +17,7 @@ from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
-from ecsuite.games.players.population import Population
+from ecsuite.games.plays.population import Population
 from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged
@@ -134,7 +134,7 @@ def record_corpus(players: Population, experiment: Experiment) -> Corpus:
         for batch, message in said:
             outputs.append(message)
             described = players.world.describe(batch)
-            more = players.contact.columns(speaker, described)
+            more = {} if players.contact is None else players.contact.columns(speaker, described)
             descriptions.append(replace(described, columns={**described.columns, **more}))
             speakers.append(np.full(len(batch), speaker))
     channel = players.channel

@@ -6,7 +6,7 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
+from ecsuite.agents.options import NOTHING
 from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.channels.noise import Noise, seeded
 from ecsuite.games.config.registry import MEETINGS
 from ecsuite.games.config.sections import ROLES, Experiment, Role
+from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.games.engine.engine import Differentiate, Engine, differentiated
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.learning import (
@@ -28,7 +30,6 @@ from ecsuite.games.players.learning import (
     Imitation,
     is_learning,
 )
-from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResult, make_pair
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.players.teaching import Teaching
@@ -42,6 +43,8 @@ WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
 """Accuracy of pairs of one community, and of two."""
 SHARED = {"perception": "perception", "symbols": "embedding of symbols"}
 """Modules that an agent may use both for speaking and listening."""
+AgentWeights = Sequence[Mapping[str, Tensor] | None]
+"""Weights of each agent of a role, by name; None: the agent's own initialisation."""
 
 
 class Population(nn.Module):
@@ -119,13 +122,14 @@ class Population(nn.Module):
             raise ConfigError(
                 f"society.voting: task {self.receivers[0].task_kind} has no candidates to vote for"
             )
-        self.teaching = Teaching(self)
-        self.imitation = Imitation(self)
-        self.generations = Generations(self, generations)
-        self.contact = Contact(self, corpus_size)
-        self.learns = (
-            generations.transmit or self.imitation.every is not None or bool(self.teaching.languages)
-        )
+        # Each is None unless the experiment asks for it.
+        is_taught = any(side.taught != NOTHING for side in (self.senders[0], self.receivers[0]))
+        self.teaching = Teaching(self) if is_taught else None
+        self.imitation = None if options.imitate_every is None else Imitation(self, options.imitate_every)
+        self.generations = None if generations.every is None else Generations(self, generations)
+        contact = self.schedule.contact if is_society else None
+        self.contact = None if contact is None else Contact(self, contact, corpus_size)
+        self.learns = generations.transmit or self.imitation is not None or is_taught
         self.has_slow = bool(options.sender_speeds or options.receiver_speeds)
         self.train()
 
@@ -178,7 +182,7 @@ class Population(nn.Module):
             self.pairs_by_number[sender, receiver] = Pair(self.senders[sender], self.receivers[receiver])
         return self.pairs_by_number[sender, receiver]
 
-    @property
+    @cached_property
     def first_pair(self) -> Pair:
         """The first sender, and the first receiver that it meets."""
         return self.pair(0, self.schedule.partners[0][0])
@@ -201,17 +205,18 @@ class Population(nn.Module):
             levels["lowest_accuracy"] = levels["accuracy"]
         if self.options.voting:
             levels["voting_accuracy"] = levels["accuracy"]
-        if self.contact.epoch is not None:
+        if self.contact is not None:
             levels |= dict.fromkeys((WITHIN, BETWEEN), levels["accuracy"])
         return levels
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer, epoch: int | None = None) -> None:
         """Replace agents where a generation ends with this step; `epoch`: the one that begins with it, if one does."""
-        if self.generations.has_begun(step):
+        if self.generations is not None and self.generations.has_begun(step):
             return
-        if epoch is not None:
+        if epoch is not None and self.contact is not None:
             self.contact.begin_epoch(epoch)
-        self.generations.begin_step(step, optimizer)
+        if self.generations is not None:
+            self.generations.begin_step(step, optimizer)
 
     def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Replace an agent by a new one, without optimizer state; the state of others stays."""
@@ -253,7 +258,8 @@ class Population(nn.Module):
         self.num_plays = {role: Counter(getattr(each, role) for each in meetings) for role in ROLES}
 
         def combine(played: Sequence[StepResult]) -> StepResult:
-            self.imitation.note(meetings, played)
+            if self.imitation is not None:
+                self.imitation.note(meetings, played)
             names = played[0].measures
             means = {name: torch.stack([each.measures[name] for each in played]).mean() for name in names}
             if self.learns:
@@ -271,10 +277,6 @@ class Population(nn.Module):
             combine=combine,
         )
 
-    def taught_at(self, step: int, differentiate: Differentiate) -> StepResult:
-        """Learn the languages that agents are taught before they play; see `train_on`."""
-        return differentiated(self.teaching.learn(step), differentiate)
-
     def _meet(
         self, meetings: Sequence[Meeting], step: int, fixed: Collection[Role] = ()
     ) -> tuple[list[Pair], list[set[Role]]]:
@@ -287,19 +289,20 @@ class Population(nn.Module):
 
     def _learn(self, number: int, step: int, epoch: int) -> StepResult | None:
         """Learn messages, if a step is for learning; None: agents play."""
-        if (learning := self.generations.learning_step(step)) is not None:
+        generations, imitation = self.generations, self.imitation
+        if generations is not None and (learning := generations.learning_step(step)) is not None:
             indices = learning.index.tolist()
             self.num_plays = {learning.role: dict.fromkeys(indices, 1)}
-            if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
+            if learning.role == "receiver" and generations.options.receivers_learn == "sender":
                 return self._listen(indices, number, step, epoch)
             place = (
                 number % self.engine.batches_per_epoch % self.accumulate
             )  # of the batch among those of its step
             batch = learning.number * self.accumulate + place
             noises = self.noises(number, range(len(indices)))
-            return is_learning(self.generations.learn(replace(learning, number=batch), noises))
-        if self.imitation.is_due(step):
-            return is_learning(self.imitation.learn(number, step))
+            return is_learning(generations.learn(replace(learning, number=batch), noises))
+        if imitation is not None and step > 0 and step % imitation.every == 0:
+            return is_learning(imitation.learn(number, step))
         return None
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
@@ -392,7 +395,7 @@ class Population(nn.Module):
         figures = {name: float(values.mean()) for name, values in measures.items()}
         if len(self.schedule.meetings) > 1:
             figures["lowest_accuracy"] = float(measures["accuracy"].min())
-        if self.contact.epoch is not None:
+        if self.contact is not None:
             # In the order of `play`.
             order = [(i, j) for i in range(len(self.senders)) for j in self.schedule.partners[i]]
             is_within = np.array([self.schedule.is_within(Meeting(*pair)) for pair in order])
@@ -410,6 +413,34 @@ class Population(nn.Module):
             if steps > 0:
                 by_kind[name] = value / steps
         return by_kind
+
+    def set_weights(self, role: Role, agents: AgentWeights, source: str) -> None:
+        """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
+
+        Args:
+            role: Role of the agents.
+            agents: All weights of each agent of the other run. Only trainable parameters of a channel are loaded, such
+                as a temperature, and none of a loss, as its baselines belong to another game.
+            source: Origin of the weights, for error messages; empty: the source of each member.
+
+        Raises:
+            ConfigError: If a weight has another shape, or is only there or only here; the message names one.
+        """
+        for index, side in enumerate(self.sides(role)):
+            learnt = {name for name, _ in side.named_parameters()}
+            own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
+            other = agents[index % len(agents)]
+            if other is None:
+                continue
+            given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
+            for name in sorted({*own, *given}):
+                here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
+                if here != there:
+                    where = source or self.options.members_of(role)[index].source
+                    raise ConfigError(
+                        f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
+                    )
+            side.load_state_dict(given, strict=False)
 
     def scale_gradients(self, step: int) -> None:
         """Make the gradient of each weight the mean over the pairs in which it learnt.
@@ -456,7 +487,7 @@ class Population(nn.Module):
         speakers = [first.speaker, *(self._newborn("sender", i, 0).speaker for i in numbers["sender"])]
         listeners = [first.listener, *(self._newborn("receiver", i, 0).listener for i in numbers["receiver"])]
         sides: dict[Role, Sequence[Speaker | Listener]] = {"sender": speakers, "receiver": listeners}
-        for role in ROLES:
+        for role in ROLES if self.options.members else ():
             for member, side in zip(self.options.members_of(role), sides[role], strict=False):
                 side.is_frozen = side.is_frozen or member.is_frozen
                 side.freeze()
@@ -520,3 +551,15 @@ def make_population(experiment: Experiment, world: World, dtype: torch.dtype = t
     """Make the agents of an experiment, with the initial weights of its seed."""
     with initial_weights(experiment.training.seed):
         return Population.from_experiment(experiment, world, dtype)
+
+
+def _is_kept(name: str, learnt: Collection[str]) -> bool:
+    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
+    module = name.partition(".")[0]
+    return module != "loss" and (module != "channel" or name in learnt)
+
+
+def _shown(shape: tuple[int, ...] | None) -> str:
+    if shape is None:
+        return "missing"
+    return " x ".join(map(str, shape)) or "a single value"
