@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, index_type, renumbered
+from ecsuite.eval.statistics.matching import assignment_solver
 from ecsuite.eval.statistics.resampling import Pairing, Statistics, in_batches, resample
 from ecsuite.runtime.ragged import Ragged
 
@@ -356,9 +356,6 @@ def _weigh(counts: Ints) -> Floats:
     return np.asarray(counts * np.log2(np.maximum(1, counts)))
 
 
-FEW = 4
-"""Up to so many attributes all assignments are tried, since importing SciPy's solver takes a tenth of a second."""
-
 CONFLICT_COUNT = Traits(
     name="conflict_count",
     about="symbols without their main meaning",
@@ -422,13 +419,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
 def _most_agreements(agreements: Ints) -> int:
     """The highest sum of agreements over all assignments of positions to attributes, (width, width)."""
-    width = len(agreements)
-    if width <= FEW:
-        assigned = np.array(list(permutations(range(width))))
-        return int(agreements[np.arange(width), assigned].sum(axis=1).max())
-    from scipy.optimize import linear_sum_assignment
-
-    position, attribute = linear_sum_assignment(agreements, maximize=True)
+    position, attribute = assignment_solver()(agreements, maximize=True)
     return int(agreements[position, attribute].sum())
 
 

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ecsuite.eval.statistics.contingency import Floats, Ints, first_rows, num_la
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
 
 Labels = NDArray[np.integer[Any]]
+Drawn = TypeVar("Drawn")
 
 MOST_PAIRINGS = 5_040
 """All distinct pairings of messages and meanings are enumerated up to this number: those of seven meanings."""
@@ -189,9 +190,9 @@ Pairing = tuple[Ints, Ints]
 """Rows and partners."""
 Statistics = Callable[[Iterable[Pairing]], Floats]
 """Maps pairings to the figures of each, (num_pairings, num_figures)."""
-NullDraw = Callable[[np.random.Generator, Ints], Floats]
-"""One draw of the figures (num_figures,) from a null distribution defined by the metric, of the messages of some rows,
-ascending."""
+Nulls = Callable[[np.random.Generator, Iterable[Ints]], Floats]
+"""Draws of the figures, (num_draws, num_figures), from a null distribution defined by the metric, each of the messages
+of some rows, ascending."""
 
 VERSION = 2
 """Raised whenever the same input gives another chance level or interval."""
@@ -210,7 +211,7 @@ MAX_ROWS = 500_000
 MIN_ROWS = 10
 """Minimum number of meanings for an interval, or of messages where these are exchanged."""
 BATCH = 1 << 17
-"""What pairings of a batch count together, such as symbols, so that it fits the cache."""
+"""What the draws of a batch count together, such as symbols, so that it fits the cache."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
 
 
@@ -235,7 +236,7 @@ def resample(
     work: int,
     exchange: Exchange | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
-    null: NullDraw | None = None,
+    nulls: Nulls | None = None,
     reference_values: Sequence[float] | None = None,
     max_rows: int = MAX_ROWS,
     max_permutations: int = NUM_PERMUTATIONS,
@@ -266,7 +267,7 @@ def resample(
         work: Table entries counted by one call of the statistic; determines the number of draws.
         exchange: What is exchanged, and what half-samples are halves of; None: single messages.
         bounds: Range of the figures; intervals are clipped to it.
-        null: Null distribution defined by the metric, instead of exchanged messages.
+        nulls: Null distribution defined by the metric, instead of exchanged messages.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
             scores, shape (num_figures,). These are compared with the null distribution instead of the scores.
         max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. As the
@@ -282,7 +283,7 @@ def resample(
         One item per figure.
     """
     exchange = single_rows(num_rows) if exchange is None else exchange
-    by_meaning = exchange.are_meanings and null is None
+    by_meaning = exchange.are_meanings and nulls is None
     is_sampled = num_rows > 2 * max_rows
     is_made = of_rows is not None and (is_sampled or statistic is None)
     size = max_rows if is_sampled else num_rows // 2
@@ -291,7 +292,7 @@ def resample(
     number_of_parts = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
     rng = np.random.default_rng([seed, num_rows if is_sampled else exchange.num_units])
     sample: Callable[..., Ints] = partial(half_sample, rng=rng)
-    if is_sampled and null is None:
+    if is_sampled and nulls is None:
         sample = _cached_samples(rng, (seed, num_rows, size, drawn_from, by_meaning or number))
     every = sample(num_rows, size=drawn_from) if drawn_from < num_rows else np.arange(num_rows)
     if of_rows is not None and is_made:
@@ -299,7 +300,7 @@ def resample(
     rows = np.arange(drawn_from) if is_made else every
     figures_of = of_pairings or partial(stacked_figures, statistic)
     references, units, exchanged = values if reference_values is None else reference_values, num_rows, None
-    if null is None and (by_meaning or not is_sampled):
+    if nulls is None and (by_meaning or not is_sampled):
         whole, exchanged, paired = exchange, exchange, rows
         if is_sampled:
             some = sample(drawn_from, size=size)
@@ -307,16 +308,16 @@ def resample(
             exchanged = whole.take(some)
             references = figures_of([(paired, paired)])[0].tolist()
         orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
-        nulls = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        draws = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
         units, drawn_from, size = exchange.num_units, whole.num_units, whole.num_units // 2
         samples = (rows[whole.rows_of(half_sample(drawn_from, rng))] for _ in range(number_of_parts))
         has_interval = drawn_from >= MIN_ROWS
     else:
-        of_null = (rows[sample(drawn_from, size=size)] if is_sampled else rows for _ in range(number))
-        if null is not None:
-            nulls = np.stack([null(rng, each) for each in of_null])
+        every_null = (rows[sample(drawn_from, size=size)] if is_sampled else rows for _ in range(number))
+        if nulls is not None:
+            draws = nulls(rng, every_null)
         else:
-            nulls = figures_of((each, rng.permutation(each)) for each in of_null)
+            draws = figures_of((each, rng.permutation(each)) for each in every_null)
         samples = (rows[sample(drawn_from, size=size)] for _ in range(number_of_parts))
         has_interval = num_rows >= MIN_ROWS
     parts = figures_of((each, each) for each in samples) if has_interval else np.zeros((0, len(values)))
@@ -331,9 +332,9 @@ def resample(
         num_pairings=None if exchanged is None else exchanged.num_pairings,
     )
     found = []
-    for value, reference, draws, part in zip(values, references, nulls.T, parts.T, strict=True):
+    for value, reference, of_null, part in zip(values, references, draws.T, parts.T, strict=True):
         compared = float(reference) if abs(reference - value) > NO_SPREAD else None
-        chance = level_of(draws, compared=compared) if np.isfinite(reference) else None
+        chance = level_of(of_null, compared=compared) if np.isfinite(reference) else None
         interval = jackknife_interval(value, part, units, bounds, size, drawn_from)
         found.append(Uncertainty(ci95=interval, chance=chance, details={"subsamples": len(parts)}))
     return found
@@ -345,20 +346,20 @@ def stacked_figures(statistic: Statistic | None, pairings: Iterable[Pairing]) ->
     return np.stack([statistic(*pairing) for pairing in pairings])
 
 
-def in_batches(figures_of: Callable[[list[Pairing]], Floats], size: int) -> Statistics:
-    """The statistics of batches of pairings, where those of a small corpus take hardly longer together than one.
+def in_batches(figures_of: Callable[[list[Drawn]], Floats], size: int) -> Callable[[Iterable[Drawn]], Floats]:
+    """The figures of many draws, batch by batch: those of a small corpus take hardly longer together than one.
 
     Args:
-        figures_of: The figures of a batch, (num_pairings, num_figures).
-        size: What one pairing counts, such as symbols.
+        figures_of: The figures of a batch, such as of pairings, (num_draws, num_figures).
+        size: What one draw counts, such as symbols.
     """
     number = max(1, BATCH // max(1, size))
 
-    def of_pairings(pairings: Iterable[Pairing]) -> Floats:
-        every = iter(pairings)
+    def of_draws(draws: Iterable[Drawn]) -> Floats:
+        every = iter(draws)
         return np.concatenate(list(map(figures_of, iter(lambda: list(islice(every, number)), []))))
 
-    return of_pairings
+    return of_draws
 
 
 def _cached_samples(rng: np.random.Generator, key: Hashable) -> Callable[..., Ints]:
