@@ -183,7 +183,7 @@ class Incidence:
 
     @property
     def size(self) -> int:
-        """What `of_pairings` counts for each pairing: of a large corpus, or one of few words, more than a batch has."""
+        """Entries that `of_pairings` counts for each pairing; `BATCH` for a large corpus, or one of few words."""
         is_joined = self.num_words * self.num_phrases <= len(self._content.values) // 2
         return BATCH if is_joined or self._words is None else len(self._words.row) * len(self.concepts)
 

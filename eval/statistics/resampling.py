@@ -211,7 +211,7 @@ MAX_ROWS = 500_000
 MIN_ROWS = 10
 """Minimum number of meanings for an interval, or of messages where these are exchanged."""
 BATCH = 1 << 17
-"""What the draws of a batch count together, such as symbols, so that it fits the cache."""
+"""Number of items, such as symbols, in a batch of draws, so that it fits the cache."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
 
 
