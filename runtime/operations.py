@@ -282,7 +282,8 @@ class _Graph:
     """A graph of TorchScript, whose tensors are constants."""
 
     def __init__(self) -> None:
-        self.graph, self.is_empty = torch._C.Graph(), True
+        self.graph: Any = torch._C.Graph()
+        self.is_empty = True
 
     def functions(self) -> list[Callable[[], Any]]:
         """The function that makes its operations; none if there are none."""

@@ -201,7 +201,10 @@ class Incidence:
         used, tokens = np.flatnonzero(paired >= 0), np.tile(words.count, len(pairings))
         return (
             WordPhrases(
-                word=word.ravel()[used], phrase=paired.ravel()[used], messages=None, tokens=tokens[used]
+                word=word.ravel()[used],
+                phrase=paired.ravel()[used].astype(np.int64),
+                messages=None,
+                tokens=tokens[used],
             ),
         )
 

@@ -277,11 +277,9 @@ def _whole_disentanglement(
     totals = [np.bincount(each) for each in attributes]
     sizes = [num_variables * num_values * len(each) for each in totals]
     if sum(sizes) > _MAX_TABLES:
-        observations, rows = (
-            Observations.of(variables.observe(content), len(content)),
-            np.arange(len(content)),
-        )
-        return *observations.disentanglements([(rows, rows)], attributes)[0], len(observations.cell)
+        observations = Observations.of(variables.observe(content), len(content))
+        every = np.arange(len(content))
+        return *observations.disentanglements([(every, every)], attributes)[0], len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
         variable, row, value = variables.observe(rows)
