@@ -5,54 +5,21 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import ecsuite.parts.own_code as own_code
 from ecsuite.commands.completion import ANY_KIND, NAMES_OF_KIND
 from ecsuite.commands.named import KINDS, found, read_kind, registered_names, settings_to_show, singular
 from ecsuite.commands.options import As, Json
+from ecsuite.commands.part_details import Option, options_of, paragraphs, settings_of, values_of, written
 from ecsuite.eval.views.citations import author_years
 from ecsuite.eval.views.console import print_json
 from ecsuite.parts.config import parse_yaml, shipped_configs
-from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import look_up
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, number_column, row_of
-
-if TYPE_CHECKING:
-    from ecsuite.commands.part_details import Option
-
-USE = {
-    "games": "ecsuite train-game {name}",
-    "environments": "ecsuite train-game speaker_listener --set play.environment={name}",
-    "actors": "ecsuite train-game speaker_listener --set play.agents={name}",
-    "learners": "ecsuite train-game speaker_listener --set play.learner={name}",
-    "worlds": "ecsuite train-game disc_small --world {name}",
-    "tasks": "ecsuite train-game disc_small --task {name}",
-    "channels": "ecsuite train-game disc_small --channel {name}",
-    "noises": "ecsuite train-game disc_small --set channel.noise={name}",
-    "perceptions": "ecsuite train-game disc_small --set sender.perception={name}",
-    "senders": "ecsuite train-game disc_small --sender {name}",
-    "receivers": "ecsuite train-game disc_small --receiver {name}",
-    "losses": "ecsuite train-game disc_small --loss {name}",
-    "optimizers": "ecsuite train-game disc_small --set optimizer={name}",
-    "schedules": "ecsuite train-game disc_small --set schedule={name}",
-    "loggers": "ecsuite train-game disc_small --log {name}",
-    "grammars": "ecsuite grammar {name}",
-    "metrics": "ecsuite score runs/disc_small --metrics {name}",
-    "protocols": "ecsuite icy --protocol {name}",
-    "claims": "ecsuite reproduce {name} --plan",
-    "layouts": "ecsuite score FILE --layout {name}; of your own: ecsuite new layout lab.yaml",
-    "presets": "ecsuite score runs/disc_small --metrics xferbench,preset={name}",
-    "xferbench protocols": "ecsuite score runs/disc_small --metrics xferbench,protocol={name}",
-    "baselines": "ecsuite score reference {name}",
-    "translation presets": "ecsuite translate runs/disc_small --pairs FILE --preset {name}",
-    "xtreme tasks": "ecsuite xtreme runs/disc_small --tasks {name}",
-    "xtreme presets": "ecsuite xtreme runs/disc_small --preset {name}",
-    "xtreme protocols": "ecsuite xtreme runs/disc_small --protocol {name}",
-}
-"""How a name of each kind is used; studies say it themselves."""
 
 
 def list_names(
@@ -105,22 +72,23 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
         return details | _part(kind, name)
     lines = entry.names()
     plain = name.partition(",")[0] if kind == "grammars" else name
-    if kind == "grammars" and is_foreign(name):
+    if kind in ("distances", "grammars") and own_code.is_foreign(name):
         return details | _own(name)
     if kind == "games":
         return details | _game(name, lines)
     details["about"] = look_up(singular(kind), plain, lines)
     if entry.functions is not None:
-        details["text"] = _text(found(entry.functions).load(plain))
+        details["text"] = paragraphs(found(entry.functions).load(plain))
         if kind == "grammars":
             details["options"] = [asdict(each) for each in _grammar_options(plain)]
-    elif entry.table is not None:
-        details |= _entry(found(entry.table)[plain])
+    elif entry.table is not None and is_dataclass(setting := found(entry.table)[plain]):
+        shown = (each for each in values_of(setting) if each.name not in ("name", "about"))
+        details["options"] = [asdict(each) for each in shown]
     elif kind == "layouts":
         tree = parse_yaml(shipped_configs("layouts")[name].read_text("utf-8"), name)
         cells = {key: json.dumps(value, ensure_ascii=False) for key, value in tree.items() if key != "about"}
         details["options"] = [
-            {"name": key, "default": cell.strip('"'), "values": "", "about": ""}
+            asdict(Option(name=key, default=cell.strip('"'), values="", about=""))
             for key, cell in cells.items()
         ]
     elif kind == "studies":
@@ -132,10 +100,8 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
 
 def _part(kind: str, name: str) -> dict[str, Any]:
     """A part of a registry, or of a user's file."""
-    from ecsuite.commands.part_details import options_of, settings_of
-
     registry = found(str(KINDS[kind].registry))
-    if is_foreign(name):
+    if own_code.is_foreign(name):
         return _own(name, registry) | (_scores_of(name) if kind == "metrics" else {})
     if kind == "metrics":
         return _metric(registry, name.partition(",")[0])
@@ -146,10 +112,10 @@ def _part(kind: str, name: str) -> dict[str, Any]:
     for option in options:
         if option["name"] in given:
             option["default"] = str(given[option["name"]])
-    found_text = _text(made)
+    found_text = paragraphs(made)
     if cell is not None and kind in ("senders", "receivers"):
         cells = found("agents.registry:CELLS")
-        found_text += _text(cells.load(cell))
+        found_text += paragraphs(cells.load(cell))
     return {
         "about": lines.get(name, registry.lines()[part]),
         "text": found_text,
@@ -167,13 +133,11 @@ def _scores_of(name: str) -> dict[str, Any]:
 
 def _metric(registry: Any, name: str) -> dict[str, Any]:
     """A metric of ours, with the traits of its scores."""
-    from ecsuite.commands.part_details import options_of
-
     metric = registry.load(name)
     options = metric.shared.options
     return {
         "about": registry.lines()[name],
-        "text": _text(metric),
+        "text": paragraphs(metric),
         "options": [] if options is None else [asdict(each) for each in options_of(options)],
         "scores": [each.described() for each in metric.traits],
         "source": registry.parts[name][0],
@@ -182,13 +146,10 @@ def _metric(registry: Any, name: str) -> dict[str, Any]:
 
 def _own(name: str, registry: Any = None) -> dict[str, Any]:
     """A part of a user's file, which the user named and which is therefore imported."""
-    import ecsuite.parts.own_code as own_code
-    from ecsuite.commands.part_details import options_of
-
     plain = name.partition(",")[0]
     own_code.trust([plain])
     made = own_code.named(plain) if registry is None else registry.load(plain)
-    text = _text(made)
+    text = paragraphs(made)
     options = getattr(made, "Options", None)
     return {
         "about": text[0] if text else "a part of your own",
@@ -220,31 +181,13 @@ def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Any) -> dict[str, Any]:
-    """Fields of a table entry, such as the settings of a preset."""
-    from ecsuite.commands.part_details import values_of
-
-    if is_dataclass(entry):
-        shown = (each for each in values_of(entry) if each.name not in ("name", "about"))
-        return {"options": [asdict(each) for each in shown]}
-    return {"text": _text(entry)}
-
-
-def _grammar_options(name: str) -> "Iterator[Option]":
+def _grammar_options(name: str) -> Iterator[Option]:
     """Options after the name of a grammar: choices of a corruption, or numbers."""
-    from ecsuite.commands.part_details import Option, written
-
     for key, choices in found("grammars.corruptions:OPTIONS").get(name, {}).items():
         yield Option(name=key, default=choices[0], values=", ".join(choices), about="")
     for key, default in (found("grammars.registry:GRAMMARS").load(name).__kwdefaults__ or {}).items():
         if key not in ("num_types", "text"):
             yield Option(name=key, default=written(default), values="number", about="")
-
-
-def _text(entry: object) -> list[str]:
-    from ecsuite.commands.part_details import paragraphs
-
-    return paragraphs(entry)
 
 
 def _kinds_table() -> Table:
@@ -294,8 +237,8 @@ def _lines_after(kind: str, details: Mapping[str, Any]) -> list[str]:
         lines += [f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]
     if "use" in details:
         lines.append(f"Use it: {details['use']}")
-    elif kind in USE:
-        lines.append(f"Use it: {USE[kind].format(name=_with_option(details))}")
+    elif use := KINDS[kind].use:
+        lines.append(f"Use it: {use.format(name=_with_option(details))}")
     return [*lines, *([f"Defined in: {details['source']}"] if "source" in details else [])]
 
 

@@ -21,33 +21,38 @@ class Kind:
 
     names: Callable[[], Mapping[str, str]]
     """All names, with a line for people each."""
+    use: str = ""
+    """Command that uses the name `{name}`; empty: none, or one that depends on the name."""
     usual: tuple[str, ...] = ()
     """Names to list first; empty: in their order."""
     registry: str | None = None
-    """`module:NAME` of the registry of such parts; None: they are no parts of a game, and no metrics."""
+    """`module:NAME` of the registry of such parts, whose classes have `Options`, or of metrics; None: of none."""
     functions: str | None = None
-    """`module:NAME` of the registry of functions with these names."""
+    """`module:NAME` of the registry of functions, or of classes without options, with these names."""
     table: str | None = None
-    """`module:NAME` of a dict of settings with these names."""
+    """`module:NAME` of a dict of settings or lines with these names."""
 
 
-def _of_registry(place: str, *usual: str) -> Kind:
-    return Kind(names=lambda: found(place).lines(), usual=usual, registry=place)
+def _of_registry(place: str, use: str, *usual: str) -> Kind:
+    return Kind(names=lambda: found(place).lines(), use=use, usual=usual, registry=place)
 
 
-def _of_functions(place: str, *usual: str) -> Kind:
-    return Kind(names=lambda: found(place).lines(), usual=usual, functions=place)
+def _of_functions(place: str, use: str, *usual: str) -> Kind:
+    return Kind(names=lambda: found(place).lines(), use=use, usual=usual, functions=place)
 
 
-def _of_agents(place: str, *usual: str) -> Kind:
+def _of_agents(place: str, use: str, *usual: str) -> Kind:
     return Kind(
-        names=lambda: agent_names(found(place), found("agents.registry:CELLS")), usual=usual, registry=place
+        names=lambda: agent_names(found(place), found("agents.registry:CELLS")),
+        use=use,
+        usual=usual,
+        registry=place,
     )
 
 
-def _of_table(place: str, line: Callable[[Any], str], *usual: str) -> Kind:
+def _of_table(place: str, use: str, line: Callable[[Any], str] = str) -> Kind:
     return Kind(
-        names=lambda: {name: line(entry) for name, entry in found(place).items()}, usual=usual, table=place
+        names=lambda: {name: line(entry) for name, entry in found(place).items()}, use=use, table=place
     )
 
 
@@ -85,59 +90,127 @@ def settings_to_show(game: str) -> list[str]:
     return ["world.features=FILE.npz"] if needs_file else []
 
 
+_GAME = "ecsuite train-game disc_small"
+_ACTING = "ecsuite train-game speaker_listener"
+_NAMING = "ecsuite train-game naming"
+_XFERBENCH = "ecsuite score runs/disc_small --metrics xferbench"
+
 KINDS: Mapping[str, Kind] = {
-    "games": Kind(
-        names=lambda: dict(_described()), usual=("disc_small", "recon_large", "objects", "shape_gs")
+    "actors": _of_registry("games.config.registry:ACTORS", f"{_ACTING} --set play.agents={{name}}"),
+    "backends": _of_registry(
+        "language_models.backend:BACKENDS",
+        f"{_NAMING} --set play.participant=language_model --set play.participant.backend={{name}}",
     ),
-    "plays": _of_registry("games.config.registry:PLAYS"),
-    "participants": _of_registry("games.config.registry:PARTICIPANTS"),
-    "backends": _of_registry("language_models.backend:BACKENDS"),
-    "prompts": _of_table("language_models.prompts:SHIPPED", str),
-    "environments": _of_registry("games.config.registry:ENVIRONMENTS", "speaker_listener", "riddle"),
-    "actors": _of_registry("games.config.registry:ACTORS"),
-    "learners": _of_registry("games.config.registry:LEARNERS"),
-    "worlds": _of_registry("games.config.registry:WORLDS", "attributes", "objects", "shapeworld"),
-    "tasks": _of_registry("games.config.registry:TASKS"),
-    "channels": _of_registry("games.config.registry:CHANNELS", "gumbel", "reinforce", "quantized"),
-    "noises": _of_registry("games.config.registry:NOISES"),
-    "perceptions": _of_registry("agents.registry:PERCEPTIONS", "linear", "mlp", "conv"),
-    "senders": _of_agents("agents.registry:SENDERS", "gru", "lstm", "transformer"),
-    "receivers": _of_agents("agents.registry:RECEIVERS", "gru", "lstm", "hier"),
-    "losses": _of_registry("games.config.registry:LOSSES"),
-    "optimizers": _of_registry("games.config.registry:OPTIMIZERS"),
-    "schedules": _of_registry("games.config.registry:SCHEDULES"),
-    "loggers": _of_registry("games.config.registry:LOGGERS"),
-    "grammars": _of_functions("grammars.registry:GRAMMARS", "concat", "shufdet", "hol", "zipf_parentheses"),
-    "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
-    "protocols": Kind(names=lambda: found("eval.icy.protocol:PROTOCOLS")),
+    "baselines": _of_functions("eval.xferbench.presets:SOURCES", "ecsuite score reference {name}"),
+    "cells": _of_functions("agents.registry:CELLS", f"{_GAME} --set sender.cell={{name}}"),
+    "channels": _of_registry(
+        "games.config.registry:CHANNELS", f"{_GAME} --channel {{name}}", "gumbel", "reinforce", "quantized"
+    ),
+    "claims": Kind(
+        names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
+        use="ecsuite reproduce {name} --plan",
+    ),
+    "distances": _of_table(
+        "eval.metrics.topsim:OF_MESSAGES",
+        "ecsuite score runs/disc_small --metrics topsim,message_distance={name}",
+    ),
+    "environments": _of_registry(
+        "games.config.registry:ENVIRONMENTS",
+        f"{_ACTING} --set play.environment={{name}}",
+        "speaker_listener",
+        "riddle",
+    ),
+    "frequencies": _of_registry(
+        "games.worlds.candidates:FREQUENCIES", f"{_GAME} --set world.frequencies={{name}}"
+    ),
+    "games": Kind(
+        names=lambda: dict(_described()),
+        use="ecsuite train-game {name}",
+        usual=("disc_small", "recon_large", "objects", "shape_gs"),
+    ),
+    "grammars": _of_functions(
+        "grammars.registry:GRAMMARS", "ecsuite grammar {name}", "concat", "shufdet", "hol", "zipf_parentheses"
+    ),
+    "layouts": Kind(
+        names=lambda: {name.removeprefix("layouts/"): line for name, line in _described("layouts")},
+        use="ecsuite score FILE --layout {name}; of your own: ecsuite new layout lab.yaml",
+        usual=("otree", "jspsych", "psychopy", "egg_channel"),
+    ),
+    "learners": _of_registry("games.config.registry:LEARNERS", f"{_ACTING} --set play.learner={{name}}"),
+    "loggers": _of_registry("games.config.registry:LOGGERS", f"{_GAME} --log {{name}}"),
+    "losses": _of_registry("games.config.registry:LOSSES", f"{_GAME} --loss {{name}}"),
+    "meetings": _of_registry(
+        "games.config.registry:MEETINGS",
+        f"{_GAME} --set society.senders=4 --set society.receivers=4 --set society.meets={{name}}",
+    ),
+    "metrics": _of_registry(
+        "eval.metrics:METRICS",
+        "ecsuite score runs/disc_small --metrics {name}",
+        "topsim",
+        "posdis",
+        "cbm",
+        "xferbench",
+    ),
+    "noises": _of_registry("games.config.registry:NOISES", f"{_GAME} --set channel.noise={{name}}"),
+    "optimizers": _of_registry("games.config.registry:OPTIMIZERS", f"{_GAME} --set optimizer={{name}}"),
+    "participants": _of_registry(
+        "games.config.registry:PARTICIPANTS", f"{_NAMING} --set play.participant={{name}}"
+    ),
+    "perceptions": _of_registry(
+        "agents.registry:PERCEPTIONS", f"{_GAME} --set sender.perception={{name}}", "linear", "mlp", "conv"
+    ),
+    "plays": _of_registry("games.config.registry:PLAYS", f"{_GAME} --set play={{name}}"),
+    "presets": _of_table("eval.xferbench.presets:PRESETS", f"{_XFERBENCH},preset={{name}}", about),
+    "prompts": _of_table(
+        "language_models.prompts:SHIPPED",
+        f"{_NAMING} --set play.participant=language_model --set play.participant.prompt={{name}}",
+    ),
+    "protocols": Kind(
+        names=lambda: found("eval.icy.protocol:PROTOCOLS"), use="ecsuite icy --protocol {name}"
+    ),
+    "reasonings": _of_registry("games.config.registry:REASONINGS", f"{_GAME} --set reasoning={{name}}"),
+    "receivers": _of_agents(
+        "agents.registry:RECEIVERS", f"{_GAME} --receiver {{name}}", "gru", "lstm", "hier"
+    ),
+    "rewards": _of_registry(
+        "games.config.registry:REWARDS",
+        f"{_GAME} --set channel=reinforce --set loss=reward --set loss.reward={{name}}",
+    ),
+    "schedules": _of_registry("games.config.registry:SCHEDULES", f"{_GAME} --set schedule={{name}}"),
+    "senders": _of_agents(
+        "agents.registry:SENDERS", f"{_GAME} --sender {{name}}", "gru", "lstm", "transformer"
+    ),
     "studies": Kind(
         names=lambda: dict(_described("paper")),
         usual=("paper/icy_table3", "paper/cbm_table1", "paper/xferbench_search"),
     ),
-    "claims": Kind(
-        names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
-    ),
-    "layouts": Kind(
-        names=lambda: {name.removeprefix("layouts/"): line for name, line in _described("layouts")},
-        usual=("otree", "jspsych", "psychopy", "egg_channel"),
-    ),
-    "presets": _of_table("eval.xferbench.presets:PRESETS", about),
-    "xferbench protocols": _of_table("eval.xferbench.presets:PROTOCOLS", about),
-    "baselines": _of_functions("eval.xferbench.presets:SOURCES"),
+    "tasks": _of_registry("games.config.registry:TASKS", f"{_GAME} --task {{name}}"),
     "translation presets": _of_table(
         "eval.translation.presets:PRESETS",
+        "ecsuite translate runs/disc_small --pairs FILE --preset {name}",
         lambda preset: (
             f"BART with {preset.model.num_layers} + {preset.model.num_layers} layers of {preset.model.width}"
         ),
     ),
+    "worlds": _of_registry(
+        "games.config.registry:WORLDS", f"{_GAME} --world {{name}}", "attributes", "objects", "shapeworld"
+    ),
+    "xferbench protocols": _of_table(
+        "eval.xferbench.presets:PROTOCOLS", f"{_XFERBENCH},protocol={{name}}", about
+    ),
+    "xtreme presets": _of_table(
+        "eval.xtreme.presets:PRESETS", "ecsuite xtreme runs/disc_small --preset {name}", about
+    ),
+    "xtreme protocols": _of_table(
+        "eval.xtreme.presets:PROTOCOLS", "ecsuite xtreme runs/disc_small --protocol {name}", about
+    ),
     "xtreme tasks": _of_table(
         "eval.xtreme.scoring:ENTRIES",
+        "ecsuite xtreme runs/disc_small --tasks {name}",
         lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
     ),
-    "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),
-    "xtreme protocols": _of_table("eval.xtreme.presets:PROTOCOLS", about),
 }
-"""In the order of `ecsuite list`."""
+"""In the order of `ecsuite list`, which is that of the alphabet."""
 
 
 def read_kind(text: str) -> str:
@@ -155,8 +228,8 @@ def read_kind(text: str) -> str:
 
 
 def singular(kind: str) -> str:
-    """The word for one of a kind: `studies` gives `study`."""
-    for ending, one in (("ies", "y"), ("sses", "ss"), ("s", "")):
+    """The word for one of a kind: `studies` gives `study`; `frequencies` of objects are one part."""
+    for ending, one in (("cies", "cies"), ("ies", "y"), ("sses", "ss"), ("s", "")):
         if kind.endswith(ending):
             return kind.removesuffix(ending) + one
     raise AssertionError

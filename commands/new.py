@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import NEW
+from ecsuite.commands.named import KINDS, read_kind
 from ecsuite.runtime.errors import ConfigError, look_up
 
 FOLDER = resources.files("ecsuite").joinpath("commands", "templates")
@@ -22,29 +23,6 @@ from ecsuite.testing import checks
 def test_{stem}(check):
     check()
 '''
-USE = {
-    "play": "ecsuite train-game disc_small --set play={part}",
-    "participant": "ecsuite train-game naming --set play.participant={part}",
-    "backend": "ecsuite train-game naming --set play.participant=language_model --set play.participant.backend={part}",
-    "environment": "ecsuite train-game speaker_listener --set play.environment={part}",
-    "learner": "ecsuite train-game speaker_listener --set play.learner={part}",
-    "actor": "ecsuite train-game speaker_listener --set play.agents={part}",
-    "meeting": (
-        "ecsuite train-game disc_small --set society.senders=4 --set society.receivers=4 --set society.meets={part}"
-    ),
-    "reasoning": "ecsuite train-game disc_small --set reasoning={part}",
-    "reward": "ecsuite train-game disc_small --set channel=reinforce --set loss=reward --set loss.reward={part}",
-    "frequencies": "ecsuite train-game disc_small --set world.frequencies={part}",
-    "distance": "ecsuite score runs/disc_small --metrics topsim,message_distance={part}",
-    "perception": "ecsuite train-game disc_small --set sender.perception={part}",
-    "noise": "ecsuite train-game disc_small --set channel.noise={part}",
-    "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
-    "schedule": "ecsuite train-game disc_small --set schedule={part}",
-    "grammar": "ecsuite grammar {part} && ecsuite score runs/{name}",
-    "logger": "ecsuite train-game disc_small --log {part}",
-    "metric": "ecsuite score runs/disc_small --metrics {part}",
-}
-"""How a part is used, where that is not `--KIND`."""
 
 
 LAYOUT = """\
@@ -96,7 +74,8 @@ def new(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(template.replace("NAME", name), encoding="utf-8")
     test.write_text(TEST.format(kind=kind, part=part, stem=file.stem, test=test), encoding="utf-8")
-    use = USE.get(kind, f"ecsuite train-game disc_small --{kind} {{part}}").format(part=part, name=name)
+    use = KINDS[read_kind(kind)].use.format(name=part)
+    use += f" && ecsuite score runs/{name}" if kind == "grammar" else ""
     article = "an" if kind[0] in "aeiou" else "a"
     print(
         f"{file}: {article} {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}"

@@ -1,11 +1,11 @@
 """`ecsuite score`: compute the metrics of a corpus."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ecsuite.corpus import Corpus
+    from ecsuite.eval.experiments.corpora import MessageSelection
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.sources import Source
+    from ecsuite.eval.views.console import Report
     from ecsuite.eval.views.scorecard import Scorecard
     from ecsuite.eval.xferbench.presets import XferBenchOptions
     from ecsuite.jobs.graph import Runner
@@ -39,6 +41,28 @@ JOBS = ("cache", "workers", "on", "slurm", "plan")
 
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Request:
+    """Corpora to be scored, and the options of the command."""
+
+    corpora: list[Path]
+    """Each corpus once."""
+    names: list[str]
+    """Metrics, with options after commas."""
+    of_metrics: "Options"
+    """Seed and device."""
+    options: StudyOptions
+    """Output, and where jobs are computed."""
+    read: "Callable[[Path], Corpus]"
+    """Reads the messages of a corpus that are asked for."""
+    plot: Path | None
+    """File of a picture, or folder of pictures."""
+    load_run: "Callable[[Path], Any]"
+    """Loads the run of a corpus, if a metric asks its agents."""
+    is_whole: bool
+    """Whether all messages are scored, read as they are: such scores are kept."""
 
 
 def score(
@@ -93,6 +117,7 @@ def score(
     from ecsuite.commands.scoring import scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.parts.own_code import foreign_kinds, trust
 
     first_of: dict[Path, Path] = {}
@@ -120,22 +145,33 @@ def score(
         from ecsuite.eval.xferbench.metric import own_options
 
         transfers = list(map(own_options, of_xferbench))
-    of_metrics = Options(seed=seed, device=options.device)
+    request = _Request(
+        corpora=corpora,
+        names=names,
+        of_metrics=Options(seed=seed, device=options.device),
+        options=options,
+        read=partial(read_with.read, where=where or ()),
+        plot=plot,
+        load_run=partial(load_run_if_needed, names=names, trust_code=trust_code, is_whole=not where),
+        is_whole=not where and read_with == CorpusOptions(),
+    )
     draws = plot is not None and not plot.suffix
-    conditions = where or []
-    read = partial(read_with.read, where=conditions)
     if by is not None:
-        _score_parts(corpora, by, names, of_metrics, options, read, plot=plot)
+        _score_parts(request, by)
         return
     if len(corpora) > MOST_COMPARED:
-        _score_collection(
-            corpora, names, of_metrics, options, read_with, conditions, plot=plot, trust_code=trust_code
-        )
+        from ecsuite.eval.experiments.corpora import MessageSelection
+
+        _score_collection(request, MessageSelection(reading=read_with.reading(), where=tuple(where or ())))
         return
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
 
-        jobs = (jobs_of(corpus, of_metrics, own) for corpus in map(read, corpora) for own in transfers)
+        jobs = (
+            jobs_of(corpus, request.of_metrics, own)
+            for corpus in map(request.read, corpora)
+            for own in transfers
+        )
         options.print_plan([*chain.from_iterable(jobs)])
         return
     if draws and len(corpora) > 1:
@@ -146,18 +182,9 @@ def score(
         check_output_file(plot / "accuracy.svg")
     elif plot is not None:
         prepare_picture(plot)
-    messages, scorecards = _score_each(
-        corpora,
-        names,
-        of_metrics,
-        options,
-        read_with,
-        conditions,
-        trust_code=trust_code,
-        has_jobs=bool(transfers),
-    )
+    messages, scorecards = _score_each(request, has_jobs=bool(transfers))
     if len(scorecards) > 1:
-        _publish_several(corpora, messages, scorecards, options, plot=plot)
+        _publish_several(request, messages, scorecards)
         return
     line = None if plot is None else _draw(scorecards[0], messages[0], plot)
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
@@ -165,39 +192,33 @@ def score(
         print(line, file=sys.stderr if options.as_json else sys.stdout)
 
 
-def _score_each(
-    corpora: list[Path],
-    names: list[str],
-    of_metrics: "Options",
-    options: StudyOptions,
-    read_with: CorpusOptions,
-    where: list[str],
-    *,
-    trust_code: bool,
-    has_jobs: bool,
-) -> "tuple[list[Corpus], list[Scorecard]]":
+def _score_each(request: _Request, *, has_jobs: bool) -> "tuple[list[Corpus], list[Scorecard]]":
     """Read and score corpora; a run stores the scores of its corpus as it is."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.metrics.computing import num_threads
-    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views.scorecard import score_corpus
 
+    corpora = request.corpora
     prepare_scores(corpora)
-    messages = [read_with.read(path, where) for path in corpora]
-    runs = [load_run_if_needed(path, names, trust_code=trust_code, is_whole=not where) for path in corpora]
+    messages, runs = list(map(request.read, corpora)), list(map(request.load_run, corpora))
 
     def score_all(runner: "Runner") -> "list[Scorecard]":
         cards = []
         for path, corpus, run in zip(corpora, messages, runs, strict=True):
             card = score_corpus(
-                corpus, names, of_metrics, run=run, runner=runner, num_processes=num_threads()
+                corpus,
+                request.names,
+                request.of_metrics,
+                run=run,
+                runner=runner,
+                num_processes=num_threads(),
             )
-            if not where and read_with == CorpusOptions():
+            if request.is_whole:
                 keep_scores(path, card, runner.note)
             cards.append(card)
         return cards
 
-    return messages, options.run(score_all, has_jobs=has_jobs)
+    return messages, request.options.run(score_all, has_jobs=has_jobs)
 
 
 def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
@@ -214,38 +235,28 @@ def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
     return f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
 
 
-def _score_collection(
-    corpora: list[Path],
-    names: list[str],
-    of_metrics: "Options",
-    options: StudyOptions,
-    read_with: CorpusOptions,
-    where: list[str],
-    *,
-    plot: Path | None,
-    trust_code: bool,
-) -> None:
+def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
-    from ecsuite.eval.experiments.corpora import MessageSelection, members_of
+    from ecsuite.eval.experiments.corpora import members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
-    from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.eval.views import comparison
 
+    options, plot = request.options, request.plot
     if plot is not None and not plot.suffix:
         raise ConfigError(
             f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
         )
-    members = tuple(members_of(corpora))
-    study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
+    study = CollectionStudy(
+        name="score",
+        members=tuple(members_of(request.corpora)),
+        metrics=tuple(request.names),
+        seed=request.of_metrics.seed,
+    )
     benchmark = Collections(
-        read=partial(read_with.read, where=where),
-        selection=MessageSelection(reading=read_with.reading(), where=tuple(where)),
-        options=of_metrics,
-        kept=options.cache,
-        note=note,
+        read=request.read, selection=selection, options=request.of_metrics, kept=options.cache, note=note
     )
     if options.plan:
         options.print_plan(benchmark.plan(study))
@@ -253,11 +264,10 @@ def _score_collection(
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
-    prepare_scores(corpora)
-    runs = [load_run_if_needed(path, names, trust_code=trust_code, is_whole=not where) for path in corpora]
+    prepare_scores(request.corpora)
+    runs = list(map(request.load_run, request.corpora))
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
-    is_whole = not where and read_with == CorpusOptions()
-    for each in found_scores if is_whole else ():
+    for each in found_scores if request.is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
     sources = sources_of(options.out or Path(SCORES), content)
@@ -267,24 +277,10 @@ def _score_collection(
         found = replace(of_seeds, data={**found.data, **of_seeds.data})
     if plot is not None and found.draw is None:
         note(f"{plot}: not drawn: no score differs between the corpora")
-    found.publish(
-        out=options.out,
-        picture=None if found.draw is None else plot,
-        as_json=options.as_json,
-        form=options.form,
-    )
+    _publish(found, request)
 
 
-def _score_parts(
-    corpora: list[Path],
-    by: str,
-    names: list[str],
-    of_metrics: "Options",
-    options: StudyOptions,
-    read: "Callable[[Path], Corpus]",
-    *,
-    plot: Path | None,
-) -> None:
+def _score_parts(request: _Request, by: str) -> None:
     """Score parts of a corpus by the values of columns, and print one table."""
     from ecsuite.commands.scoring import parts_by
     from ecsuite.eval.metrics import find_metric
@@ -295,15 +291,16 @@ def _score_parts(
     from ecsuite.eval.views import comparison
     from ecsuite.eval.views.scorecard import score_corpus
 
-    if len(corpora) > 1 or (plot is not None and not plot.suffix) or options.plan:
+    options, plot = request.options, request.plot
+    if len(request.corpora) > 1 or (plot is not None and not plot.suffix) or options.plan:
         raise ConfigError(f"--by {by}: expected one corpus, without --plan and without a folder of pictures")
-    (path,) = corpora
-    if asking := [name for name in names if find_metric(name).shared.needs_agents]:
+    (path,) = request.corpora
+    if asking := [name for name in request.names if find_metric(name).shared.needs_agents]:
         raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
-    corpus = read(path)
+    corpus = request.read(path)
     parts = parts_by(corpus, by)
     if len(parts) == 1:
         raise ConfigError(
@@ -311,7 +308,7 @@ def _score_parts(
         )
     cards = options.run(
         lambda runner: [
-            score_corpus(part, names, of_metrics, runner=runner, num_processes=num_threads())
+            score_corpus(part, request.names, request.of_metrics, runner=runner, num_processes=num_threads())
             for part in parts.values()
         ]
     )
@@ -328,10 +325,7 @@ def _score_parts(
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
     }
-    picture = plot if found.draw is not None else None
-    replace(found, data=data).publish(
-        out=options.out, picture=picture, as_json=options.as_json, form=options.form
-    )
+    _publish(replace(found, data=data), request)
 
 
 def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Messages, Corpus]":
@@ -342,14 +336,7 @@ def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Mes
     return {Messages(source.corpus, source.how): each for source, each in pairs if source.corpus is not None}
 
 
-def _publish_several(
-    corpora: list[Path],
-    messages: "list[Corpus]",
-    scorecards: "list[Scorecard]",
-    options: StudyOptions,
-    *,
-    plot: Path | None,
-) -> None:
+def _publish_several(request: _Request, messages: "list[Corpus]", scorecards: "list[Scorecard]") -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
@@ -357,7 +344,7 @@ def _publish_several(
     from ecsuite.eval.results.samples import is_one_game
     from ecsuite.eval.views import comparison
 
-    pairs = zip(corpora, scorecards, strict=True)
+    pairs = zip(request.corpora, scorecards, strict=True)
     sources = [source for path, card in pairs for source in scored_sources(path, card)]
     if is_one_game(sources):
         found = comparison.seed_report(sources)
@@ -366,7 +353,14 @@ def _publish_several(
         sizes = EqualSizes(corpora=_read(sources, messages))
         found = comparison.report(Results(sources).compare(sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
-    picture = plot if found.draw is not None else None
-    replace(found, data=data).publish(
-        out=options.out, picture=picture, as_json=options.as_json, form=options.form
+    _publish(replace(found, data=data), request)
+
+
+def _publish(report: "Report", request: _Request) -> None:
+    """Print a report, and write and draw what is asked for."""
+    report.publish(
+        out=request.options.out,
+        picture=None if report.draw is None else request.plot,
+        as_json=request.options.as_json,
+        form=request.options.form,
     )

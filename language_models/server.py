@@ -203,9 +203,13 @@ class Server(Backend):
             raise ValueError("an answer without text")
         thoughts = THOUGHTS.match(content)
         text = content[thoughts.end() :] if thoughts else content
-        found = _json_object(text) if self.options.structured else None
-        if found is not None:
-            value = found.get("answer")
+        found = None
+        if self.options.structured:
+            found = _parse_json(text)
+            if found is None and (fenced := FENCE.search(text)):
+                found = _parse_json(fenced[1])
+        if isinstance(found, dict) or (self.options.structured and found is None and BEGUN.match(text)):
+            value = (found or {}).get("answer")  # none in JSON that was cut
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             text = str(value) if isinstance(value, str) or is_number else ""
         elif not request.allowed.choices and choice.get("finish_reason") == "length":
@@ -251,20 +255,6 @@ class Server(Backend):
         if status == 400 and self.options.structured:
             advice = "a server without JSON schemas is asked with structured=false"
         return f"{self.options.url}: {_answered(status, told)}; {advice}"
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    """Parse the JSON object in a text, which may be in a code fence.
-
-    Returns:
-        The object, empty if it was truncated; None: a text as any other.
-    """
-    found = _parse_json(text)
-    if found is None and (fenced := FENCE.search(text)):
-        found = _parse_json(fenced[1])
-    if found is None and BEGUN.match(text):
-        return {}
-    return found if isinstance(found, dict) else None
 
 
 def _parse_json(text: str) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.parts.config import checked, named_source, parse_value, with_source
@@ -178,7 +178,8 @@ def _imported(path: str) -> Any:
 @cache
 def option_types(options: type) -> dict[str, Any]:
     """The type of each option of an `Options` class, by name; a nested part is `Annotated[Part, registry]`."""
-    return get_type_hints(options, include_extras=True)
+    hints = get_type_hints(options, include_extras=True)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 @cache

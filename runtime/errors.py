@@ -11,8 +11,9 @@ Entry = TypeVar("Entry")
 NUM_CHOICES = 10
 """Most names that the error for an unknown name has."""
 LISTED = (
-    "game world task channel perception sender receiver loss optimizer schedule grammar metric protocol study preset "
-    "baseline"
+    "actor backend baseline cell channel claim distance environment frequencies game grammar layout "
+    "learner logger loss meeting metric noise optimizer participant perception play preset prompt "
+    "protocol reasoning receiver reward schedule sender study task world"
 ).split()
 """Kinds of which `ecsuite list KIND` has all names."""
 RUN_AGAIN = "run this again (train-game: with --resume)"

@@ -10,15 +10,16 @@ import pytest
 import typer.main
 
 from ecsuite import __version__
-from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
+from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app, commands_of
+from ecsuite.commands.named import KINDS, found
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.claims.claim import shipped_claims
 from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
 from ecsuite.eval.icy.protocol import PROTOCOLS
-from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.metrics.topsim import OF_MESSAGES
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
-from ecsuite.eval.xferbench.presets import PRESETS, SOURCES
+from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.presets import PROTOCOLS as RULES
 from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
@@ -26,23 +27,6 @@ from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
 from ecsuite.formats.layouts import shipped_layouts
 from ecsuite.games.config.experiment import load_experiment, named_configs
-from ecsuite.games.config.registry import (
-    ACTORS,
-    CHANNELS,
-    ENVIRONMENTS,
-    LEARNERS,
-    LOGGERS,
-    LOSSES,
-    NOISES,
-    OPTIMIZERS,
-    PARTICIPANTS,
-    PLAYS,
-    SCHEDULES,
-    TASKS,
-    WORLDS,
-)
-from ecsuite.grammars.registry import GRAMMARS
-from ecsuite.language_models.backend import BACKENDS
 from ecsuite.language_models.prompts import SHIPPED
 from ecsuite.parts.error_messages import one_line
 
@@ -214,16 +198,16 @@ def test_list_names_everything(ecsuite):
         for agents in (SENDERS, RECEIVERS)
     )
     registries = {
-        "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
-        "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
-        "noises": NOISES.parts, "plays": PLAYS.parts, "participants": PARTICIPANTS.parts,
-        "backends": BACKENDS.parts, "prompts": SHIPPED,
-        "environments": ENVIRONMENTS.parts, "learners": LEARNERS.parts, "actors": ACTORS.parts,
-        "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
-        "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
+        kind: found(entry.registry or entry.functions).parts
+        for kind, entry in KINDS.items()
+        if entry.registry or entry.functions
+    }
+    registries |= {
+        "games": named_configs(), "senders": senders, "receivers": receivers, "prompts": SHIPPED,
+        "distances": OF_MESSAGES, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
-        "claims": shipped_claims(), "layouts": shipped_layouts(),
-            "xferbench protocols": RULES, "baselines": SOURCES.parts, "translation presets": TRANSLATION,
+        "claims": shipped_claims(), "layouts": shipped_layouts(), "xferbench protocols": RULES,
+        "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")

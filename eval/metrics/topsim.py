@@ -168,7 +168,8 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
         of_counts: Makes distances of the sizes of both, and of what they have in common, each (num_pairs,).
     """
     sizes = sets.lengths
-    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets))
+    shape = len(sizes), int(sets.values.max(initial=0)) + 1  # not inferred, as all sets may be empty
+    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets), shape)
     step = max(1, _MOST_MEMBERS // int(sizes.max(initial=1)))
 
     def in_common(left: Ints, right: Ints) -> Ints:
@@ -224,7 +225,14 @@ EDITS: dict[str, tuple[str, Divisor]] = {
     "edit/max": ("lev/max", "larger"),
 }
 """Names of edit distances: that in signatures, and what edits are divided by."""
-OF_MESSAGES = (*EDITS, "hamming", "jaccard")
+OF_MESSAGES = {
+    "edit/mean": "edits of symbols (Levenshtein), divided by the mean of the two lengths",
+    "edit": "number of edits of symbols (Levenshtein)",
+    "edit/max": "edits of symbols (Levenshtein), divided by the larger of the two lengths",
+    "hamming": "number of positions with other symbols; those beyond the end of one message count",
+    "jaccard": "share of symbols of either message that only one has, without order and repetition",
+}
+"""Distances of messages, each with a line."""
 OF_MEANINGS = ("auto", "hamming", "cosine", "euclidean", "jaccard", "levenshtein")
 OF_SETS = {
     "hamming": set_difference,

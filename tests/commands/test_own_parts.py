@@ -1,18 +1,24 @@
 """`ecsuite new` and `ecsuite check`, and parts of one's own in `train-game` and `score`."""
 
 import json
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from quick_checks import TRAIN
 
-import ecsuite.agents.registry as agents_registry
-import ecsuite.games.config.registry as games_registry
+import ecsuite
+from ecsuite.commands.named import KINDS as listed_kinds
+from ecsuite.commands.named import read_kind, singular
 from ecsuite.commands.new import FOLDER
 from ecsuite.formats import read_corpus
 from ecsuite.parts import own_code
 from ecsuite.parts.registry import Registry
+from ecsuite.runtime.errors import LISTED
+from ecsuite.testing import KINDS as checked_kinds
 from ecsuite.testing import games
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
@@ -74,14 +80,33 @@ def test_a_new_file_is_used_as_the_command_says(ecsuite, tmp_path, kind):
             assert (tmp_path / "used" / "corpus.jsonl").exists()
 
 
-def test_every_registry_of_users_parts_has_a_template():
-    words = {
-        value.word
-        for module in (games_registry, agents_registry)
-        for value in vars(module).values()
-        if isinstance(value, Registry)
-    }
-    assert words - {"cell"} <= set(KINDS)  # a cell is named by its agent
+NOT_OWN = {"cell", "baseline", "taught"}
+"""Words of registries in which no user's part can stand: agents and commands name what they have."""
+
+
+def registries():
+    """Every registry of the package, by its module and its name there."""
+    root = Path(ecsuite.__file__).parent
+    folders = [each for each in root.iterdir() if each.is_dir() and each.name.isidentifier()]
+    for file in (file for folder in folders if folder.name != "tests" for file in folder.rglob("*.py")):
+        names = re.findall(r"^(\w+)(?:: .*)? = (?:Registry|Languages)\(", file.read_text(), re.MULTILINE)
+        module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        for name in names:
+            yield f"{module}:{name}", getattr(import_module(f"ecsuite.{module}"), name)
+
+
+def test_list_new_and_check_have_every_registry():
+    assert {each.__name__ for each in Registry.__subclasses__()} <= {"Languages"}  # `registries` finds these
+    every = dict(registries())
+    words = {registry.word for registry in every.values()}
+    listed = {singular(kind): entry.registry or entry.functions for kind, entry in listed_kinds.items()}
+    for word in words - {"taught"}:
+        assert every[listed[word]].word == word
+    assert list(listed_kinds) == sorted(listed_kinds)
+    # Distances of messages are values of an option of a metric, and in no registry.
+    assert len(words) > 20 and set(KINDS) == set(checked_kinds) == (words - NOT_OWN) | {"distance"}
+    assert all("{name}" in listed_kinds[read_kind(kind)].use for kind in KINDS)
+    assert set(LISTED) == {word for word in listed if " " not in word}
 
 
 @pytest.mark.slow

@@ -4,28 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from table_files import said, scores
+from table_files import answered, said, scores
 
 import ecsuite as ec
-from ecsuite.runtime.errors import ReadingQuestion
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 """Files that were made after public reports; they are not part of the package."""
-
-
-def answered(source, **words):
-    """The corpus of a source, each question being answered by its first reading, and the questions."""
-    questions = []
-    while True:
-        try:
-            return ec.read_corpus(source, **words), questions
-        except ReadingQuestion as question:
-            assert len(str(question).splitlines()) <= 8 and len(questions) < 4
-            assert len(question.readings) > 1 or "where" in question.readings[0][0]
-            questions.append(question)
-            chosen = dict(question.readings[0][0])
-            columns = {**words.get("columns", {}), **chosen.pop("columns", {})}
-            words |= chosen | ({"columns": columns} if columns else {})
 
 
 def case(name):

@@ -10,13 +10,16 @@ from typing import Annotated, Literal
 import pytest
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
+from ecsuite.games.config.registry import PARTICIPANTS
 from ecsuite.games.config.sections import PARTS, PLAIN
+from ecsuite.language_models.backend import BACKENDS
 from ecsuite.parts.config import Count, Share
 from ecsuite.parts.registry import (
     KIND,
     Part,
     Registry,
     all_options,
+    option_types,
     read_options,
     read_part,
     to_tree,
@@ -209,6 +212,18 @@ def test_every_registered_class_has_options_with_defaults_that_are_read_again(se
     tree = to_tree(part)
     assert list(tree) == [KIND, *(entry.name for entry in fields(options))]
     assert read(tree, registry=registry) == part
+
+
+def test_only_fields_are_options():
+    """Class variables of options are none: they are neither suggested nor read."""
+    for registry in (*EVERY.values(), BACKENDS, PARTICIPANTS):
+        for kind in registry.parts:
+            options = registry.load(kind).Options
+            assert set(option_types(options)) == {each.name for each in fields(options)}
+    with pytest.raises(
+        ConfigError, match=r"unknown key 'participant.data_files'; .*choices: (?!.*data_files)"
+    ):
+        read_part(PARTICIPANTS, [("", {KIND: "language_model", "data_files": ["a"]})], "participant")
 
 
 def test_every_cell_is_a_class():
