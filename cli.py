@@ -4,6 +4,7 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 """
 
 import difflib
+import gc
 import io
 import os
 import sys
@@ -186,6 +187,7 @@ def _end_quietly() -> NoReturn:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
+    gc.set_threshold(100_000, 50, 50)  # imports make many objects, which are no garbage
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: otherwise the next file that is opened gets its number
             setattr(sys, name, open(os.devnull, mode))  # kept open until the process ends

@@ -151,7 +151,8 @@ class BidirectionalReceiver(Receiver):
         certain = torch.ones_like(message.length)[None]
         if message.symbols.is_floating_point():
             return self._read(embedded, torch.full((batch,), num_steps))[None], certain
-        return self._read(embedded, message.length.long().cpu())[None], certain
+        # A list, so that it is known that operations depend on values.
+        return self._read(embedded, torch.tensor(message.length.long().tolist()))[None], certain
 
     def _read(self, embedded: Tensor, lengths: Tensor) -> Tensor:
         """States (number, 2 * hidden) of sequences (num_steps, number, embedding) of these lengths."""

@@ -18,7 +18,7 @@ from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.recurrence import State
 from ecsuite.agents.registry import CELLS
-from ecsuite.agents.shared_states import DistinctStates, select_states
+from ecsuite.agents.shared_states import DistinctStates, IdBuilder, select_states
 
 
 class MessageBuilder(Protocol):
@@ -74,6 +74,8 @@ def build_message(builder: MessageBuilder, logits: Tensor) -> Message:
     Raises:
         ValueError: If there are logits for fewer than `max_len` steps.
     """
+    if isinstance(builder, IdBuilder):
+        builder.looks_at_ends = False
     for step_logits in logits:
         if builder.done:
             break

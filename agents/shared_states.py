@@ -40,6 +40,10 @@ class Builder(Protocol):
 class IdBuilder:
     """Base class of message builders whose steps return what was said: ids, (batch,), and PAD after the end."""
 
+    looks_at_ends = True
+    """Whether training may end a batch of messages when all have ended, which depends on values, so that a step can't
+    be recorded. False: all have `max_len` steps; what comes after the end of a message counts for nothing."""
+
 
 class DistinctStates:
     """The states that a sender computes: of each different meaning and beginning of a message one.
@@ -62,6 +66,8 @@ class DistinctStates:
     def __init__(self, meanings: Tensor, builder: Builder, *, width: int) -> None:
         self.builder, self.meanings = builder, meanings
         self.are_shared = isinstance(builder, IdBuilder) and may_share(meanings, len(meanings), width)
+        if isinstance(builder, IdBuilder):
+            builder.looks_at_ends = self.are_shared
         self.places: Places = None
         if self.are_shared and not meanings.requires_grad:
             firsts, places = distinct_rows(meanings)

@@ -6,6 +6,7 @@
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,8 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "claims"
 PAGE = ROOT / "docs" / "claims.md"
 README = ROOT / "README.md"
+LONGEST_LINE = 110
+"""Characters of a line of a page."""
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 """Generated part of docs/claims.md."""
 LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
@@ -33,7 +36,7 @@ def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
     """The files with what is made of the results."""
     files = sorted(RESULTS.glob("*.json"))
     verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
-    table = "\n".join(["", *list_rows(rows), "", summary(rows), ""])
+    table = "\n".join(["", *list_rows(rows), "", *textwrap.wrap(summary(rows), LONGEST_LINE), ""])
     return {
         ROOT / "eval" / "experiments" / "claims" / FILE: verdicts,
         PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),

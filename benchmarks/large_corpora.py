@@ -2,6 +2,7 @@
 
     python benchmarks/large_corpora.py                      # ten minutes; 1.2 GB on the disk
     python benchmarks/large_corpora.py --messages 1e6
+    python benchmarks/large_corpora.py --only "score {corpus}" --beside OTHER      # OTHER/ecsuite is another version
 
 Bounds at 10^7: a gibibyte of memory and a minute of CPU a command; all default metrics, two gigabytes and two minutes.
 Memory is that of all processes of a command together, what they share counted once (Linux). Messages have four symbols
@@ -59,29 +60,35 @@ def write_corpus(folder: Path, num_messages: int) -> None:
             meanings.write(others.tobytes())
 
 
-def figures(num_messages: int, folder: Path) -> Iterator[tuple[str, str, float]]:
-    """Peak memory and CPU time of each command."""
-    corpus = folder / "corpus"
-    corpus.mkdir()
-    write_corpus(corpus, num_messages)
-    for line in LINES:
-        command = [sys.executable, "-m", "ecsuite", *line.format(corpus=corpus, out=folder).split()]
-        began, peak = time.perf_counter(), 0.0
-        process = subprocess.Popen(
-            command,
-            env={"OMP_NUM_THREADS": "1" if " --" in line else "2"} | os.environ,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        before = cpu_seconds()
-        while process.poll() is None:
-            peak = max(peak, _megabytes(process.pid))
-            time.sleep(LOOKS)
-        if process.returncode:
-            raise SystemExit(f"ecsuite {line}: ended with {process.returncode}")
-        yield f"{line}, peak", "MB", peak
-        yield f"{line}, CPU", "s", cpu_seconds() - before
-        yield f"{line}, wall", "s (wall)", time.perf_counter() - began
+def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str, float]]:
+    """Peak memory, CPU time and time of each command, the versions in turn."""
+    packages = {"": Path(__file__).resolve().parents[2]}
+    if given.beside:
+        packages["other "] = given.beside.resolve()
+    corpus = folder / f"corpus-{given.messages:g}"
+    if not corpus.is_dir():
+        corpus.mkdir(parents=True)
+        write_corpus(corpus, int(given.messages))
+    for _ in range(given.repeats):
+        for line in given.only or LINES:
+            for which, package in packages.items():
+                threads = {"OMP_NUM_THREADS": "1" if " --" in line else "2"}
+                before = cpu_seconds()
+                began, peak = time.perf_counter(), 0.0
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "ecsuite", *line.format(corpus=corpus, out=folder).split()],
+                    env=threads | os.environ | {"PYTHONPATH": str(package)},
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                while process.poll() is None:
+                    peak = max(peak, _megabytes(process.pid))
+                    time.sleep(LOOKS)
+                if process.returncode:
+                    raise SystemExit(f"ecsuite {line}: ended with {process.returncode}")
+                yield f"{which}{line}, wall", "s (wall)", time.perf_counter() - began
+                yield f"{which}{line}, peak", "MB", peak
+                yield f"{which}{line}, CPU", "s", cpu_seconds() - before
 
 
 def _megabytes(process: int) -> float:
@@ -102,10 +109,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--messages", type=float, default=1e7, help="size of the corpus")
+    parser.add_argument("--repeats", type=int, default=1, help="measurements of each")
+    parser.add_argument("--only", nargs="+", choices=list(LINES), help="some of the commands")
+    parser.add_argument("--folder", type=Path, help="where the corpus is kept; default: a temporary folder")
+    parser.add_argument("--beside", type=Path, help="folder of another version of the package `ecsuite`")
     add_json_option(parser)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = collect(figures(int(given.messages), Path(folder)))
+    with tempfile.TemporaryDirectory() as temporary:
+        rows = collect(figures(given, given.folder or Path(temporary)))
     publish(rows, as_json=given.json)
     bounds = {f"{line}, peak": megabytes for line, (megabytes, _) in LINES.items()}
     bounds |= {f"{line}, CPU": seconds for line, (_, seconds) in LINES.items()}

@@ -5,9 +5,10 @@ Each writes its result where it was the first time, so that nothing is allocated
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class _Operation:
     options: Mapping[str, Any]
     made: Mapping[int, Tensor]
     """The results that have memory of their own, by their place among all results."""
+    num_results: int
     reads: frozenset[int]
     writes: frozenset[int]
     """Memory that it needs, and that it changes, also that of its results."""
@@ -114,10 +116,11 @@ class Recorder(TorchDispatchMode):
 
     def _record(self, func: Any, arguments: Sequence[Any], options: Mapping[str, Any], result: Any) -> None:
         reads = frozenset(map(_memory, _tensors((arguments, options))))
+        results = result if isinstance(result, list | tuple) else (result,)
         made = {
             place: each
-            for place, each in enumerate(_tensors(result))
-            if _memory(each) not in reads | self.memory
+            for place, each in enumerate(results)
+            if isinstance(each, Tensor) and _memory(each) not in reads | self.memory
         }
         changed = frozenset(_changed(func, arguments, options))
         for each in made.values():
@@ -138,6 +141,7 @@ class Recorder(TorchDispatchMode):
                 arguments=arguments,
                 options=options,
                 made={place: self._alias(each) for place, each in made.items()},
+                num_results=len(results),
                 reads=reads,
                 writes=changed.union(map(_memory, made.values())),
                 has_effect=not changed <= self.memory or is_random,
@@ -184,8 +188,8 @@ class Recorder(TorchDispatchMode):
 
         self.operations.append(
             _Operation(
-                function=again, arguments=(), options={}, made={}, reads=frozenset(map(_memory, tensors)),
-                writes=memory, has_effect=True, value=None,
+                function=again, arguments=(), options={}, made={}, num_results=0,
+                reads=frozenset(map(_memory, tensors)), writes=memory, has_effect=True, value=None,
             )
         )  # fmt: skip
         return results
@@ -214,60 +218,139 @@ class Recorder(TorchDispatchMode):
         names, values = tuple(figures), [self._alias(each) for each in figures.values()]
         returned = [None if each is None else self._alias(each) for each in tensors]
         outputs = frozenset(map(_memory, _tensors((values, returned))))
-        num_aliases = Counter(memory for memory, *_ in self.aliases)
-        needed, program = set(outputs), list[Callable[[], Any]]()
+        needed, operations = set(outputs), list[_Operation]()
         for operation in reversed(self.operations):
-            if operation.has_effect or not needed.isdisjoint(operation.writes):
-                if operation.value is None:
-                    needed |= operation.reads
-                    program.append(_again(operation, num_aliases))
-                elif not operation.writes.isdisjoint(self.written | outputs):
-                    program.append(partial(operation.made[0].copy_, operation.value))
-        program.reverse()
+            if operation.value is not None:
+                if operation.writes.isdisjoint(self.written | outputs):
+                    continue
+            elif not operation.has_effect and needed.isdisjoint(operation.writes):
+                continue
+            needed |= operation.reads
+            operations.append(operation)
+        try:
+            program = _program(operations[::-1], Counter(memory for memory, *_ in self.aliases))
+        except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
+            self.reason = " ".join(str(error).split())[:200]
+            return None
         inputs = self.inputs
 
         @torch.no_grad()
         def replay(*given: Tensor) -> Outputs:
             if inputs:
                 torch._foreach_copy_(inputs, list(given))
-            for operation in program:
-                operation()
+            with _interpreted():
+                for part in program:
+                    part()
             copies = torch._foreach_mul(values, 1) if values else ()
             return dict(zip(names, copies, strict=True)), returned
 
         return replay
 
 
-def _again(operation: _Operation, num_aliases: Mapping[int, int]) -> Callable[[], Any]:
-    """Makes an operation again, with its results where they were the first time."""
-    if not isinstance(operation.function, torch._ops.OpOverload):
-        outside_again: Callable[[], Any] = operation.function
-        return outside_again
-    function, made = (
-        partial(operation.function._op, *operation.arguments, **operation.options),
-        operation.made,
-    )
-    if not made:
-        return function
-    if (into := _into(operation.function)) is not None and len(into[1]) == len(made):
-        results = dict(zip(into[1], made.values(), strict=True))
-        return partial(into[0], *operation.arguments, **operation.options, **results)
-    # Where nothing else is of its memory, a result may lie elsewhere each time.
-    put: dict[int, Any] = {
-        place: tensor.set_ if num_aliases[_memory(tensor)] == 1 else tensor.copy_
-        for place, tensor in made.items()
-    }
+@contextmanager
+def _interpreted() -> Iterator[None]:
+    """Let TorchScript run graphs as they are, which it would else rewrite, and torch's operations note no versions."""
+    before = torch._C._get_graph_executor_optimize()
+    torch._C._set_graph_executor_optimize(False)
+    try:
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            yield
+    finally:
+        torch._C._set_graph_executor_optimize(before)
 
-    def again() -> None:
-        results = list(_tensors(function()))
-        for place, each in put.items():
-            each(results[place])
 
-    return again
+def _program(operations: Sequence[_Operation], num_aliases: Mapping[int, int]) -> list[Callable[[], Any]]:
+    """Make operations again, with their results where they were the first time.
+
+    Those of torch are graphs of TorchScript, whose interpreter takes a third of the time that Python takes for each.
+
+    Args:
+        operations: The operations, in their order.
+        num_aliases: The number of tensors of each memory.
+    """
+    program, graph = list[Callable[[], Any]](), _Graph()
+    for operation in operations:
+        if isinstance(operation.function, torch._ops.OpOverload):
+            graph.add(operation, num_aliases)
+            continue
+        program += [*graph.functions(), operation.function]
+        graph = _Graph()
+    return program + graph.functions()
+
+
+class _Graph:
+    """A graph of TorchScript, whose tensors are constants."""
+
+    def __init__(self) -> None:
+        self.graph, self.is_empty = torch._C.Graph(), True
+
+    def functions(self) -> list[Callable[[], Any]]:
+        """The function that makes its operations; none if there are none."""
+        if self.is_empty:
+            return []
+        self.graph.registerOutput(self.graph.insertConstant(None))
+        return [torch._C._create_function_from_graph("recording", self.graph)]
+
+    def add(self, operation: _Operation, num_aliases: Mapping[int, int]) -> None:
+        """Add an operation."""
+        function, arguments, options = operation.function, operation.arguments, operation.options
+        made = operation.made
+        if operation.value is not None:
+            self._node(_COPY, (made[0], operation.value), {})
+        elif function.overloadpacket in _COPIES:
+            self._node(_COPY, (made[0], arguments[0]), {})
+        elif made and (into := _into(function)) is not None and len(into[1]) == len(made):
+            self._node(into[0], arguments, {**options, **dict(zip(into[1], made.values(), strict=True))})
+        else:
+            results = self._node(function, arguments, options)
+            if made and len(results) < operation.num_results:  # one list
+                unpack = self.graph.create("prim::ListUnpack", results, operation.num_results)
+                results = list(self.graph.insertNode(unpack).outputs())
+            for place, tensor in made.items():
+                # Where nothing else is of its memory, a result may lie elsewhere each time.
+                put = _SET if num_aliases[_memory(tensor)] == 1 else _COPY
+                self._node(put, (tensor, results[place]), {})
+
+    def _node(self, function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
+        """Add a call of an operation, and return its results."""
+        schema, inputs = function._schema, []
+        for place, each in enumerate(schema.arguments):
+            value = arguments[place] if place < len(arguments) else options.get(each.name, each.default_value)
+            inputs.append(value if isinstance(value, torch._C.Value) else self._constant(value, each.type))
+        node = self.graph.insertNode(self.graph.create(schema.name, inputs, len(schema.returns)))
+        if node.schema() != str(schema):
+            raise NotImplementedError(f"TorchScript takes {schema} for {node.schema()}")
+        self.is_empty = False
+        return list(node.outputs())
+
+    def _constant(self, value: Any, kind: Any) -> Any:
+        """A constant for an argument of a type of TorchScript."""
+        if isinstance(value, list | tuple) and (not value or str(kind) == "List[Optional[Tensor]]"):
+            parts = [self.graph.insertConstant(each) for each in value]
+            node = self.graph.insertNode(self.graph.create("prim::ListConstruct", parts, 1))
+            node.output().setType(kind)
+            return node.output()
+        if isinstance(value, torch.memory_format):
+            value = _MEMORY_FORMATS[value]
+        elif isinstance(value, float | int) and str(kind) in ("float", "Tensor"):
+            value = float(value) if str(kind) == "float" else torch.tensor(value)
+        return self.graph.insertConstant(tree_map_only(Tensor, _without_gradient, value))
+
+
+def _without_gradient(tensor: Tensor) -> Tensor:
+    """The tensor, or if it is a weight, one of the same memory that a graph of TorchScript may have."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+_COPY, _SET = torch.ops.aten.copy_.default, torch.ops.aten.set_.source_Tensor
+_COPIES = (torch.ops.aten.clone, torch.ops.aten._to_copy)
+"""Operations that make a copy, which may be one into memory that is there."""
+_MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}
+"""Numbers of layouts in TorchScript."""
 
 
 @cache
-def _into(function: Any) -> tuple[Callable[..., Any], Sequence[str]] | None:
+def _into(function: Any) -> tuple[Any, Sequence[str]] | None:
     """The form of an operation that writes results into tensors, and their names in it; None: torch has none."""
     wanted = [(each.name, str(each.type)) for each in function._schema.arguments]
     for name in function.overloadpacket.overloads():
@@ -275,7 +358,7 @@ def _into(function: Any) -> tuple[Callable[..., Any], Sequence[str]] | None:
         results = [each.name for each in other._schema.arguments if each.is_out]
         others = [(each.name, str(each.type)) for each in other._schema.arguments if not each.is_out]
         if results and others == wanted and other.has_kernel_for_dispatch_key(DispatchKey.CPU):
-            return other._op, results
+            return other, results
     return None
 
 

@@ -162,6 +162,8 @@ class Ragged:
             The rows with dense ids, and the original id of each dense one, shape (V,).
         """
         originals = self.distinct()
+        if len(originals) and originals[-1] == len(originals) - 1:
+            return self, originals
         if not len(originals) or originals[-1] > 2 * self.values.size + 1024:  # a table would be too sparse
             dense = np.searchsorted(originals, self.values)
             return Ragged(dense.astype(self.values.dtype), self.offsets), originals

@@ -134,7 +134,7 @@ def test_reproduce(as_json):
     sizes = {"num_attributes": 2, "num_values": 3, "word_length": 2, "hidden_size": 16}
     claim = {
         "about": "", "source": {"work": "perkins2021", "place": "", "read": "memory"}, "claim": "", "published": {},
-        "ours": {}, "differences": [], "size": "other", "seeds": [1, 2], "pilots": {"seeds": [], "runs": 0},
+        "ours": {}, "differences": [{"size": ""}], "effect": "", "seeds": [1, 2], "pilots": {"seeds": [], "runs": 0},
         "study": {"icy": {"models": ["fc1l"], "grammars": ["perm", "rot"], **sizes}},
         "success": {"measure": "accuracy", "at_least": 0.8, "about": ""},
         "criterion": effect, "descriptive": [{**effect, "about": "x"}], "small": {"seeds": [3]},

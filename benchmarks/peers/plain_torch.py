@@ -11,9 +11,11 @@ the loss is the expectation over the end, for REINFORCE it is that at the end. P
 
 import argparse
 import dataclasses
+import itertools
 import json
 import statistics
 import time
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -258,20 +260,26 @@ class Game(nn.Module):
         return (advantage * log_probability).mean() + loss.mean() - sizes.entropy * entropy, accuracy
 
 
-def train(sizes: Sizes, num_steps: int, images: Tensor | None = None) -> tuple[list[float], list[float]]:
-    """Train a game; returns the CPU seconds and the accuracy of each step."""
+def train(sizes: Sizes, images: Tensor | None = None) -> Iterator[tuple[float, float]]:
+    """Train a game without end; yields the CPU seconds and the accuracy of each step."""
     game = Game(sizes)
     optimizer = torch.optim.Adam(game.parameters(), lr=sizes.lr)
-    seconds, accuracies = [], []
-    for _ in range(num_steps):
+    while True:
         began = time.process_time()
         objective, accuracy = game(draw_rounds(sizes, images))
         optimizer.zero_grad()
         objective.backward()
         optimizer.step()
-        seconds.append(time.process_time() - began)
-        accuracies.append(accuracy.item())
-    return seconds, accuracies
+        yield time.process_time() - began, accuracy.item()
+
+
+def changed(sizes: Sizes, channel: str | None = None, length: str | None = None) -> Sizes:
+    """The sizes with another channel, `gumbel` or `reinforce`, or length, `fixed` or `variable`."""
+    return dataclasses.replace(
+        sizes,
+        channel=channel or sizes.channel,
+        is_fixed=sizes.is_fixed if length is None else length == "fixed",
+    )
 
 
 def digit_images() -> Tensor:
@@ -296,13 +304,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    sizes = GAMES[arguments.game]
-    if arguments.channel is not None:
-        sizes = dataclasses.replace(sizes, channel=arguments.channel)
-    if arguments.length is not None:
-        sizes = dataclasses.replace(sizes, is_fixed=arguments.length == "fixed")
+    sizes = changed(GAMES[arguments.game], arguments.channel, arguments.length)
     images = digit_images() if sizes.image_size else None
-    seconds, accuracies = train(sizes, arguments.steps, images)
+    seconds, accuracies = zip(*itertools.islice(train(sizes, images), arguments.steps), strict=True)
     milliseconds = 1e3 * statistics.median(seconds[arguments.steps // 5 :])
     accuracy = statistics.mean(accuracies[-max(1, arguments.steps // 10) :])
     if arguments.json:

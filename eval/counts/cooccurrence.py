@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import attribute_codes, concept_sets, narrow_content, row_labels, row_of
+from ecsuite.eval.counts.counting import attribute_codes, concept_sets, dense_content, row_labels, row_of
 from ecsuite.eval.statistics.cache import cached_per_corpus
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, first_rows, num_labels
+from ecsuite.eval.statistics.resampling import BATCH, Pairing
 from ecsuite.runtime.ragged import Ragged
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
@@ -137,12 +138,17 @@ class Incidence:
             for each in units
         )
 
-    def totals(self, partners: Ints) -> Ints:
-        """The number of messages with each concept, if they have the phrases of `partners`, (num_concepts + 1,)."""
-        times = np.bincount(self.phrase[partners], minlength=self.num_phrases)
-        counts = np.bincount(self.concepts.ravel(), np.tile(times, len(self.concepts)), self.num_concepts + 1)
-        counts[-1] = 0
-        return counts.astype(np.int64)
+    def totals(self, pairings: Iterable[Pairing]) -> Ints:
+        """The number of messages with each concept, and 0, in each pairing, (num_pairings, num_concepts + 1)."""
+        found = []
+        for _, partners in pairings:
+            times = np.bincount(self.phrase[partners], minlength=self.num_phrases)
+            counts = np.bincount(
+                self.concepts.ravel(), np.tile(times, len(self.concepts)), self.num_concepts + 1
+            )
+            counts[-1] = 0
+            found.append(counts.astype(np.int64))
+        return np.stack(found)
 
     @property
     def num_cells(self) -> int:
@@ -174,6 +180,30 @@ class Incidence:
             return (self._all_joined,)
         blocks = _Blocks(lambda: self._blocks(rows, self.phrase[partners]))
         return blocks if self._words is None else tuple(blocks)
+
+    @property
+    def size(self) -> int:
+        """What `of_pairings` counts for each pairing: of a large corpus, or one of few words, more than a batch has."""
+        is_joined = self.num_words * self.num_phrases <= len(self._content.values) // 2
+        return BATCH if is_joined or self._words is None else len(self._words.row) * len(self.concepts)
+
+    def of_pairings(self, pairings: Sequence[Pairing]) -> Iterable[WordPhrases]:
+        """`units` of each pairing, whose words are numbered from `num_words` times its number; some at a time."""
+        if len(pairings) == 1 or self._words is None:
+            assert len(pairings) == 1
+            return self.units(*pairings[0])
+        phrase_of = np.full((len(pairings), self.num_rows), -1, np.int32)
+        for each, (rows, partners) in zip(phrase_of, pairings, strict=True):
+            each[rows] = self.phrase[partners]
+        words = self._words
+        paired = phrase_of.take(words.row, axis=1)
+        word = words.kind + self.num_words * np.arange(len(pairings))[:, None]
+        used, tokens = np.flatnonzero(paired >= 0), np.tile(words.count, len(pairings))
+        return (
+            WordPhrases(
+                word=word.ravel()[used], phrase=paired.ravel()[used], messages=None, tokens=tokens[used]
+            ),
+        )
 
     def _joined(self, rows: Ints, partners: Ints) -> WordPhrases:
         size = self.num_words * self.num_phrases
@@ -318,7 +348,7 @@ def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
     kind, concepts = concept_rows(corpus)
     if concepts is None:
         return kind, NO_CONCEPTS
-    content, concepts = narrow_content(corpus), concepts.narrowed()
+    (content, _), concepts = dense_content(corpus), concepts.narrowed()
     return kind, Incidence(content, concepts) if len(content.values) else "every message is empty"
 
 

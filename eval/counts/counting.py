@@ -45,6 +45,12 @@ def narrow_content(corpus: Corpus) -> Ragged:
     return messages if corpus.eos is None else messages.before(corpus.eos)
 
 
+@cached_per_corpus
+def dense_content(corpus: Corpus) -> tuple[Ragged, NDArray[np.int32]]:
+    """The messages of `narrow_content` with dense ids, and the original id of each; see `Ragged.reindexed`."""
+    return narrow_content(corpus).reindexed()
+
+
 def row_labels(rows: Ragged) -> Ints:
     """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
     found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
@@ -70,14 +76,15 @@ def num_distinct_rows(rows: Ragged) -> int:
 def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
     """Codes that are equal where rows are, shape (num_rows,), and their bound; None if the rows are too long."""
     longest = int(rows.lengths.max(initial=0))
-    num_values = (
-        int(rows.values.max(initial=0)) + 2
-    )  # positions after the end have the value 0, others one from 1
-    if longest * math.log2(num_values) > _MAX_BITS:
+    # Of rows of one length, values are counted from the least; of others from 1, as 0 is that after the end.
+    is_table = len(rows.values) == len(rows) * longest
+    least = int(rows.values.min(initial=0)) if is_table and len(rows.values) else -1
+    num_values = int(rows.values.max(initial=0)) + 1 - least
+    if longest * math.log2(max(2, num_values)) > _MAX_BITS:
         return None
     codes, bound, position = np.zeros(len(rows), np.int64), 1, 0
     while position < longest:
-        width = int(math.log2(MAX_CODES / bound) / math.log2(num_values))  # positions that fit
+        width = int(math.log2(MAX_CODES / bound) / math.log2(max(2, num_values)))  # positions that fit
         if not width:
             codes = labels_of_codes(codes, bound)
             bound = num_labels(codes)
@@ -85,6 +92,12 @@ def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
         width = min(width, longest - position)
         for start in range(0, len(rows), _BLOCK):
             own, bounds = codes[start : start + _BLOCK], rows.offsets[start : start + _BLOCK + 1]
+            if is_table:
+                for column in rows.values[bounds[0] : bounds[-1]].reshape(-1, longest).T[position:][:width]:
+                    own *= num_values
+                    own += column
+                    own -= least
+                continue
             place, ends = bounds[:-1] + position, bounds[1:]
             for _ in range(width):
                 own *= num_values

@@ -1,15 +1,25 @@
 """Symbols at positions of messages: columns, joint codes of sets of positions, and the attributes that go with them."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
+from ecsuite.eval.counts.counting import dense_content, narrow_attributes, narrow_content
 from ecsuite.eval.statistics.cache import cached_per_corpus
-from ecsuite.eval.statistics.contingency import MAX_CODES, Ints, entropy_of_codes, joined, renumbered
+from ecsuite.eval.statistics.contingency import (
+    MAX_CODES,
+    MOST_TOGETHER,
+    Floats,
+    Ints,
+    entropies_of_codes,
+    entropy_of_codes,
+    joined,
+    renumbered,
+)
 
 BLANK = 0
 """Code of the positions after the end of a message."""
@@ -25,7 +35,7 @@ def position_columns(corpus: Corpus) -> NDArray[np.integer[Any]]:
         Codes in the smallest type, so not to be calculated with or changed, shape (num_positions, num_messages);
         num_positions is the length of the longest message.
     """
-    content, symbols = narrow_content(corpus).reindexed()
+    content, symbols = dense_content(corpus)
     lengths, starts = content.lengths, content.offsets[:-1]
     narrow = np.min_scalar_type(len(symbols))
     columns = np.full((int(lengths.max(initial=0)), len(content)), BLANK, narrow)
@@ -137,3 +147,27 @@ class Positions:
             own *= num_values
             own += values[block]
         return entropy_of_codes(codes, bound)
+
+    def bits_of_each_with(self, values: NDArray[np.integer[Any]], num_values: Sequence[int]) -> Floats:
+        """The joint entropy of each single position with each of some values, counted together where they are few.
+
+        Args:
+            values: Codes from 0, (num_attributes, num_messages).
+            num_values: An upper bound of the codes of each, (num_attributes,).
+
+        Returns:
+            Shape (num_positions, num_attributes).
+        """
+        shape = self.number, len(values)
+        if math.prod(shape) * self.num_messages > MOST_TOGETHER:
+            pairs = list(zip(values, num_values, strict=True))
+            return np.array(
+                [[self.bits_with((position,), *each) for each in pairs] for position in range(self.number)]
+            )
+        most = max(self.num_symbols, default=0)
+        if self.number and (0,) not in self._bits:
+            bits = entropies_of_codes(self.columns, most)
+            self._bits |= {(position,): each for position, each in enumerate(bits)}
+        codes = self.columns[:, None] * np.array(num_values)[:, None] + values
+        bits = entropies_of_codes(codes.reshape(-1, self.num_messages), most * max(num_values))
+        return np.reshape(bits, shape)

@@ -1,8 +1,9 @@
 """Associations of messages or words with meanings: AMI, NPMI, synonymy and polysemy, context independence."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ecsuite.eval.statistics.contingency import (
     index_type,
     num_labels,
 )
-from ecsuite.eval.statistics.resampling import resample, single_rows
+from ecsuite.eval.statistics.resampling import Pairing, in_batches, resample, single_rows
 
 AMI = Traits(
     name="ami",
@@ -351,26 +352,31 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
-    every = incidence.all_rows
-    pairs = assigned(incidence, every, every)
+    every = [(incidence.all_rows, incidence.all_rows)]
+    [pairs] = assigned(incidence, every)
     if not len(pairs[0]):
         reason = "no message has both a symbol and a concept"
         return [score(value=None, reason=reason) for score in scores]
     aligned, corrected = conditional_entropies(*pairs), conditional_entropies(*pairs, chao_shen)
-    unaligned = conditional_entropies(*assigned(incidence, every, every, align=False))
+    unaligned = conditional_entropies(*assigned(incidence, every, align=False)[0])
 
-    def statistic(rows: Ints, partners: Ints) -> Floats:
-        pairs = assigned(incidence, rows, partners)
-        return np.array(conditional_entropies(*pairs)[:2] if len(pairs[0]) else [np.nan, np.nan])
+    def figures(pairings: list[Pairing]) -> Floats:
+        return np.array(
+            [
+                conditional_entropies(*pairs)[:2] if len(pairs[0]) else [np.nan, np.nan]
+                for pairs in assigned(incidence, pairings)
+            ]
+        )
 
     uncertainties = resample(
-        statistic,
+        None,
         aligned[:2],
         num_rows=incidence.num_rows,
         exchange=of_phrases(corpus),
         seed=options.seed,
         work=8 * incidence.work(),
         bounds=(0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts)))),
+        of_pairings=in_batches(figures, incidence.size),
     )
     return [
         score(
@@ -389,27 +395,28 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def assigned(
-    incidence: Incidence, rows: Ints, partners: Ints, *, align: bool = True
-) -> tuple[Floats, Ints, Ints]:
-    """How often each word is assigned to each concept, and the pairs of both, each (num_pairs,).
+    incidence: Incidence, pairings: Sequence[Pairing], *, align: bool = True
+) -> list[tuple[Floats, Ints, Ints]]:
+    """How often each word is assigned to each concept, and the pairs of both, each (num_pairs,), in each pairing.
 
     Args:
         incidence: Words and concepts.
-        rows: The messages, ascending.
-        partners: The messages whose concepts they are paired with.
+        pairings: The messages, ascending, and those whose concepts they are paired with.
         align: Assign a word to the concept with the strongest association instead of to all equally.
     """
-    every = incidence.units(rows, partners)
-    association = _association(incidence, every, partners) if align else None
-    found = Cells(incidence.num_cells)
+    every = incidence.of_pairings(pairings)
+    association = _association(incidence, every, pairings) if align else None
+    found = Cells(len(pairings) * incidence.num_cells)
     for units in every:
         is_exact = _assign(units, incidence, association, found)
         if not is_exact and units.is_joined:  # each is then assigned for itself, in their order
             found = Cells(incidence.num_cells)
-            for each in incidence.units(rows, partners, joins=False):
+            for each in incidence.units(*pairings[0], joins=False):
                 _assign(each, incidence, association, found)
     cells, weights = found.sums()
-    return weights, *np.divmod(cells, incidence.num_concepts + 1)
+    ends = np.searchsorted(cells, np.arange(len(pairings) + 1) * incidence.num_cells).tolist()
+    word, concept = np.divmod(cells % incidence.num_cells, incidence.num_concepts + 1)
+    return [(weights[begin:end], word[begin:end], concept[begin:end]) for begin, end in pairwise(ends)]
 
 
 def _assign(
@@ -435,24 +442,24 @@ def _assign(
 
 
 def _association(
-    incidence: Incidence, every: Iterable[WordPhrases], partners: Ints
+    incidence: Incidence, every: Iterable[WordPhrases], pairings: Sequence[Pairing]
 ) -> Callable[[Ints], Floats]:
     """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
 
     As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.
     """
-    together = Cells(incidence.num_cells)
+    size = len(pairings) * incidence.num_cells
+    together = Cells(size)
     for units in every:
         for cell in incidence.cells(units):
             together.add(cell, units.messages)
     cells, counts = together.sums()
     concept = cells % (incidence.num_concepts + 1)
-    strengths = np.where(
-        concept < incidence.num_concepts, counts / np.maximum(1, incidence.totals(partners))[concept], 0
-    )
+    totals = np.maximum(1, incidence.totals(pairings))[cells // incidence.num_cells, concept]
+    strengths = np.where(concept < incidence.num_concepts, counts / totals, 0)
     if not together.is_table:
         return lambda some: strengths[np.searchsorted(cells, some)]
-    table = np.zeros(incidence.num_cells)
+    table = np.zeros(size)
     table[cells] = strengths
     return table.take
 
@@ -499,35 +506,35 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
 
-    def statistic(rows: Ints, partners: Ints) -> Floats:
-        return np.array([independence(incidence, rows, partners)])
+    def figures(pairings: list[Pairing]) -> Floats:
+        return np.array(independence(incidence, pairings))[:, None]
 
-    every = incidence.all_rows
-    value = float(statistic(every, every)[0])
+    every = [(incidence.all_rows, incidence.all_rows)]
+    [value] = independence(incidence, every)
     (found,) = resample(
-        statistic,
+        None,
         [value],
         num_rows=incidence.num_rows,
         exchange=of_phrases(corpus),
         seed=options.seed,
         work=4 * incidence.work(),
+        of_pairings=in_batches(figures, incidence.size),
     )
     variants = {
-        "by_tokens": independence(incidence, every, every, by_tokens=True),
-        "likeliest": independence(incidence, every, every, by_tokens=True, likeliest=True),
+        "by_tokens": independence(incidence, every, by_tokens=True)[0],
+        "likeliest": independence(incidence, every, by_tokens=True, likeliest=True)[0],
     }
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
 def independence(
-    incidence: Incidence, rows: Ints, partners: Ints, *, by_tokens: bool = False, likeliest: bool = False
-) -> float:
-    """The mean over concepts of p(w_c | c) p(c | w_c).
+    incidence: Incidence, pairings: Sequence[Pairing], *, by_tokens: bool = False, likeliest: bool = False
+) -> list[float]:
+    """The mean over concepts of p(w_c | c) p(c | w_c), in each pairing.
 
     Args:
         incidence: Words and concepts.
-        rows: The messages, ascending.
-        partners: The messages whose concepts they are paired with.
+        pairings: The messages, ascending, and those whose concepts they are paired with.
         by_tokens: Count the occurrences of a word instead of its messages, and divide by the number of co-occurrences
             instead of that of the messages with the word or the concept.
         likeliest: Choose w_c by the highest p(w | c) instead of p(c | w).
@@ -535,29 +542,37 @@ def independence(
     Returns:
         NaN if there is no concept. A concept that co-occurs with no word counts as 0.
     """
-    in_messages = incidence.totals(partners)
-    num_concepts = int((in_messages > 0).sum())
-    if not num_concepts:
-        return float("nan")
-    of_word: NDArray[Any] = np.zeros(incidence.num_words)
-    table = Cells(incidence.num_cells)
-    for units in incidence.units(rows, partners):
+    in_messages, num_words = incidence.totals(pairings), incidence.num_words
+    of_word: NDArray[Any] = np.zeros(len(pairings) * num_words)
+    table = Cells(in_messages.size * num_words)
+    for units in incidence.of_pairings(pairings):
         weights = units.tokens if by_tokens else units.messages
-        for cells in incidence.cells(units):
-            table.add(cells, weights)
-        of_word += np.bincount(units.word, weights, incidence.num_words)
+        pairing, word = np.divmod(units.word, num_words)
+        for concepts in incidence.concepts:  # those of a concept of a pairing together
+            cells = pairing * (incidence.num_concepts + 1) + concepts.take(units.phrase)
+            table.add(cells * num_words + word, weights)
+        of_word += np.bincount(units.word, weights, len(of_word))
     cells, count = table.sums()
-    word, concept = np.divmod(cells, incidence.num_concepts + 1)
-    kept = concept < incidence.num_concepts
-    word, concept, count = word[kept], concept[kept], count[kept]
-    of_concept: NDArray[Any] = in_messages
+    concept, word = np.divmod(cells, num_words)
+    kept = concept % (incidence.num_concepts + 1) < incidence.num_concepts
+    concept, word, count = concept[kept], word[kept], count[kept]
+    pairing = concept // (incidence.num_concepts + 1)
+    word += pairing * num_words
+    of_concept: NDArray[Any] = in_messages.ravel()
     if by_tokens:
         of_word = np.bincount(word, count, len(of_word))
         of_concept = np.bincount(concept, count, len(of_concept))
     of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
-    keys = (of_concept_given, of_word_given) if likeliest else (of_word_given, of_concept_given)
-    # by concept, then by the first probability, then by the other one
-    order = np.lexsort((*keys, concept))
-    is_last = np.diff(concept[order], append=-1) != 0
-    chosen = order[is_last]
-    return float((of_concept_given[chosen] * of_word_given[chosen]).sum() / num_concepts)
+    first, then = (of_word_given, of_concept_given) if likeliest else (of_concept_given, of_word_given)
+    found = np.zeros(0)
+    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
+    if len(begins):
+        best = np.maximum.reduceat(first, begins)
+        is_best = first == np.repeat(best, np.diff(begins, append=len(concept)))
+        found = best * np.maximum.reduceat(np.where(is_best, then, 0), begins)
+    ends = np.searchsorted(pairing[begins], np.arange(len(pairings) + 1)).tolist()
+    numbers = (in_messages > 0).sum(axis=1).tolist()
+    return [
+        float(found[begin:end].sum() / number) if number else float("nan")
+        for (begin, end), number in zip(pairwise(ends), numbers, strict=True)
+    ]

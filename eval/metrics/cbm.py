@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, eye_array
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.cooccurrence import Count, Occurrences, are_first
-from ecsuite.eval.counts.counting import message_labels, narrow_content, row_labels, row_of
+from ecsuite.eval.counts.counting import dense_content, message_labels, row_labels, row_of
 from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
@@ -33,7 +33,7 @@ from ecsuite.eval.statistics.contingency import (
     renumbered,
 )
 from ecsuite.eval.statistics.matching import MAX_TABLE, assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.eval.statistics.resampling import Statistics, resample, stacked_figures
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 
@@ -76,7 +76,7 @@ class Samples:
     def __init__(self, corpus: Corpus, count: Count) -> None:
         assert corpus.concepts is not None
         self.count = count
-        self.messages, self.word_ids = narrow_content(corpus).reindexed()
+        self.messages, self.word_ids = dense_content(corpus)
         """The messages without EOS, with dense ids of words, in the smallest type."""
         self.concepts = corpus.concepts
         """The concepts of each message."""
@@ -507,7 +507,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
-def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -> Statistic:
+def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -> Statistics:
     """The score as a function of a pairing of messages and phrases, with a new best matching each time.
 
     Args:
@@ -543,7 +543,7 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
         edges = np.maximum(words_per_row[rows], concepts_per_row[partners]).sum()
         return np.array([present[word, concept].sum() / edges if edges else np.nan])
 
-    return statistic
+    return functools.partial(stacked_figures, statistic)
 
 
 STEP = 100

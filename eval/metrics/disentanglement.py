@@ -2,21 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import permutations
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import narrow_attributes, narrow_content, row_of
+from ecsuite.eval.counts.counting import dense_content, narrow_attributes, row_of
 from ecsuite.eval.counts.exchange import of_meanings
 from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, index_type, renumbered
-from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.eval.statistics.matching import assignment_solver
+from ecsuite.eval.statistics.resampling import Pairing, Statistics, in_batches, resample
 from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 16
@@ -156,61 +156,73 @@ class Observations:
             num_rows=num_rows,
         )
 
-    def of_rows(self, rows: Ints) -> "Observations":
-        """The observations in some messages, which are renumbered from 0 in the given order."""
-        if len(rows) == self.num_rows:
-            return self
-        is_taken, place = np.zeros(self.num_rows, bool), np.empty(self.num_rows, self.row.dtype)
-        is_taken[rows], place[rows] = True, np.arange(len(rows))
-        kept = np.flatnonzero(is_taken.take(self.row))  # of bytes, which stay in the cache
-        return replace(self, cell=self.cell[kept], row=place.take(self.row[kept]), num_rows=len(rows))
-
-    @cached_property
-    def entropies(self) -> Floats:
-        """The entropy of each variable in bits, shape (num_variables,)."""
-        return self.joint_entropies(np.zeros(self.num_rows, np.int64))
-
-    def joint_entropies(self, label: NDArray[Any]) -> Floats:
-        """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
-
-        Args:
-            label: The label of each message, from 0, shape (num_rows,).
-        """
-        totals = np.bincount(label)
-        joint, count = self._counted_with(label, len(totals))
-        variable = self.variable[joint // len(totals)]
-        return _joint_entropies(variable, joint % len(totals), count, totals, self.num_variables)
-
-    def _counted_with(self, label: NDArray[Any], num_labels: int) -> tuple[Ints, Ints]:
-        """The codes cell * num_labels + label that are observed, ascending, and their counts.
-
-        A small table is counted in blocks of observations, whose codes stay in the cache.
-        """
-        size = len(self.variable) * num_labels
-        if size > _BLOCK:
-            return counted(self.cell * np.int64(num_labels) + label[self.row], size)
-        table = np.zeros(size, np.int64)
-        for start in range(0, len(self.cell), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            table += np.bincount(self.cell[block] * num_labels + label[self.row[block]], minlength=size)
-        present = np.flatnonzero(table)
-        return present, table[present]
-
-    def disentanglement(self, attributes: Sequence[NDArray[Any]]) -> tuple[float, int]:
+    def disentanglements(
+        self, pairings: Sequence[Pairing], attributes: Sequence[NDArray[Any]]
+    ) -> list[tuple[float, int]]:
         """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
 
         Args:
+            pairings: The messages, and for each the message whose values it has.
             attributes: Values from 0 of each attribute, each (num_rows,).
 
         Returns:
-            The mean over the non-constant variables, NaN if there is none; and the number of these variables.
+            Of each pairing the mean over the non-constant variables, NaN if there is none; and their number.
         """
-        joint = [self.joint_entropies(each) for each in attributes]
-        return _disentanglement(self.entropies, [entropy(np.bincount(each)) for each in attributes], joint)
+        partner = np.full((len(pairings), self.num_rows), -1, index_type(self.num_rows))
+        for draw, (rows, partners) in enumerate(pairings):
+            partner[draw, rows] = partners
+        partner_of = partner.take(self.row, axis=1).ravel()
+        num_cells, draws = len(self.variable), np.arange(len(pairings))[:, None]
+        cell = (self.cell + draws * num_cells).ravel()
+        if any(len(rows) < self.num_rows for rows, _ in pairings):
+            kept = np.flatnonzero(partner_of >= 0)
+            partner_of, cell = partner_of[kept], cell[kept]
+        alone = self._joint_entropies(
+            cell, np.zeros(len(cell), np.uint8), [np.array([len(rows)]) for rows, _ in pairings]
+        )
+        joint, of_attributes = [], []
+        for values in attributes:
+            totals = [np.bincount(values[partners]) for _, partners in pairings]
+            joint.append(self._joint_entropies(cell, values.take(partner_of), totals))
+            of_attributes.append([entropy(each) for each in totals])
+        return [
+            _disentanglement(own, list(of_values), list(both))
+            for own, of_values, both in zip(
+                alone, zip(*of_attributes, strict=True), zip(*joint, strict=True), strict=True
+            )
+        ]
+
+    def _joint_entropies(
+        self, cell: Ints, label: NDArray[Any], totals: Sequence[Ints]
+    ) -> NDArray[np.float64]:
+        """Joint entropy H(X_k, label) in bits of each variable k and a label, (num_pairings, num_variables).
+
+        A small table is counted in blocks of observations, whose codes stay in the cache.
+
+        Args:
+            cell: The cell of each observation, those of each pairing after those before it, (num_observations,).
+            label: The label of its message, from 0.
+            totals: The number of messages of each label, of each pairing.
+        """
+        num_labels = max(map(len, totals))
+        size = len(totals) * len(self.variable) * num_labels
+        if size > _BLOCK:
+            joint, count = counted(cell * np.int64(num_labels) + label, size)
+        else:
+            table = np.zeros(size, np.int64)
+            for start in range(0, len(cell), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                table += np.bincount(cell[block] * np.int64(num_labels) + label[block], minlength=size)
+            joint = np.flatnonzero(table)
+            count = table[joint]
+        cell = joint // num_labels
+        draw = cell // len(self.variable)
+        variable = self.variable[cell - draw * len(self.variable)] + draw * self.num_variables
+        return _joint_entropies(variable, joint - cell * num_labels, count, totals, self.num_variables)
 
 
 def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
-    """`Observations.disentanglement` from the entropies of the variables, of the attributes, and of both together."""
+    """`Observations.disentanglements` from the entropies of the variables, of the attributes, and of both together."""
     information = [own + alone - both for own, both in zip(of_attributes, joint, strict=True)]
     second, first = np.sort(np.stack(information), axis=0)[-2:]
     varies = alone > _TOLERANCE
@@ -220,27 +232,35 @@ def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floa
     return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
 
 
-def _joint_entropies(variable: Ints, label: Ints, count: Ints, totals: Ints, num_variables: int) -> Floats:
-    """Joint entropy in bits of each variable and a label of the messages, shape (num_variables,).
+def _joint_entropies(
+    variable: Ints, label: Ints, count: Ints, totals: Sequence[Ints], num_variables: int
+) -> Floats:
+    """Joint entropy in bits of each variable and a label of the messages, (num_pairings, num_variables).
 
     Entropy is log2 n - sum c log2 c / n over the counts c. The count of the default value of a variable with a label is
     the number of messages with this label minus the observations of the variable in them.
 
     Args:
-        variable: Of each observed cell with a label, ascending, shape (num_observed,).
+        variable: Of each observed cell with a label, ascending, those of a pairing after those of the pairings before
+            it, (num_observed,).
         label: That label.
         count: How often they were observed.
-        totals: The number of messages of each label, shape (num_labels,).
+        totals: The number of messages of each label, of each pairing.
         num_variables: Number of variables.
     """
-    num_labels, num_rows = len(totals), int(totals.sum())
-    observed = np.bincount(variable, _weigh(count), num_variables)
-    codes = variable * num_labels + label
-    of_label = np.bincount(codes, count, num_variables * num_labels).astype(np.int64)
+    num_labels, number = max(map(len, totals)), len(totals) * num_variables
+    of_pairing = np.zeros((len(totals), num_labels), np.int64)
+    for own, each in zip(of_pairing, totals, strict=True):
+        own[: len(each)] = each
+    observed = np.bincount(variable, _weigh(count), number)
+    of_label = np.bincount(variable * num_labels + label, count, number * num_labels).astype(np.int64)
     seen = np.flatnonzero(of_label)
-    total, count = totals[seen % num_labels], of_label[seen]
-    missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), num_variables)
-    spent = observed + missing + _weigh(totals).sum()
+    variable = seen // num_labels
+    total, count = of_pairing[variable // num_variables, seen - variable * num_labels], of_label[seen]
+    missing = np.bincount(variable, _weigh(total - count) - _weigh(total), number)
+    spent = (observed + missing).reshape(len(totals), num_variables)
+    num_rows = np.array([[int(each.sum())] for each in totals])
+    spent += np.array([[_weigh(each).sum()] for each in totals])
     return np.asarray(np.log2(num_rows) - spent / num_rows)
 
 
@@ -250,15 +270,18 @@ def _whole_disentanglement(
     """The disentanglement of all messages, which are counted some at a time where the tables are small.
 
     Returns:
-        What `Observations.disentanglement` returns, and the number of observations.
+        What `Observations.disentanglements` returns, and the number of observations.
     """
     longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
     num_variables, num_values = variables.numbers(longest, num_ids)
     totals = [np.bincount(each) for each in attributes]
     sizes = [num_variables * num_values * len(each) for each in totals]
     if sum(sizes) > _MAX_TABLES:
-        observations = Observations.of(variables.observe(content), len(content))
-        return *observations.disentanglement(attributes), len(observations.cell)
+        observations, rows = (
+            Observations.of(variables.observe(content), len(content)),
+            np.arange(len(content)),
+        )
+        return *observations.disentanglements([(rows, rows)], attributes)[0], len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
         variable, row, value = variables.observe(rows)
@@ -272,7 +295,10 @@ def _whole_disentanglement(
     def joint_entropies(table: Ints, totals: Ints) -> Floats:
         joint = np.flatnonzero(table)
         cell = joint // len(totals)
-        return _joint_entropies(cell // num_values, joint % len(totals), table[joint], totals, num_variables)
+        found = _joint_entropies(
+            cell // num_values, joint % len(totals), table[joint], [totals], num_variables
+        )
+        return np.asarray(found[0])
 
     cells = tables[0].reshape(-1, len(totals[0])).sum(axis=1)
     alone = joint_entropies(cells, np.array([len(content)]))
@@ -290,7 +316,7 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
     if len(columns) < 2:
         return score(value=None, reason="fewer than two attributes")
     attributes = list(columns)
-    content, _ = narrow_content(corpus).reindexed()
+    content, _ = dense_content(corpus)
     if not len(content.values):
         return score(value=None, reason="every message is empty")
     value, num_varying, num_observations = _whole_disentanglement(content, variables, attributes)
@@ -299,17 +325,14 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
     if not any(each.any() for each in attributes):
         return score(value=None, reason=CONSTANT_ATTRIBUTES)
 
-    def of_rows(some: Ints) -> Statistic:
-        observed, values = (
-            Observations.of(variables.observe(content.take(some)), len(some)),
-            [each[some] for each in attributes],
-        )
+    def of_rows(some: Ints) -> Statistics:
+        observed = Observations.of(variables.observe(content.take(some)), len(some))
+        values = [each[some] for each in attributes]
 
-        def statistic(rows: Ints, partners: Ints) -> Floats:
-            shuffled = [each[partners] for each in values]
-            return np.array([observed.of_rows(rows).disentanglement(shuffled)[0]])
+        def figures(pairings: list[Pairing]) -> Floats:
+            return np.array([[found] for found, _ in observed.disentanglements(pairings, values)])
 
-        return statistic
+        return in_batches(figures, len(observed.cell))
 
     (found,) = resample(
         None,
@@ -332,9 +355,6 @@ def _weigh(counts: Ints) -> Floats:
     """The terms c log2 c of an entropy, 0 for 0."""
     return np.asarray(counts * np.log2(np.maximum(1, counts)))
 
-
-FEW = 4
-"""Up to so many attributes all assignments are tried, since importing SciPy's solver takes a tenth of a second."""
 
 CONFLICT_COUNT = Traits(
     name="conflict_count",
@@ -367,7 +387,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     attributes = attribute_columns_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]
-    content, symbols = narrow_content(corpus).reindexed()
+    content, symbols = dense_content(corpus)
     width, num_rows = attributes.shape
     shortest, longest = int(content.lengths.min()), int(content.lengths.max())
     if not shortest == longest == width:
@@ -399,13 +419,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
 def _most_agreements(agreements: Ints) -> int:
     """The highest sum of agreements over all assignments of positions to attributes, (width, width)."""
-    width = len(agreements)
-    if width <= FEW:
-        assigned = np.array(list(permutations(range(width))))
-        return int(agreements[np.arange(width), assigned].sum(axis=1).max())
-    from scipy.optimize import linear_sum_assignment
-
-    position, attribute = linear_sum_assignment(agreements, maximize=True)
+    position, attribute = assignment_solver()(agreements, maximize=True)
     return int(agreements[position, attribute].sum())
 
 

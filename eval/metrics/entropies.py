@@ -21,7 +21,7 @@ from ecsuite.eval.counts.positions import (
 )
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropy, entropy_of_codes, tally
+from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropies_of_codes, entropy, tally
 from ecsuite.eval.statistics.resampling import resample, single_rows
 
 EXACT_WORK = 1 << 26
@@ -203,9 +203,8 @@ class EntropyTables:
         self.attributes, self.names = attributes, names
         self.num_positions, self.num_messages = self.positions.number, self.positions.num_messages
         self.num_attributes = len(attributes)
-        self._num_values = [int(values.max()) + 1 for values in attributes]
-        sizes = zip(attributes, self._num_values, strict=True)
-        self.attribute_entropies: Floats = np.array([entropy_of_codes(*each) for each in sizes])
+        self._num_values = (attributes.max(axis=1).astype(np.int64) + 1).tolist()
+        self.attribute_entropies: Floats = np.array(entropies_of_codes(attributes, max(self._num_values)))
         self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
 
     @cached_property
@@ -213,6 +212,14 @@ class EntropyTables:
         """H(attribute | symbols) of all sets of positions, (2^num_positions, num_attributes); see `positions_in`."""
         sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
         return np.array([self.conditional_entropies(some) for some in sets])
+
+    @cached_property
+    def _given_each(self) -> Floats:
+        """H(attribute | symbol) of each single position, (num_positions, num_attributes)."""
+        left = self.positions.bits_of_each_with(self.attributes, self._num_values)
+        left -= np.array([[self.positions.bits((position,))] for position in range(self.num_positions)])
+        left[left <= _TOLERANCE] = 0.0
+        return left
 
     def positions_in(self, chosen: int) -> tuple[int, ...]:
         """The positions of a set, ascending: position p is in it if bit p is set."""
@@ -234,6 +241,8 @@ class EntropyTables:
     def conditional_entropy(self, attribute: int, positions: tuple[int, ...]) -> float:
         """H(attribute | symbols at the positions); H(attribute) if there is no position."""
         key = attribute, positions
+        if len(positions) == 1 and "_given_each" in self.__dict__:
+            return float(self._given_each[positions[0], attribute])
         if key not in self._cache:
             joint = self.positions.bits_with(
                 positions, self.attributes[attribute], self._num_values[attribute]
@@ -248,9 +257,8 @@ class EntropyTables:
 
     def most_informative(self) -> Partition:
         """The attribute with the highest mutual information with each position; the first in case of ties."""
-        left = np.array([self.conditional_entropies((position,)) for position in range(self.num_positions)])
         # Rounded, so that rounding errors do not break ties.
-        shared = np.round(self.attribute_entropies - left, 9)
+        shared = np.round(self.attribute_entropies - self._given_each, 9)
         return tuple(np.argmax(shared, axis=1).tolist())
 
     def residuals(self, partition: Partition) -> Floats:

@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import narrow_content, num_distinct_rows, row_labels
+from ecsuite.eval.counts.counting import dense_content, num_distinct_rows, row_labels
 from ecsuite.eval.metrics.score import Options, Score, Signature, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_by
@@ -23,9 +24,11 @@ from ecsuite.eval.statistics.contingency import (
     entropy,
     first_rows,
     index_type,
+    labels_of_codes,
+    num_labels,
 )
 from ecsuite.eval.statistics.estimates import average_ranks
-from ecsuite.eval.statistics.resampling import Uncertainty, resample
+from ecsuite.eval.statistics.resampling import Uncertainty, in_batches, resample
 from ecsuite.runtime.ragged import Ragged
 
 _NOISE = 1e-9
@@ -55,26 +58,60 @@ def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
     """
     kept: dict[tuple[bytes, float], NDArray[np.uint8]] | None = cached_by(boundaries, dict)
     if kept is None:  # boundaries as bits, by the digest of the messages and the threshold
-        return _boundaries(messages, thresholds)
-    digest = hashlib.blake2b(np.ascontiguousarray(messages.values).data)
-    digest.update(messages.offsets.data)
-    keys = [(digest.digest(), threshold) for threshold in thresholds]
+        return _boundaries([messages], thresholds)
+    keys = [(_digest(messages), threshold) for threshold in thresholds]
     missing = [key for key in keys if key not in kept]
     for key, begins in zip(
-        missing, _boundaries(messages, [threshold for _, threshold in missing]), strict=True
+        missing, _boundaries([messages], [threshold for _, threshold in missing]), strict=True
     ):
         kept[key] = np.packbits(begins)
     return [np.unpackbits(kept[key], count=len(messages.values)).view(bool) for key in keys]
 
 
-def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[np.bool_]]:
+def _digest(messages: Ragged) -> bytes:
+    digest = hashlib.blake2b(np.ascontiguousarray(messages.values).data)
+    digest.update(messages.offsets.data)
+    return digest.digest()
+
+
+def _boundaries_of_draws(draws: Sequence[Ragged], threshold: float) -> NDArray[np.bool_]:
+    """`boundaries` of several draws, each for itself, end to end; those that are not there yet are found together."""
+    if len(draws) == 1:
+        return boundaries(draws[0], threshold)[0]
+    cached: dict[tuple[bytes, float], NDArray[np.uint8]] | None = cached_by(boundaries, dict)
+    kept = {} if cached is None else cached
+    keys = [(_digest(each), threshold) for each in draws]
+    missing = {key: each for key, each in zip(keys, draws, strict=True) if key not in kept}
+    if missing:
+        [begins] = _boundaries(list(missing.values()), [threshold])
+        ends = np.cumsum([len(each.values) for each in missing.values()])
+        kept |= dict(zip(missing, map(np.packbits, np.split(begins, ends[:-1])), strict=True))
+    found = [np.unpackbits(kept[key], count=len(each.values)) for key, each in zip(keys, draws, strict=True)]
+    return np.concatenate(found).view(bool)
+
+
+def _joined(draws: Sequence[Ragged]) -> tuple[Ragged, Ints]:
+    """Messages of several draws end to end, and the end of the values of each draw, (num_draws,)."""
+    if len(draws) == 1:
+        return draws[0], draws[0].offsets[-1:]
+    values = np.concatenate([each.values for each in draws])
+    ends = np.cumsum([len(each.values) for each in draws])
+    shifts = [each.offsets[1:] + end - len(each.values) for each, end in zip(draws, ends, strict=True)]
+    return Ragged(values, np.concatenate([np.zeros(1, np.int64), *shifts])), ends
+
+
+def _boundaries(draws: Sequence[Ragged], thresholds: Sequence[float]) -> list[NDArray[np.bool_]]:
+    """Boundaries of several draws end to end, in each of which substrings are counted for themselves."""
+    messages, ends = _joined(draws)
     values, num_symbols = messages.values, int(messages.values.max(initial=0)) + 1
     begins = [np.zeros(len(values), bool) for _ in thresholds]
     if not thresholds:
         return begins
     start, left = _starts(messages)
     substring: NDArray[Any] = values[start]
-    num_substrings, width, before = num_symbols, 1, None
+    if len(draws) > 1:
+        substring = substring + np.searchsorted(ends, start, side="right") * num_symbols
+    num_substrings, width, before = num_symbols * len(draws), 1, None
     while len(start):
         bound = num_substrings * num_symbols
         blocks = [slice(begin, begin + _block(bound)) for begin in range(0, len(start), _block(bound))]
@@ -212,7 +249,7 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     """
     how = {"threshold": f"{own.threshold:g}", "starts": "all", "eos": "strip"}
     score = unscored(HAS, **how)
-    content, _ = narrow_content(corpus).reindexed()
+    content, _ = dense_content(corpus)
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
     begins, *others = boundaries(content, own.threshold, *OTHER_THRESHOLDS)
@@ -221,20 +258,20 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
         for bits, other in zip(OTHER_THRESHOLDS, others, strict=True)
     ]
     del others  # of a large corpus they take much memory
-    value, num_segments, length = _figures_of(content, begins)
+    [[value, num_segments, length]] = _figures([content], begins).tolist()
     del begins
 
-    def statistic(rows: Ints, partners: Ints) -> Floats:
-        return np.array(_figures(content.take(rows), own.threshold))
+    def figures(draws: list[Ragged]) -> Floats:
+        return _figures(draws, _boundaries_of_draws(draws, own.threshold))
 
     (found, shuffled_segments, shuffled_length) = resample(
-        statistic,
+        None,
         [value, num_segments, length],
         num_rows=len(content),
         seed=options.seed,
         work=LEVELS * len(content.values),
         bounds=(0.0, float(max(0, content.lengths.max() - 2))),
-        null=lambda rng, rows: np.array(_figures(shuffle_symbols(content, rows, rng), own.threshold)),
+        **_draws_of(content, figures),
     )
     details = {
         "segments": num_segments,
@@ -260,20 +297,46 @@ def shuffle_symbols(messages: Ragged, rows: Ints, rng: np.random.Generator) -> R
     return Ragged(rng.permutation(some.values), some.offsets)
 
 
-def _figures(messages: Ragged, threshold: float) -> tuple[float, float, float]:
-    """Boundaries per message, number of distinct segments, and mean segment length (0 without segments)."""
-    [begins] = boundaries(messages, threshold)
-    return _figures_of(messages, begins)
+def _draws_of(messages: Ragged, figures: Callable[[list[Ragged]], Floats]) -> dict[str, Any]:
+    """Arguments of `resample`: the figures of some of the messages, and those of shuffled symbols."""
+    of_draws = in_batches(figures, len(messages.values))
+    return {
+        "of_pairings": lambda pairings: of_draws(messages.take(rows) for rows, _ in pairings),
+        "nulls": lambda rng, every: of_draws(shuffle_symbols(messages, rows, rng) for rows in every),
+    }
 
 
-def _figures_of(messages: Ragged, begins: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Figures of boundaries."""
-    parts = segments(messages, begins)
-    return (
-        float(begins.sum() / len(messages)),
-        float(num_distinct_rows(parts)),
-        len(parts.values) / max(1, len(parts)),
-    )
+def _figures(draws: Sequence[Ragged], begins: NDArray[np.bool_]) -> Floats:
+    """Boundaries per message, number of distinct segments, and mean segment length (0 without segments) of each draw.
+
+    Args:
+        draws: Messages.
+        begins: Where segments begin, in all draws end to end.
+
+    Returns:
+        Shape (num_draws, 3).
+    """
+    messages, ends = _joined(draws)
+    parts, sizes = segments(messages, begins), np.diff(ends, prepend=0)
+    numbers = [np.count_nonzero(each) for each in np.split(begins, ends[:-1])]
+    if len(draws) == 1:
+        num_parts, num_distinct = np.array([len(parts)]), np.array([num_distinct_rows(parts)])
+    else:
+        draw = np.searchsorted(ends, parts.offsets[:-1], side="right")
+        num_parts = np.bincount(draw, minlength=len(draws))
+        label = _labels_in_draws(parts, draw)
+        num_distinct = np.bincount(draw[first_rows(label, num_labels(label))], minlength=len(draws))
+    per_message = np.array(numbers) / [len(each) for each in draws]
+    return np.stack([per_message, num_distinct, sizes / np.maximum(1, num_parts)], axis=1)
+
+
+def _labels_in_draws(units: Ragged, draw: Ints) -> Ints:
+    """The number of each unit among the different ones of its draw, which begin after those of the draw before."""
+    label = row_labels(units)
+    if not len(draw) or draw[0] == draw[-1]:
+        return label
+    number = num_labels(label)
+    return labels_of_codes(draw * number + label, (int(draw[-1]) + 1) * number)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -321,7 +384,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
     two-sided, as of all metrics. Undefined if all units have the same length or the same frequency.
     """
-    content, _ = narrow_content(corpus).reindexed()
+    content, _ = dense_content(corpus)
     how = {} if own.correlation == "spearman" else {"corr": own.correlation}
     scores = {
         "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{own.threshold:g}", **how, eos="strip"),
@@ -330,25 +393,25 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     if not len(content.values):
         return [score(value=None, reason="every message is empty") for score in scores.values()]
 
-    def figures(messages: Ragged) -> Floats:
-        [begins] = boundaries(messages, own.threshold)
-        parts = segments(messages, begins)
-        return np.array([_correlation(parts, own.correlation), _correlation(messages, own.correlation)])
+    def figures(draws: list[Ragged]) -> Floats:
+        messages, ends = _joined(draws)
+        parts = segments(messages, _boundaries_of_draws(draws, own.threshold))
+        of_parts = np.searchsorted(ends, parts.offsets[:-1], side="right")
+        of_messages = np.repeat(np.arange(len(draws)), list(map(len, draws)))
+        both = ((parts, of_parts), (messages, of_messages))
+        return np.stack([_correlations(*each, len(draws), own.correlation) for each in both], axis=1)
 
-    def statistic(rows: Ints, partners: Ints) -> Floats:
-        return figures(content.take(rows))
-
-    values = figures(content).tolist()
+    values = figures([content])[0].tolist()
     found: list[Uncertainty | None] = [None, None]
     if not np.isnan(values).all():
         found[:] = resample(
-            statistic,
+            None,
             values,
             num_rows=len(content),
             seed=options.seed,
             work=LEVELS * len(content.values),
             bounds=(-1.0, 1.0),
-            null=lambda rng, rows: figures(shuffle_symbols(content, rows, rng)),
+            **_draws_of(content, figures),
         )
     return [
         score(value=None, reason=f"all {kind} have the same length or the same frequency")
@@ -358,15 +421,30 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     ]
 
 
-def _correlation(units: Ragged, kind: Literal["spearman", "pearson"]) -> float:
-    """The correlation of frequency and length over the distinct units; NaN if either is constant."""
-    label = row_labels(units)
-    frequency = np.bincount(label)
-    length = units.lengths[first_rows(label, len(frequency))]
-    if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
-        return float("nan")
-    pair = [frequency, length] if kind == "pearson" else [average_ranks(frequency), average_ranks(length)]
-    return float(np.clip(np.corrcoef(*pair)[0, 1], -1, 1))
+def _correlations(
+    units: Ragged, draw: Ints, num_draws: int, kind: Literal["spearman", "pearson"]
+) -> list[float]:
+    """The correlation of frequency and length over the distinct units of each draw; NaN if either is constant.
+
+    Args:
+        units: Messages or segments.
+        draw: The draw of each, ascending, (num_units,).
+        num_draws: Number of draws.
+        kind: The correlation.
+    """
+    label = _labels_in_draws(units, draw)
+    frequencies = np.bincount(label)
+    first = first_rows(label, len(frequencies))
+    lengths = units.lengths[first]
+    found = []
+    for begin, end in pairwise(np.searchsorted(draw[first], np.arange(num_draws + 1)).tolist()):
+        frequency, length = frequencies[begin:end], lengths[begin:end]
+        if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
+            found.append(float("nan"))
+            continue
+        pair = [frequency, length] if kind == "pearson" else [average_ranks(frequency), average_ranks(length)]
+        found.append(float(np.clip(np.corrcoef(*pair)[0, 1], -1, 1)))
+    return found
 
 
 _MEASURES = {

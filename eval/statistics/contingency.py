@@ -18,6 +18,8 @@ _SPARSE = 64
 """Table entries per code above which sorting is faster, where codes are renumbered."""
 _SPARSE_COUNTS = 4
 """Table entries per code above which sorting is faster, where codes are counted."""
+MOST_TOGETHER = 1 << 18
+"""Codes of several rows, or entries of their tables, that are counted together at most."""
 _SMALL_TABLE = 1 << 14
 """Entries of a table that is faster than sorting, however few the codes are."""
 
@@ -80,6 +82,19 @@ def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
         counts = np.bincount(codes)
         counts = counts[counts > 0]
     return _bits(counts / len(codes))
+
+
+def entropies_of_codes(codes: NDArray[np.integer[Any]], bound: int) -> list[float]:
+    """`entropy_of_codes` of each row of codes, (num_rows, num_codes); those of few codes are counted in one table."""
+    number, size = codes.shape
+    if number * max(bound, size) > MOST_TOGETHER:
+        return [entropy_of_codes(row, bound) for row in codes]
+    counts = np.bincount((codes + np.arange(number)[:, None] * bound).ravel(), minlength=number * bound)
+    present = np.flatnonzero(counts)
+    share = counts[present] / size
+    logarithms = np.log2(share)
+    ends = np.searchsorted(present, np.arange(number + 1) * bound).tolist()
+    return [max(0.0, -float(share[begin:end] @ logarithms[begin:end])) for begin, end in pairwise(ends)]
 
 
 def _bits(share: Floats) -> float:
@@ -202,6 +217,8 @@ _ROWS = 1 << 14
 """Rows taken at once, so that what is made of them fits the cache."""
 _BLOCK = 1 << 16
 """Codes taken at once, so that what is made of them fits the cache."""
+_MOST_SORTED = 1 << 20
+"""Codes that are sorted instead of hashed: more would take much memory."""
 _FACTOR = 0x9E3779B97F4A7C15
 """An odd number of 64 bits, near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
 
@@ -233,27 +250,41 @@ def labels_of_codes(codes: Ints, bound: int) -> Ints:
 def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
     """The first row with the same code as each row, shape (num_rows,); arguments are those of `labels_of_codes`.
 
-    Each row writes its number to a place of a table that its code determines, the first row of a place last. What a
-    row then reads there is the first row of the same code, or a row of another code that has the same place. Those that
-    read another code try again with other places.
+    Few possible codes have a table of their first rows. Otherwise, where a code and a row fit 63 bits, both are sorted
+    together, so that the first row of a code comes first. Else each row writes its number to a place of a table that
+    its code determines, the first row of a place last. What a row then reads there is the first row of the same code,
+    or a row of another code that has the same place. Those that read another code try again with other places.
     """
     narrow = index_type(len(codes))
+    shift = max(1, len(codes) - 1).bit_length()
+    if not is_sparse(bound, len(codes)):
+        table = np.empty(bound, narrow)
+        for start in reversed(range(0, len(codes), _BLOCK)):
+            own = codes[start : start + _BLOCK]
+            # of equal places the last is kept
+            table[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1, dtype=narrow)
+        return table[codes]
     first: NDArray[Any] = np.empty(len(codes), narrow)
+    if len(codes) <= _MOST_SORTED and bound <= 1 << 63 - shift:
+        keys = codes << shift
+        keys |= np.arange(len(codes))
+        keys.sort()
+        rows = keys & (1 << shift) - 1
+        keys >>= shift
+        starts = _changes(keys)
+        first[rows] = np.repeat(rows[starts[:-1]], np.diff(starts))
+        return first
     ends = [*range(0, len(codes), _BLOCK), len(codes)]
     left = [np.arange(start, end, dtype=narrow) for start, end in pairwise(ends)]
-    factor, size = 1, bound
-    is_direct = not is_sparse(bound, len(codes))
+    factor = 1
     while left:
-        if not is_direct:
-            size, factor = 1 << max(1, sum(map(len, left)).bit_length() - 1), factor * _FACTOR % (1 << 64)
+        size, factor = 1 << max(1, sum(map(len, left)).bit_length() - 1), factor * _FACTOR % (1 << 64)
         table = np.empty(size, narrow)
         for rows in reversed(left):
-            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
-            table[place[::-1]] = rows[::-1]  # of equal places the last is kept
+            table[_places(codes[rows], factor, size)[::-1]] = rows[::-1]
         others = []
         for rows in left:
-            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
-            first[rows] = found = table[place]
+            first[rows] = found = table[_places(codes[rows], factor, size)]
             others.append(rows[codes[found] != codes[rows]])
         left = [rows for rows in others if len(rows)]
     return first
@@ -277,8 +308,11 @@ def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
 
 def num_codes(codes: Ints, bound: int) -> int:
     """The number of distinct codes, which are from 0, below `bound`, shape (num_rows,)."""
-    first = first_equal(codes, bound)
-    return int(np.count_nonzero(first == np.arange(len(first), dtype=first.dtype)))
+    if not is_sparse(bound, len(codes)):
+        is_used = np.zeros(bound, bool)
+        is_used[codes] = True
+        return int(np.count_nonzero(is_used))
+    return len(_changes(np.sort(codes))) - 1
 
 
 def num_labels(labels: NDArray[np.integer[Any]]) -> int:

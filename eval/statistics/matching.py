@@ -1,8 +1,14 @@
 """The assignment problem of concept best matching: the best one-to-one matching, and which pairs of it are tied."""
 
+from collections.abc import Callable
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack
 
@@ -10,6 +16,23 @@ from ecsuite.eval.statistics.contingency import Ints
 
 MAX_TABLE = 1 << 19
 """Entries of a table of weights beyond which only those that are not 0 are looked at."""
+
+
+@cache
+def assignment_solver() -> Callable[..., tuple[Ints, Ints]]:
+    """`scipy.optimize.linear_sum_assignment`, whose module is loaded without its package where that can be.
+
+    To import all of `scipy.optimize` takes longer than all matchings of a small corpus.
+    """
+    spec = PathFinder.find_spec("_lsap", [str(Path(scipy.__file__).parent / "optimize")])
+    if spec is None or spec.loader is None:  # another version of SciPy has it elsewhere
+        from scipy.optimize import linear_sum_assignment
+    else:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        linear_sum_assignment = module.linear_sum_assignment
+    solver: Callable[..., tuple[Ints, Ints]] = linear_sum_assignment
+    return solver
 
 
 def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
@@ -21,10 +44,6 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
     Returns:
         The words and the concepts of the pairs of positive weight, ordered by word.
     """
-    from scipy.optimize import (
-        linear_sum_assignment,  # a tenth of a second, also for those who read traits only
-    )
-
     num_words, num_concepts = weights.shape
     if num_words * num_concepts > MAX_TABLE:
         return _match_of_sparse(csr_array(weights))
@@ -32,7 +51,7 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
     if num_words > 10 * num_concepts**2:
         # An optimal matching needs only the num_concepts best words of each concept: others can't use all of them.
         kept = np.unique(np.argpartition(-weights, num_concepts, axis=0)[:num_concepts])
-    place, concept = linear_sum_assignment(weights[kept], maximize=True)
+    place, concept = assignment_solver()(weights[kept], maximize=True)
     word = kept[place]
     positive = weights[word, concept] > 0
     return word[positive], concept[positive]
@@ -66,12 +85,10 @@ def assigned_concepts(weights: NDArray[Any]) -> Ints:
     Returns:
         All concepts, if there are at least as many words; otherwise as many concepts as words.
     """
-    from scipy.optimize import linear_sum_assignment
-
     num_words, num_concepts = weights.shape
     if num_words >= num_concepts:
         return np.arange(num_concepts)
-    _, concept = linear_sum_assignment(weights, maximize=True)
+    _, concept = assignment_solver()(weights, maximize=True)
     return np.asarray(concept, dtype=np.int64)
 
 

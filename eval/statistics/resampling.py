@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count
-from typing import Any
+from itertools import count, islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ecsuite.eval.statistics.contingency import Floats, Ints, first_rows, num_la
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, student_quantile
 
 Labels = NDArray[np.integer[Any]]
+Drawn = TypeVar("Drawn")
 
 MOST_PAIRINGS = 5_040
 """All distinct pairings of messages and meanings are enumerated up to this number: those of seven meanings."""
@@ -185,9 +186,13 @@ Statistic = Callable[[Ints, Ints], Floats]
 The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure is NaN if it is undefined. `rows` is
 ascending; if it has all rows, only the pairing differs from that of the corpus. Where meanings with different numbers
 of messages are exchanged, a row may be the partner of several others, or of none."""
-NullDraw = Callable[[np.random.Generator, Ints], Floats]
-"""One draw of the figures (num_figures,) from a null distribution defined by the metric, of the messages of some rows,
-ascending."""
+Pairing = tuple[Ints, Ints]
+"""Rows and partners."""
+Statistics = Callable[[Iterable[Pairing]], Floats]
+"""Maps pairings to the figures of each, (num_pairings, num_figures)."""
+Nulls = Callable[[np.random.Generator, Iterable[Ints]], Floats]
+"""Draws of the figures, (num_draws, num_figures), from a null distribution defined by the metric, each of the messages
+of some rows, ascending."""
 
 VERSION = 2
 """Raised whenever the same input gives another chance level or interval."""
@@ -205,6 +210,8 @@ MAX_ROWS = 500_000
 """Messages of a draw at most, if a corpus has more than twice as many."""
 MIN_ROWS = 10
 """Minimum number of meanings for an interval, or of messages where these are exchanged."""
+BATCH = 1 << 17
+"""What the draws of a batch count together, such as symbols, so that it fits the cache."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
 
 
@@ -229,13 +236,13 @@ def resample(
     work: int,
     exchange: Exchange | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
-    null: NullDraw | None = None,
+    nulls: Nulls | None = None,
     reference_values: Sequence[float] | None = None,
     max_rows: int = MAX_ROWS,
     max_permutations: int = NUM_PERMUTATIONS,
     max_subsamples: int = NUM_SUBSAMPLES,
-    of_rows: Callable[[Ints], Statistic] | None = None,
-    of_pairings: Callable[[Iterable[tuple[Ints, Ints]]], Floats] | None = None,
+    of_rows: Callable[[Ints], Statistics] | None = None,
+    of_pairings: Statistics | None = None,
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
@@ -260,7 +267,7 @@ def resample(
         work: Table entries counted by one call of the statistic; determines the number of draws.
         exchange: What is exchanged, and what half-samples are halves of; None: single messages.
         bounds: Range of the figures; intervals are clipped to it.
-        null: Null distribution defined by the metric, instead of exchanged messages.
+        nulls: Null distribution defined by the metric, instead of exchanged messages.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
             scores, shape (num_figures,). These are compared with the null distribution instead of the scores.
         max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. As the
@@ -268,15 +275,15 @@ def resample(
             meanings are exchanged; or where each draw has other messages, the mean score of the interval's draws.
         max_permutations: Maximum number of draws from the null distribution, where pairings are not enumerated.
         max_subsamples: Maximum number of half-samples.
-        of_rows: Makes the statistic of some messages alone, by their ascending rows, which it numbers from 0.
+        of_rows: Makes `of_pairings` of some messages alone, by their ascending rows, which it numbers from 0.
             Then the draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
-        of_pairings: The statistic of many pairings, (num_pairings, num_figures), where it is faster for them together.
+        of_pairings: The statistic of many pairings, where it is faster for them together.
 
     Returns:
         One item per figure.
     """
     exchange = single_rows(num_rows) if exchange is None else exchange
-    by_meaning = exchange.are_meanings and null is None
+    by_meaning = exchange.are_meanings and nulls is None
     is_sampled = num_rows > 2 * max_rows
     is_made = of_rows is not None and (is_sampled or statistic is None)
     size = max_rows if is_sampled else num_rows // 2
@@ -285,15 +292,15 @@ def resample(
     number_of_parts = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
     rng = np.random.default_rng([seed, num_rows if is_sampled else exchange.num_units])
     sample: Callable[..., Ints] = partial(half_sample, rng=rng)
-    if is_sampled and null is None:
+    if is_sampled and nulls is None:
         sample = _cached_samples(rng, (seed, num_rows, size, drawn_from, by_meaning or number))
     every = sample(num_rows, size=drawn_from) if drawn_from < num_rows else np.arange(num_rows)
     if of_rows is not None and is_made:
-        statistic = of_rows(every)
+        of_pairings = of_rows(every)
     rows = np.arange(drawn_from) if is_made else every
-    figures_of = of_pairings or partial(_stacked_figures, statistic)
+    figures_of = of_pairings or partial(stacked_figures, statistic)
     references, units, exchanged = values if reference_values is None else reference_values, num_rows, None
-    if null is None and (by_meaning or not is_sampled):
+    if nulls is None and (by_meaning or not is_sampled):
         whole, exchanged, paired = exchange, exchange, rows
         if is_sampled:
             some = sample(drawn_from, size=size)
@@ -301,16 +308,16 @@ def resample(
             exchanged = whole.take(some)
             references = figures_of([(paired, paired)])[0].tolist()
         orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
-        nulls = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        draws = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
         units, drawn_from, size = exchange.num_units, whole.num_units, whole.num_units // 2
         samples = (rows[whole.rows_of(half_sample(drawn_from, rng))] for _ in range(number_of_parts))
         has_interval = drawn_from >= MIN_ROWS
     else:
-        of_null = (rows[sample(drawn_from, size=size)] if is_sampled else rows for _ in range(number))
-        if null is not None:
-            nulls = np.stack([null(rng, each) for each in of_null])
+        every_null = (rows[sample(drawn_from, size=size)] if is_sampled else rows for _ in range(number))
+        if nulls is not None:
+            draws = nulls(rng, every_null)
         else:
-            nulls = figures_of((each, rng.permutation(each)) for each in of_null)
+            draws = figures_of((each, rng.permutation(each)) for each in every_null)
         samples = (rows[sample(drawn_from, size=size)] for _ in range(number_of_parts))
         has_interval = num_rows >= MIN_ROWS
     parts = figures_of((each, each) for each in samples) if has_interval else np.zeros((0, len(values)))
@@ -325,18 +332,34 @@ def resample(
         num_pairings=None if exchanged is None else exchanged.num_pairings,
     )
     found = []
-    for value, reference, draws, part in zip(values, references, nulls.T, parts.T, strict=True):
+    for value, reference, of_null, part in zip(values, references, draws.T, parts.T, strict=True):
         compared = float(reference) if abs(reference - value) > NO_SPREAD else None
-        chance = level_of(draws, compared=compared) if np.isfinite(reference) else None
+        chance = level_of(of_null, compared=compared) if np.isfinite(reference) else None
         interval = jackknife_interval(value, part, units, bounds, size, drawn_from)
         found.append(Uncertainty(ci95=interval, chance=chance, details={"subsamples": len(parts)}))
     return found
 
 
-def _stacked_figures(statistic: Statistic | None, pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
+def stacked_figures(statistic: Statistic | None, pairings: Iterable[Pairing]) -> Floats:
     """The figures of each pairing, (num_pairings, num_figures)."""
     assert statistic is not None
     return np.stack([statistic(*pairing) for pairing in pairings])
+
+
+def in_batches(figures_of: Callable[[list[Drawn]], Floats], size: int) -> Callable[[Iterable[Drawn]], Floats]:
+    """The figures of many draws, batch by batch: those of a small corpus take hardly longer together than one.
+
+    Args:
+        figures_of: The figures of a batch, such as of pairings, (num_draws, num_figures).
+        size: What one draw counts, such as symbols.
+    """
+    number = max(1, BATCH // max(1, size))
+
+    def of_draws(draws: Iterable[Drawn]) -> Floats:
+        every = iter(draws)
+        return np.concatenate(list(map(figures_of, iter(lambda: list(islice(every, number)), []))))
+
+    return of_draws
 
 
 def _cached_samples(rng: np.random.Generator, key: Hashable) -> Callable[..., Ints]:

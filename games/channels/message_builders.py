@@ -200,11 +200,13 @@ class DiscreteMessageBuilder(IdBuilder):
     def done(self) -> bool:
         """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
 
-        The latter only where that may be looked at; see `may_look_at`. A message is the same either way, but for the
-        amount of PAD.
+        The latter only where that may be looked at; see `may_look_at` and `looks_at_ends`. A message is the same
+        either way, but for the amount of PAD.
         """
         if len(self.ids) == self.options.max_len or self.options.length == "fixed":
             return len(self.ids) == self.options.max_len
+        if self.track and not self.looks_at_ends:
+            return False
         fewest = 2 if self.track else 1  # so that all weights of the sender have a gradient, if one of zeros
         if self.unfinished is None or len(self.ids) < fewest or not may_look_at(self.unfinished):
             return False

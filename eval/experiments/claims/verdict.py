@@ -481,11 +481,11 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
     if is_short:
         return f"Of {len(rows)} claims {parts}"
     figures = sum(row.rerun == "figure re-run" for row in rows)
-    lines = [
-        f"Of {len(rows)} published claims, of {figures} of which a figure was published and read, {parts}."
+    elsewhere = [
+        f"{number} {each.replace('does', 'do').replace('holds', 'hold') if number > 1 else each}"
+        for each, number in counts.items()
+        if " another " in each
     ]
-    for place in ("in another setting", "at another size"):
-        if any(each.endswith(place) for each in counts):
-            answers = f"{counts[f'holds {place}']} hold and {counts[f'does not hold {place}']} do not"  # type: ignore[index]
-            lines.append(f"Of those that can't be told, {answers} {place} than the published one.")
-    return " ".join(lines)
+    kinds = f"{figures} are re-runs of published figures, the others of directions"
+    line = f"Of {len(rows)} published claims {parts}; {kinds}."
+    return line + (f" Of those that can't be told, {', '.join(elsewhere)}." if elsewhere else "")

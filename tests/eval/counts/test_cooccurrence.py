@@ -52,7 +52,7 @@ def test_large_corpora_are_counted_alike(monkeypatch):
     for most in (1 << 22, 40, 1):
         monkeypatch.setattr(cooccurrence, "_MOST_PAIRS", most)
         incidence = incidence_of(corpus)[1]
-        of_pairs = [assigned(incidence, rows, rows[::-1], align=each) for each in (True, False)]
+        of_pairs = [assigned(incidence, [(rows, rows[::-1])], align=each)[0] for each in (True, False)]
         found.add(str([[part.tolist() for part in each] for each in of_pairs]) + str(incidence.work()))
     assert len(found) == 1
 

@@ -161,8 +161,8 @@ def test_the_interval_depends_on_the_seed_alone():
 def draws(messages, concepts, seed=0):
     corpus = corpus_of(messages, None, concepts)
     rows, rng = np.arange(len(messages)), np.random.default_rng(seed)
-    statistic = paired_score(corpus.content(), corpus.concepts, rows, "tokens")
-    return np.concatenate([statistic(rows, rng.permutation(rows)) for _ in range(100)])
+    statistics = paired_score(corpus.content(), corpus.concepts, rows, "tokens")
+    return statistics((rows, rng.permutation(rows)) for _ in range(100)).ravel()
 
 
 def test_chance_over_every_order():
@@ -235,9 +235,11 @@ def test_a_part_of_a_corpus_is_matched_anew():
     rows = np.arange(0, 60, 2)
     part = score(*(each.take(rows) for each in (corpus.messages, corpus.concepts)))
     everything = np.arange(60)
-    assert paired_score(corpus.content(), corpus.concepts, everything, "tokens")(rows, rows) == part.value
+    of_all = paired_score(corpus.content(), corpus.concepts, everything, "tokens")
+    assert of_all([(rows, rows)]) == [[part.value]]
     of_part = np.arange(len(rows))
-    assert paired_score(corpus.content(), corpus.concepts, rows, "tokens")(of_part, of_part) == part.value
+    of_some = paired_score(corpus.content(), corpus.concepts, rows, "tokens")
+    assert of_some([(of_part, of_part)]) == [[part.value]]
 
 
 @pytest.mark.slow

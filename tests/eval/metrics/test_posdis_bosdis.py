@@ -84,5 +84,5 @@ def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
     content = Ragged.from_rows(rows)
     position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
     whole = Observations.of((position, row_of(content), content.values), 30)
-    part = whole.of_rows(chosen).disentanglement(meanings[chosen].T)[0]
+    [(part, _)] = whole.disentanglements([(chosen, chosen)], meanings.T)
     assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])

@@ -170,3 +170,47 @@ def test_an_unfinished_run_counts_where_it_is_asked_for(tmp_path, ecsuite):
         rows = json.loads(ecsuite("compare", "table", folder, "--json", *more)[1])["rows"]
         counted = [len(each["seeds"]) for each in data["scores"][0]["sources"]]
         assert counted == [row["num_runs"] for row in rows] == [3 if more else 2, 3]
+
+
+def levels(folder, **accuracies):
+    """A sweep over the vocabulary of three seeds each, whose runs have these accuracies."""
+    return study(folder, [
+        run(folder / "runs" / f"{size}-{seed}", {"channel.vocab_size": size}, seed, {},
+            measures={"accuracy": accuracy})
+        for size, values in zip((5, 10), accuracies.values(), strict=True)
+        for seed, accuracy in enumerate(values, 1)
+    ], [])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "conclusion", "marks"),
+    [
+        (
+            [1, 1, 1],
+            [1, 1, 1],
+            "unknown",
+            ("≥1.000", "≥1.000"),
+        ),  # none makes a mistake, so none is told apart
+        ([0.5, 0.51, 0.52], [1, 1, 0.99], "lower", ("0.510", "≥0.997")),  # at least so much lower
+        ([0.0, 0.01, 0.02], [1, 1, 0.99], "lower", ("≤0.010", "≥0.997")),
+        ([0.5, 0.9, 1], [0.7, 0.8, 0.9], "unknown", ("≥0.800", "0.800")),  # not inside the noise
+        ([0.5, 0.9, 0.99], [0.7, 0.8, 0.9], "inside the noise", ("0.797", "0.800")),
+    ],
+    ids=["ceiling", "above", "both", "noise", "exact"],
+)
+def test_values_at_a_bound_bound_differences_in_all_commands(
+    tmp_path, ecsuite, small, large, conclusion, marks
+):
+    folder = levels(tmp_path / "sweep", small=small, large=large)
+    compared = ec.results(folder).compare(["accuracy"])
+    [difference] = compared.scores[0].differences
+    order = [difference.source, difference.baseline]
+    found = {"higher": "lower", "lower": "higher"}.get(difference.conclusion, difference.conclusion)
+    assert (difference.conclusion if "5" in order[0] and "10" not in order[0] else found) == conclusion
+    code, out, err = ecsuite("compare", folder, "--metric", "accuracy")
+    assert code == 0, err
+    assert ("values are censored" in out or "≥, ≤: bounds" in out) == any(
+        "≥" in mark or "≤" in mark for mark in marks
+    )
+    code, out, _ = ecsuite("compare", "table", folder, "--metrics", "accuracy")
+    assert code == 0 and all(mark in out for mark in marks), out

@@ -109,7 +109,7 @@ def test_a_large_corpus_is_drawn_from_once_for_all_draws(all_draws, monkeypatch)
 
     def of_rows(some):
         seen.append(some)
-        return lambda rows, partners: np.array([data[some][rows].mean()])
+        return lambda pairings: np.array([[data[some][rows].mean()] for rows, _ in pairings])
 
     value = float(data.mean())
     found = drawn(None, [value], num_rows=len(data), bounds=(-9, 9), max_rows=1_000, of_rows=of_rows)
