@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.completion import NEW
+from ecsuite.commands.named import with_article
 from ecsuite.commands.options import As, Json, Set
 from ecsuite.eval.views.console import print_json
 from ecsuite.tables.cells import nothing, text
@@ -42,8 +43,7 @@ def check(
         print_json({"part": part, "kind": kind, "checks": rows})
     else:
         failed = sum(outcome.problem is not None for outcome in outcomes)
-        article = "an" if kind[0] in "aeiou" else "a"
-        line = f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of {article} {kind} hold"
+        line = f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of {with_article(kind)} hold"
         publish([_table(outcomes)], form, [line])
     if any(outcome.problem for outcome in outcomes):
         raise typer.Exit(1)

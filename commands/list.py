@@ -11,7 +11,15 @@ import typer
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.commands.completion import ANY_KIND, NAMES_OF_KIND
-from ecsuite.commands.named import KINDS, found, read_kind, registered_names, settings_to_show, singular
+from ecsuite.commands.named import (
+    KINDS,
+    found,
+    game_of,
+    read_kind,
+    registered_names,
+    settings_to_show,
+    singular,
+)
 from ecsuite.commands.options import As, Json
 from ecsuite.commands.part_details import Option, options_of, paragraphs, settings_of, values_of, written
 from ecsuite.eval.views.citations import author_years
@@ -121,6 +129,8 @@ def _part(kind: str, name: str) -> dict[str, Any]:
         "text": found_text,
         "options": options,
         "source": registry.parts[part][0],
+        # The settings of a play are those of a game that is made for it.
+        **({"use": f"ecsuite train-game {game_of(part)}"} if kind == "plays" else {}),
     }
 
 

@@ -82,6 +82,14 @@ def _described(folder: str = "", prefix: str = "") -> Iterator[tuple[str, str]]:
             yield f"{folder}/{name}" if folder else name, str(parse_yaml(line, name)["about"])
 
 
+def game_of(play: str) -> str:
+    """The first shipped game with a play; `disc_small` where none names it, since signalling is the default."""
+    for game, file in shipped_configs().items():
+        if parse_yaml(file.read_text("utf-8"), game).get("play", {}).get("kind") == play:
+            return game
+    return "disc_small"
+
+
 def settings_to_show(game: str) -> list[str]:
     """Assignments with which a shipped game can be shown that else needs a file of the user's."""
     shipped = shipped_configs()
@@ -233,6 +241,11 @@ def singular(kind: str) -> str:
         if kind.endswith(ending):
             return kind.removesuffix(ending) + one
     raise AssertionError
+
+
+def with_article(word: str) -> str:
+    """A word of a kind of parts with its article: `a channel`, `an actor`, `frequencies`."""
+    return word if word == "frequencies" else f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def registered_names() -> dict[str, dict[str, str]]:

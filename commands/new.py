@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import NEW
-from ecsuite.commands.named import KINDS, read_kind
+from ecsuite.commands.named import KINDS, read_kind, with_article
 from ecsuite.runtime.errors import ConfigError, look_up
 
 FOLDER = resources.files("ecsuite").joinpath("commands", "templates")
@@ -76,9 +76,8 @@ def new(
     test.write_text(TEST.format(kind=kind, part=part, stem=file.stem, test=test), encoding="utf-8")
     use = KINDS[read_kind(kind)].use.format(name=part)
     use += f" && ecsuite score runs/{name}" if kind == "grammar" else ""
-    article = "an" if kind[0] in "aeiou" else "a"
     print(
-        f"{file}: {article} {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}"
+        f"{file}: {with_article(kind)} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}"
     )
 
 

@@ -13,7 +13,6 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
-from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -270,6 +269,8 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     for each in found_scores if request.is_whole else ():
         keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
+    from ecsuite.games.runs.run_folder import SCORES
+
     sources = sources_of(options.out or Path(SCORES), content)
     found = collection_report(found_scores)
     if is_one_game(sources):

@@ -11,7 +11,6 @@ from ecsuite.eval.results.files import read_scores, run_source, save_scores, sou
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.scorecard import Scorecard
 from ecsuite.formats.directory import CORPUS
-from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -22,6 +21,8 @@ MOST_PARTS = 24
 
 def scores_file(path: Path) -> Path | None:
     """The file of the stored scores of a corpus: in its run folder, given as such or by its `corpus.jsonl`."""
+    from ecsuite.games.runs.run_folder import RunFolder
+
     folder = RunFolder(path if path.is_dir() else path.parent)
     is_folder = (path.is_dir() or path.name == CORPUS) and folder.metadata.is_file()
     return folder.scores if is_folder else None
@@ -71,6 +72,8 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
 def scored_sources(path: Path, card: Scorecard) -> list[Source]:
     """A corpus or a run with its scores, as if they were read from a file."""
     file = scores_file(path)
+    from ecsuite.games.runs.run_folder import RunFolder
+
     if file is not None and RunFolder(file.parent).is_run:
         return [run_source(file.parent, card.to_json())]
     return sources_of(file or path, card.to_json())

@@ -13,7 +13,6 @@ from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, CorpusOptions, Measure, Plot, Set, TrustCode, roles_in
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
-from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 from ecsuite.tables.forms import Form
@@ -124,6 +123,8 @@ def _draw_learning_curves(runs: Sequence[Path], plot: Path | None, measure: str)
 
 def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusOptions) -> None:
     """Print a language, and draw it."""
+    from ecsuite.games.runs.run_folder import RunFolder
+
     run = RunFolder(path)
     if run.is_run and not run.corpus.is_file():
         raise ConfigError(
@@ -136,6 +137,8 @@ def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusO
     from ecsuite.eval.views.language import LanguageView, heading, print_language
 
     source = path if path.is_dir() else path.parent
+    from ecsuite.games.runs.run_folder import RunFolder
+
     folder = source if RunFolder(source).log.is_file() else None
     language = LanguageView(read_with.read(path))
     title, lines = heading(language, (folder or path).resolve())

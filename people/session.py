@@ -188,53 +188,49 @@ class Sessions:
             RefusedError: If nothing can be answered, or the step is a later one.
         """
         with self.database.transaction(token) as row:
-            if row["stage"] == GAME and step == row["step"]:
-                entry = self._judge(row, typed, response_ms)
-            elif (earlier := self.database.answer(row["id"], step)) is not None:
-                entry = earlier
+            if row["stage"] != GAME or step != row["step"]:
+                if (entry := self.database.answer(row["id"], step)) is None:
+                    raise RefusedError("This example can't be answered now.")
             else:
-                raise RefusedError("This example can't be answered now.")
+                game, now = self.kind.game(row), self.clock()
+                shown = Shown(kind=row["kind"], meaning=row["thing"])
+                if self.live is not None:
+                    typed = self.live.read(row, typed)
+                elif shown.kind == TEST and not letters_of(typed):
+                    raise BadRequestError("Type letters from a to z.")
+                is_right = game.is_right(step, shown, typed)
+                has_points = is_right and shown.kind not in (ATTENTION, TEST)
+                entry = {
+                    "participant": row["id"],
+                    "step": step,
+                    "example": game.example_of(step),
+                    "kind": shown.kind,
+                    "thing": shown.meaning,
+                    "num_available": row["shown_available"],
+                    "num_looks": row["num_looks"],
+                    "typed": typed,
+                    "is_right": int(is_right),
+                    "points": game.points(row["shown_available"]) if has_points else 0,
+                    "shown_at": row["shown_at"],
+                    "answered_at": now,
+                    "response_ms": response_ms,
+                }
+                self.database.insert("answers", entry)
+                if self.live is not None:
+                    self.live.answered(row, entry)
+                row |= {"score": row["score"] + entry["points"], "last_seen": now}
+                after = game.available_after(step, shown, row["num_available"])
+                if after != row["num_available"]:
+                    self._store_change(row, after, "unlocked")
+                if step + 1 < game.num_steps:
+                    show_step(self.kind, row, step + 1, after, now)
+                elif self.kind.quiz:
+                    row["stage"] = QUESTIONS_STAGE
+                else:
+                    row |= {"stage": FINISHED, "finished_at": now}
         if self.live is not None:
             self.live.stored(row, entry)
         return row, entry
-
-    def _judge(self, row: Row, typed: str, response_ms: float | None) -> Row:
-        """Store the answer to the present step, and go to the next; returns the row of the answer."""
-        step, game, now = row["step"], self.kind.game(row), self.clock()
-        shown = Shown(kind=row["kind"], meaning=row["thing"])
-        if self.live is not None:
-            typed = self.live.read(row, typed)
-        elif shown.kind == TEST and not letters_of(typed):
-            raise BadRequestError("Type letters from a to z.")
-        is_right = game.is_right(step, shown, typed)
-        has_points = is_right and shown.kind not in (ATTENTION, TEST)
-        entry = {
-            "participant": row["id"],
-            "step": step,
-            "example": game.example_of(step),
-            "kind": shown.kind,
-            "thing": shown.meaning,
-            "num_available": row["shown_available"],
-            "num_looks": row["num_looks"],
-            "typed": typed,
-            "is_right": int(is_right),
-            "points": game.points(row["shown_available"]) if has_points else 0,
-            "shown_at": row["shown_at"],
-            "answered_at": now,
-            "response_ms": response_ms,
-        }
-        self.database.insert("answers", entry)
-        if self.live is not None:
-            self.live.answered(row, entry)
-        row |= {"score": row["score"] + entry["points"], "last_seen": now}
-        after = game.available_after(step, shown, row["num_available"])
-        if after != row["num_available"]:
-            self._store_change(row, after, "unlocked")
-        if step + 1 < game.num_steps:
-            show_step(self.kind, row, step + 1, after, now)
-        else:
-            row |= {"stage": QUESTIONS_STAGE} if self.kind.quiz else {"stage": FINISHED, "finished_at": now}
-        return entry
 
     def change_panel(self, token: str, before: int, after: int) -> Row:
         """Add an object to the panel or remove one, if the page knows how many there are."""

@@ -148,13 +148,16 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
 
 
 def _similar(name: str, choices: Sequence[str]) -> list[str]:
-    """The most similar choice; of keys, for a name without its section, the keys that end so: `training.seed`."""
-    if "." not in name:
-        by_end: dict[str, list[str]] = {}
-        for choice in choices:
+    """The most similar choice; of keys those that end alike: `training.seed`, within the section that a name has."""
+    section, _, last = name.rpartition(".")
+    by_end: dict[str, list[str]] = {}
+    for choice in choices:
+        if not section or choice.startswith(f"{section}."):
             by_end.setdefault(choice.rpartition(".")[2], []).append(choice)
-        for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
-            return by_end[end][:3]
+    if section and by_end:
+        return [by_end[end][0] for end in difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)]
+    for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
+        return by_end[end][:3]
     return difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
 
 

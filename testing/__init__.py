@@ -153,6 +153,8 @@ def kind_of(name: str) -> str:
     Raises:
         ConfigError: If the part is in no file.
     """
+    if name.endswith(".py"):
+        raise ConfigError(f"{name}: expected a part of this file, such as {name}:Noisy")
     if not own_code.is_foreign(name):
         raise ConfigError(f"{name}: say what it is with --kind: {', '.join(KINDS)}")
     own_code.trust([name.partition(",")[0]])

@@ -53,7 +53,8 @@ def metric_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 def distance_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """Checks of a message distance, in topographic similarity. See `ecsuite.testing.checks`."""
-    return bound(METRIC, lambda: find_metric(f"topsim,message_distance={name}"))
+    metric = find_metric(f"topsim,message_distance={name}")
+    return bound(METRIC, lambda: metric)
 
 
 def language(num_messages: int = 64, seed: int = 0) -> Corpus:

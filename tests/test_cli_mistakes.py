@@ -40,6 +40,13 @@ MISTAKES = {
     "train-game disc_tiny --set task.kind=x": (
         "--set: unknown task 'x'; choices: discrimination, in_batch, reconstruction, autoencoding, concept"
     ),
+    "train-game disc_tiny --set =1": "--set =1: expected key=value, such as channel.temperature=2",
+    "train-game disc_tiny --set task.num_distractor=1": (
+        "--set: unknown key 'task.num_distractor'; did you mean 'task.num_distractors'?"
+    ),
+    "train-game naming --set play.participant=language_model,data_files=x": (
+        "--set: unknown key 'play.participant.data_files'; choices: play.participant.kind, "
+    ),
     "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "train-game disc_tiny --until-accuracy 95": ("--until-accuracy: expected at most 1.0, got 95.0"),

@@ -1,5 +1,6 @@
 """Disentanglement of positions and symbols: posdis, bosdis, and the number of conflicts."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,8 @@ from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 16
 """Observations or messages counted at once."""
+_MOST_ENTRIES = 1 << 18
+"""Entries of a table of variables and merged attributes at most."""
 _MAX_TABLES = 1 << 20
 """Entries of all tables of variables and attributes; with more, counts are sorted."""
 _TOLERANCE = 1e-9
@@ -119,6 +122,10 @@ SYMBOLS = Variables(
 )
 
 
+MergedValues = tuple[NDArray[np.integer[Any]], tuple[int, ...]]
+"""Values from 0 of one attribute, or those of several as one number, (num_rows,), and the number of values of each."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Observations:
     """Sparse observations of discrete variables of the messages.
@@ -157,13 +164,13 @@ class Observations:
         )
 
     def disentanglements(
-        self, pairings: Sequence[Pairing], attributes: Sequence[NDArray[Any]]
+        self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues]
     ) -> list[tuple[float, int]]:
         """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
 
         Args:
             pairings: The messages, and for each the message whose values it has.
-            attributes: Values from 0 of each attribute, each (num_rows,).
+            attributes: Values of the attributes, see `merged`.
 
         Returns:
             Of each pairing the mean over the non-constant variables, NaN if there is none; and their number.
@@ -177,14 +184,22 @@ class Observations:
         if any(len(rows) < self.num_rows for rows, _ in pairings):
             kept = np.flatnonzero(partner_of >= 0)
             partner_of, cell = partner_of[kept], cell[kept]
-        alone = self._joint_entropies(
-            cell, np.zeros(len(cell), np.uint8), [np.array([len(rows)]) for rows, _ in pairings]
-        )
-        joint, of_attributes = [], []
-        for values in attributes:
-            totals = [np.bincount(values[partners]) for _, partners in pairings]
-            joint.append(self._joint_entropies(cell, values.take(partner_of), totals))
-            of_attributes.append([entropy(each) for each in totals])
+        partner_of = partner_of.astype(np.intp)
+        num_rows = [np.array([len(rows)]) for rows, _ in pairings]
+        [alone] = self._joint_entropies(cell, None, (1,), [num_rows])
+        joint: list[Floats] = []
+        of_attributes = []
+        for labels, sizes in attributes:
+            tables = [
+                np.bincount(labels[partners], minlength=math.prod(sizes)).reshape(sizes)
+                for _, partners in pairings
+            ]
+            totals = [
+                [np.trim_zeros(table.sum(axis=_others(axis, len(sizes))), "b") for table in tables]
+                for axis in range(len(sizes))
+            ]
+            joint += self._joint_entropies(cell, labels.take(partner_of), sizes, totals)
+            of_attributes += [list(map(entropy, each)) for each in totals]
         return [
             _disentanglement(own, list(of_values), list(both))
             for own, of_values, both in zip(
@@ -193,32 +208,60 @@ class Observations:
         ]
 
     def _joint_entropies(
-        self, cell: Ints, label: NDArray[Any], totals: Sequence[Ints]
-    ) -> NDArray[np.float64]:
-        """Joint entropy H(X_k, label) in bits of each variable k and a label, (num_pairings, num_variables).
-
-        A small table is counted in blocks of observations, whose codes stay in the cache.
+        self,
+        cell: Ints,
+        label: NDArray[Any] | None,
+        sizes: tuple[int, ...],
+        totals: Sequence[Sequence[Ints]],
+    ) -> list[Floats]:
+        """Joint entropy H(X_k, value) in bits of each variable k with each attribute.
 
         Args:
             cell: The cell of each observation, those of each pairing after those before it, (num_observations,).
-            label: The label of its message, from 0.
-            totals: The number of messages of each label, of each pairing.
+            label: The values of its message, merged, from 0; None: all are 0.
+            sizes: The number of values of each attribute.
+            totals: The number of messages of each value, of each attribute and each pairing.
+
+        Returns:
+            Of each attribute, (num_pairings, num_variables).
         """
-        num_labels = max(map(len, totals))
-        size = len(totals) * len(self.variable) * num_labels
-        if size > _BLOCK:
-            joint, count = counted(cell * np.int64(num_labels) + label, size)
+        number, found = len(totals[0]) * len(self.variable), []
+        num_labels = math.prod(sizes)
+        codes = cell if label is None else cell * np.int64(num_labels) + label
+        if len(sizes) == 1:
+            counts = [counted(codes, number * num_labels)]
         else:
-            table = np.zeros(size, np.int64)
-            for start in range(0, len(cell), _BLOCK):
-                block = slice(start, start + _BLOCK)
-                table += np.bincount(cell[block] * np.int64(num_labels) + label[block], minlength=size)
-            joint = np.flatnonzero(table)
-            count = table[joint]
-        cell = joint // num_labels
-        draw = cell // len(self.variable)
-        variable = self.variable[cell - draw * len(self.variable)] + draw * self.num_variables
-        return _joint_entropies(variable, joint - cell * num_labels, count, totals, self.num_variables)
+            table = np.bincount(codes, minlength=number * num_labels).reshape(number, *sizes)
+            tables = [
+                table.sum(axis=(*(1 + np.array(_others(axis, len(sizes)))),)) for axis in range(len(sizes))
+            ]
+            counts = [((joint := np.flatnonzero(each)), each.ravel()[joint]) for each in tables]
+        for size, (joint, count), of_values in zip(sizes, counts, totals, strict=True):
+            pair = joint // size
+            draw = pair // len(self.variable)
+            variable = self.variable[pair - draw * len(self.variable)] + draw * self.num_variables
+            found.append(
+                _joint_entropies(variable, joint - pair * size, count, of_values, self.num_variables)
+            )
+        return found
+
+
+def merged(attributes: Sequence[NDArray[np.integer[Any]]], most: int) -> list[MergedValues]:
+    """Consecutive attributes merged, as long as they have at most so many combinations: they are counted together."""
+    found: list[MergedValues] = []
+    for values in attributes:
+        size = int(values.max(initial=0)) + 1
+        if found and math.prod(found[-1][1]) * size <= most:
+            labels, sizes = found[-1]
+            narrow = np.min_scalar_type(math.prod(sizes) * size)
+            found[-1] = labels.astype(narrow) * narrow.type(size) + values.astype(narrow), (*sizes, size)
+        else:
+            found.append((values, (size,)))
+    return found
+
+
+def _others(axis: int, number: int) -> tuple[int, ...]:
+    return tuple(each for each in range(number) if each != axis)
 
 
 def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
@@ -279,7 +322,8 @@ def _whole_disentanglement(
     if sum(sizes) > _MAX_TABLES:
         observations = Observations.of(variables.observe(content), len(content))
         every = np.arange(len(content))
-        return *observations.disentanglements([(every, every)], attributes)[0], len(observations.cell)
+        value, length = observations.disentanglements([(every, every)], merged(attributes, 0))[0]
+        return value, length, len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
         variable, row, value = variables.observe(rows)
@@ -325,7 +369,9 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
 
     def of_rows(some: Ints) -> Statistics:
         observed = Observations.of(variables.observe(content.take(some)), len(some))
-        values = [each[some] for each in attributes]
+        # as many combinations as have a table that fits the cache, and as many entries as there are observations
+        most = min(len(observed.cell), _MOST_ENTRIES) // max(1, len(observed.variable))
+        values = merged([each[some] for each in attributes], most)
 
         def figures(pairings: list[Pairing]) -> Floats:
             return np.array([[found] for found, _ in observed.disentanglements(pairings, values)])

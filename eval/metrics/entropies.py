@@ -213,14 +213,6 @@ class EntropyTables:
         sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
         return np.array([self.conditional_entropies(some) for some in sets])
 
-    @cached_property
-    def _given_each(self) -> Floats:
-        """H(attribute | symbol) of each single position, (num_positions, num_attributes)."""
-        left = self.positions.bits_of_each_with(self.attributes, self._num_values)
-        left -= np.array([[self.positions.bits((position,))] for position in range(self.num_positions)])
-        left[left <= _TOLERANCE] = 0.0
-        return left
-
     def positions_in(self, chosen: int) -> tuple[int, ...]:
         """The positions of a set, ascending: position p is in it if bit p is set."""
         return tuple(position for position in range(self.num_positions) if chosen >> position & 1)
@@ -241,15 +233,14 @@ class EntropyTables:
     def conditional_entropy(self, attribute: int, positions: tuple[int, ...]) -> float:
         """H(attribute | symbols at the positions); H(attribute) if there is no position."""
         key = attribute, positions
-        if len(positions) == 1 and "_given_each" in self.__dict__:
-            return float(self._given_each[positions[0], attribute])
-        if key not in self._cache:
+        known = self._cache.get(key)
+        if known is None:
             joint = self.positions.bits_with(
                 positions, self.attributes[attribute], self._num_values[attribute]
             )
             bits = joint - self.positions.bits(positions)
-            self._cache[key] = bits if bits > _TOLERANCE else 0.0
-        return self._cache[key]
+            known = self._cache[key] = bits if bits > _TOLERANCE else 0.0
+        return known
 
     def conditional_entropies(self, positions: tuple[int, ...]) -> list[float]:
         """H(attribute | symbols at the positions) of each attribute."""
@@ -257,8 +248,13 @@ class EntropyTables:
 
     def most_informative(self) -> Partition:
         """The attribute with the highest mutual information with each position; the first in case of ties."""
+        left = self.positions.bits_of_each_with(self.attributes, self._num_values)
+        left -= np.array([[self.positions.bits((position,))] for position in range(self.num_positions)])
+        left[left <= _TOLERANCE] = 0.0
+        for position, bits in enumerate(left.tolist()):
+            self._cache |= {(attribute, (position,)): each for attribute, each in enumerate(bits)}
         # Rounded, so that rounding errors do not break ties.
-        shared = np.round(self.attribute_entropies - self._given_each, 9)
+        shared = np.round(self.attribute_entropies - left, 9)
         return tuple(np.argmax(shared, axis=1).tolist())
 
     def residuals(self, partition: Partition) -> Floats:
@@ -352,19 +348,20 @@ def greedy_search(entropies: EntropyTables, weights: Floats) -> Partition:
 
     def improve(best: Partition) -> Partition:
         left = entropies.residuals(best)
+        owned = [positions_of(best, attribute) for attribute in range(num_attributes)]
         least, has_improved = float(left @ weights), True
         while has_improved and least > _TOLERANCE:  # nothing is below 0
             has_improved = False
             for position in range(num_positions):
                 owner, rest = best[position], left.copy()
-                without = tuple(each for each in positions_of(best, owner) if each != position)
+                without = tuple(each for each in owned[owner] if each != position)
                 rest[owner] = entropies.conditional_entropy(owner, without)
                 costs, moved = [least] * num_attributes, [left] * num_attributes
                 # an attribute can gain no more than what is left of it
                 gains = weights * left > weights[owner] * (rest - left)[owner] + _TOLERANCE / 2
-                for attribute in np.flatnonzero(gains).tolist():
-                    if attribute != owner:
-                        own = tuple(sorted((*positions_of(best, attribute), position)))
+                for attribute, may_gain in enumerate(gains.tolist()):
+                    if may_gain and attribute != owner:
+                        own = tuple(sorted((*owned[attribute], position)))
                         moved[attribute] = rest.copy()
                         moved[attribute][attribute] = entropies.conditional_entropy(attribute, own)
                         costs[attribute] = float(moved[attribute] @ weights)
@@ -372,6 +369,7 @@ def greedy_search(entropies: EntropyTables, weights: Floats) -> Partition:
                     attribute = costs.index(min(costs))
                     least, left = costs[attribute], moved[attribute]
                     best = (*best[:position], attribute, *best[position + 1 :])
+                    owned[owner], owned[attribute] = without, tuple(sorted((*owned[attribute], position)))
                     has_improved = True
         return best
 

@@ -76,7 +76,7 @@ def counts_in_order(codes: NDArray[Any], bound: int) -> Ints:
 
 def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
     """`entropy` of the counts of codes, which are as for `counted`."""
-    if _is_sorted_faster(bound, len(codes)):
+    if bound > _SMALL_TABLE and _is_sorted_faster(bound, len(codes)):
         counts = np.diff(_changes(np.sort(codes)))
     else:
         counts = np.bincount(codes)

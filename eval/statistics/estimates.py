@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import Floats
 
-# SciPy imports all names of NumPy, of which these two load what nobody needs, for a sixth of a second.
-_TOOLS = [name for name in ("f2py", "testing") if name not in vars(np)]
+# SciPy imports all names of NumPy, of which these load what nobody needs, for a sixth of a second.
+_TOOLS = [name for name in ("f2py", "testing", "ma", "polynomial") if name not in vars(np)]
 vars(np).update(dict.fromkeys(_TOOLS))
 try:
     from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.parts.config import packaged_yaml, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
@@ -112,6 +111,8 @@ def names_in_run(folder: Path) -> Iterator[str]:
     Raises:
         ConfigError: If it is no run folder, or a file can't be read.
     """
+    from ecsuite.games.runs.run_folder import RunFolder
+
     run = RunFolder(folder)
     config, scores, metadata = run.config, run.scores, run.metadata
     if not run.is_run_or_corpus:

@@ -371,7 +371,7 @@ def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tre
     settings: list[tuple[str, Any]] = []
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
-        if not equals:
+        if not equals or not key:
             raise ConfigError(f"{given_by} {assignment}: expected key=value, such as channel.temperature=2")
         if key in LISTS and text[:1] != "[":
             settings.append((key, listed(text)))

@@ -50,6 +50,17 @@ def test_details_of_a_part_are_its_options(ecsuite, as_json):
     assert (option["name"], option["default"]) == ("open_probability", "0.5")
 
 
+def test_details_of_a_play_a_distance_and_an_entry_of_a_table(ecsuite, as_json):
+    assert as_json("list", "play", "talk")["use"] == "ecsuite train-game talk_chain"
+    assert as_json("list", "play", "signalling")["use"] == "ecsuite train-game disc_small"
+    assert ecsuite("list", "frequencies", "power_law")[1].startswith("power_law (frequencies): by a power")
+    assert ecsuite("new", "distance", "apart.py")[0] == 0
+    assert as_json("list", "distance", "./apart.py:apart")["source"] == "apart.py"
+    for kind, name in (("distance", "hamming"), ("prompt", "plain"), ("xtreme-task", "pawsx")):
+        details = as_json("list", kind, name)  # nothing of the types in which Python has them
+        assert details.keys() == {"kind", "name", "about"} and name in ecsuite("list", kind, name)[1]
+
+
 def test_details_of_a_metric_say_which_way_is_better(ecsuite):
     code, out, _ = ecsuite("list", "metric", "topsim,correlation=pearson")
     told = " ".join(out.split())

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,16 @@ def when_computing(node):
     """Wait until a node computes a job."""
     (raylet,) = node.all_processes["raylet"]
     end = time.monotonic() + 120
-    while not any(
-        "ray::_work" in " ".join(process.cmdline())
-        for process in psutil.Process(raylet.process.pid).children(recursive=True)
-    ):
+    while not any("ray::_work" in title for title in titles(raylet.process.pid)):
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def titles(pid):
+    """The titles of the processes below one; those that end meanwhile have none."""
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            yield " ".join(process.cmdline())
 
 
 def test_a_sweep_has_the_same_bytes_although_a_node_is_lost(cluster, on, sweep, tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
 from ecsuite.eval.counts.counting import row_of
-from ecsuite.eval.metrics.disentanglement import Observations, bosdis, posdis
+from ecsuite.eval.metrics.disentanglement import Observations, bosdis, merged, posdis
 from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)
@@ -84,5 +84,6 @@ def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
     content = Ragged.from_rows(rows)
     position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
     whole = Observations.of((position, row_of(content), content.values), 30)
-    [(part, _)] = whole.disentanglements([(chosen, chosen)], meanings.T)
-    assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])
+    for most in (0, 9):  # each attribute alone, and both as one
+        [(part, _)] = whole.disentanglements([(chosen, chosen)], merged(meanings.T, most))
+        assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])

@@ -171,6 +171,8 @@ def test_degenerate_corpora_have_values_or_reasons():
     assert [score.reason for score in scores(",attribute=each", Corpus([[1], [2]]))] == [
         "the corpus has no attributes"
     ]
+    silent = scores(",message_distance=jaccard", corpus_of([[], [], []], [[0], [0], [1]]))
+    assert silent[0].reason == "all distances between messages are equal"
     empty = corpus_of([[], [], [1]], [[0], [1], [2]])
     for name in OF_MESSAGES:
         assert (
