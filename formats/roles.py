@@ -155,8 +155,8 @@ def roles_of(
     }
 
 
-def _no_message(table: RawTable) -> ReadingQuestion:
-    """The question which column has the messages."""
+def _no_message(table: RawTable) -> CorpusError:
+    """The question which column has the messages; an error if no column has a value."""
     for name, cells in table.columns.items():
         objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
         key = next((key for cell in objects for key in cell), None)
@@ -166,12 +166,20 @@ def _no_message(table: RawTable) -> ReadingQuestion:
         for name, cells in table.columns.items()
         if not isinstance(cells, Ragged) and any(map(_is_said, cells))
     ]
-    names = list(dict.fromkeys([*reversed(texts), *table.columns]))
+    names = [
+        name
+        for name in dict.fromkeys([*reversed(texts), *table.columns])
+        if name and _samples(table.columns[name])
+    ]
+    if not names:
+        return CorpusError(
+            f"{table.source}: expected a column of messages, got columns without values or names"
+        )
     seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in names[:2]]
     readings: list[tuple[Mapping[str, Any], str]] = [
         (
             {"columns": {name: "message"}},
-            f"messages such as {next(iter(_samples(table.columns[name])), 'none')}",
+            f"messages such as {_samples(table.columns[name])[0]}",
         )
         for name in names[:3]
     ]
@@ -189,7 +197,7 @@ def _is_said(cell: Any) -> bool:
 def _samples(cells: Any) -> list[str]:
     if isinstance(cells, Ragged):
         return [str(cells[row].tolist()) for row in range(min(2, len(cells)))]
-    return [shorten(str(cell)) for cell in dict.fromkeys(map(str, cells)) if cell][:2]
+    return [shorten(cell) for cell in dict.fromkeys(str(cell) for cell in cells if not is_missing(cell))][:2]
 
 
 def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:

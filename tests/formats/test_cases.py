@@ -339,7 +339,7 @@ def test_arrays_of_messages(tmp_path):
         ({"size": [1]}, "array size: expected 2 rows, as array message; got 1"),
         ({"size": [1, 2, 3]}, "array size: expected 2 rows, as array message; got 3"),
         ({"message": [[[0, 1], [0, 1]], [[0, 1], [0, 0]]]}, "expected one-hot symbols, 0 or 1; got int64"),
-        ({"message": [[1, 2], [3, -1]]}, "expected whole numbers from 0"),
+        ({"message": [[1, 2], [3, -2]]}, "expected whole numbers from 0"),
     ],
     ids=["negative", "too long", "too few", "few rows", "many rows", "no symbol", "no id"],
 )
