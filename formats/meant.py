@@ -1,5 +1,6 @@
 """Meanings in the columns of a table: values of attributes, features, and meanings without names."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -124,6 +125,7 @@ def plain_attributes(
         name: why
         for name in found
         if name not in said
+        and not _ATTRIBUTE.fullmatch(name)
         and not (
             are_objects and (not are_all(found[name], str) or all(map(is_decimal, filter(None, found[name]))))
         )
@@ -162,6 +164,10 @@ def plain_attributes(
             [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in measures],
         )
     return found
+
+
+_ATTRIBUTE = re.compile(r"(?:.*\.)?attribute[ _]?[0-9]*")
+"""Names that say that a column is an attribute."""
 
 
 def _are_measures(cells: Sequence[Any], number: int, num_distinct: int) -> bool:
