@@ -109,7 +109,8 @@ def test_a_corpus_of_names_is_data(ecsuite, trained):
     Path("lines.jsonl").write_text(f"{json.dumps(f'{EVIL} evil:Evil')}\n" * 3)
     Path("objects.csv").write_text(f"shape,color\n{EVIL},red\n./evil.py:metric,blue\nstar,red\nbox,blue\n")
     assert ecsuite("score", "lines.jsonl", "--metrics", "elcc")[0] == 0
-    assert ecsuite("train-game", "objects.csv", *QUICK, "--set", "task.num_distractors=1")[0] == 0
+    line = ("objects.csv", "--column", "shape=attribute", *QUICK, "--set", "task.num_distractors=1")
+    assert ecsuite("train-game", *line)[0] == 0
     assert not Path("mark").exists()
 
 
