@@ -26,7 +26,7 @@ BACKBONES = OneOf("decoder", "encoder")
 _TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
-    "--model": _TUNING,
+    "--model": (*_TUNING, "protocol"),
     "--baselines": (),
 }
 """Options read by each kind of evaluation, in addition to the common ones."""
@@ -63,10 +63,13 @@ def xtreme(
         ),
     ] = None,
     protocol: Annotated[
-        str,
-        typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task."),
+        str | None,
+        typer.Option(
+            help="Training before and in a task, such as adapt (default) or translate-train; see "
+            "`ecsuite list xtreme-protocols`."
+        ),
         names_of("xtreme protocols"),
-    ] = "adapt",
+    ] = None,
     preset: Annotated[
         str, typer.Option(help="mini, or full: the benchmark's own settings."), names_of("xtreme presets")
     ] = "mini",
@@ -109,7 +112,14 @@ def xtreme(
     test_languages = () if languages is None else names_in(languages)
     from ecsuite.eval.xtreme.study import make_study, require_names
 
-    require_names(names, test_languages, protocol=protocol, preset=preset, body=backbone)
+    require_names(
+        names,
+        test_languages,
+        protocol=protocol,
+        preset=preset,
+        body=backbone,
+        has_model=model is not None,
+    )
     if baselines:
         from ecsuite.eval.xtreme.scoring.evaluation import baseline_report
 

@@ -90,7 +90,7 @@ def complete_part(
 
 
 IN_LANGUAGE = "in-language"
-"""The protocol without transfer between languages: each is trained and tested separately."""
+"""First words of the protocols without transfer from English: each language has training examples of its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,9 +132,9 @@ class TransferResult:
         return {task: tuple(codes) for task, codes in self.splits.items()}
 
     @property
-    def is_zero_shot(self) -> bool:
-        """Whether tasks were trained in English and tested in all languages."""
-        return self.protocol != IN_LANGUAGE
+    def compares_english(self) -> bool:
+        """Whether English is compared with the other languages: all tasks are trained on its examples."""
+        return not self.protocol.startswith(IN_LANGUAGE)
 
     def language_scores(self, backbone: str, task: str) -> Floats:
         """Scores in the metric of the task, shape (num_seeds, num_languages)."""
@@ -200,7 +200,7 @@ class TransferResult:
             "overall_by_seed": dict(zip(map(str, self.seeds), scores.mean(1).tolist(), strict=True)),
             "tasks": dict(zip(self.splits, scores.mean(0).tolist(), strict=True)),
         }
-        if self.is_zero_shot:
+        if self.compares_english:
             summary["zero_shot"] = {
                 task: {
                     "metric": TASKS[task].main[0],
@@ -444,6 +444,6 @@ def _gain_by_side(
     parts = []
     for task, codes in result.languages.items():
         chosen = [(code == ENGLISH) == is_english for code in codes]
-        if result.is_zero_shot and 0 < sum(chosen) < len(codes):
+        if result.compares_english and 0 < sum(chosen) < len(codes):
             parts.append(differences[task][:, chosen].mean(1))
     return estimate(np.mean(parts, axis=0)) if parts else None

@@ -337,7 +337,7 @@ class TransferSetting:
     scope: Scope = "head"
     """Scope of training: the head only, on frozen states, or the backbone as well."""
     max_train: int | None = None
-    """Number of training examples, the first ones; None is all."""
+    """Number of training examples per language, the first ones; None is all."""
     max_test: int | None = None
     """Number of test examples per language, the first ones; None is all."""
     swaps_embedding: bool = False
@@ -352,6 +352,7 @@ def run_task(
     tests: Sequence[ExampleSet],
     generator: torch.Generator,
     context: Context,
+    also: Sequence[ExampleSet] = (),
 ) -> dict[str, Any]:
     """Train a head, and the backbone if the setting says so, and score the predictions.
 
@@ -363,6 +364,7 @@ def run_task(
         tests: The test examples, a language each.
         generator: Draws the head and the order of the examples.
         context: See `Context`.
+        also: Training examples in other languages with the same vocabulary, for one training.
 
     Returns:
         `learnt_from`, the name of the training data; and `by_language`, with `split` and `metrics` of each.
@@ -375,8 +377,10 @@ def run_task(
     prepare, predict = KINDS[task.kind]
     row_length = min(setting.tuning.context, backbone.context)
     sub_words = load_vocabulary(training.language)
-    name, examples = training.read()
-    examples = examples[: setting.max_train]
+    read = {each.language: each.read() for each in (training, *also)}
+    examples = [one for _, of_language in read.values() for one in of_language[: setting.max_train]]
+    names = dict.fromkeys(name for name, _ in read.values())
+    name = ", ".join(names if len(names) == 1 else (f"{code} {each}" for code, (each, _) in read.items()))
     labels = task.choices_in(examples)
     prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
     head = (LabelHead if labels else SpanHead)(backbone.width, len(labels) or 2, generator)

@@ -31,6 +31,7 @@ from ecsuite.eval.xtreme.scoring.task import (
     blocks,
     columns,
     most_frequent,
+    most_of,
     one_of,
     read_values,
     require_equal_numbers,
@@ -331,7 +332,7 @@ _NUM_HEADER_BYTES = 1 << 16
 def has_labels(path: Path) -> bool:
     """Whether the first line has a third column, or names a label column; fast."""
     first = read_beginning(path, _NUM_HEADER_BYTES).partition("\n")[0].split("\t")
-    return len(first) == 3 or any(name in first for name in LABEL_COLUMNS)
+    return len(first) in (3, 5) or any(name in first for name in LABEL_COLUMNS)
 
 
 def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
@@ -384,6 +385,31 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
             label = _label(fields[labelled], labels, location)
             pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))
     return _require_pairs(pairs, path, f"rows in '{language}'")
+
+
+def read_translated_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
+    """Read the benchmark's machine translations: pair, translated pair and label, or translated pair and label.
+
+    The label may be withheld if both pairs are there. Malformed lines, of which the published files have a few, are
+    left out.
+
+    Args:
+        path: The file.
+        labels: The valid labels.
+
+    Raises:
+        ConfigError: If the file cannot be read, or most lines are malformed.
+    """
+
+    def parse(numbered: tuple[int, str]) -> TextPair:
+        location = f"{path}:{numbered[0]}"
+        fields = columns(numbered[1], location, (3, 4, 5), "a pair, its translation and a label")
+        first, second, *rest = fields[2:] if len(fields) > 3 else fields
+        label = _label(rest[0], labels, location) if rest else None
+        return TextPair(first=_unquoted(first), second=_unquoted(second), label=label)
+
+    pairs = most_of(enumerate(read_lines(path), 1), parse)
+    return _require_pairs(pairs, path, "translated pairs")
 
 
 def _require_pairs(pairs: list[TextPair], path: Path, expected: str) -> list[TextPair]:
@@ -441,6 +467,8 @@ class PairTask(XtremeTask):
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[TextPair]:
         if form == "pairs":
             return read_pairs(paths[0], self.choices)
+        if form == "translated_pairs":
+            return read_translated_pairs(paths[0], self.choices)
         return read_named_pairs(paths[0], self.choices, language)
 
     def _is_labelled(self, form: str, path: Path) -> bool:
