@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from xtreme_data import write_translation
 
 from ecsuite.eval.xtreme import study, transfer
 
@@ -111,6 +112,43 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     quick = [] if {"--baselines", "--preset"} & set(arguments) else QUICK
     code, out, err = xtreme(*arguments, quick=quick, data=None if "--data" in arguments else "data")
+    assert (code, out) == (2, "")
+    assert err.startswith(message) and len(err.splitlines()) == 1
+
+
+XNLI, SQUAD = (
+    f"xtreme_translations/{name}/translate-train/{file}"
+    for name, file in (("XNLI", "en-{}-translated.tsv"), ("SQuAD", "squad.translate.train.en-{}.json"))
+)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "task", "copies", "message"),
+    [
+        ("translate-train", "xnli", {}, "data: expected translate-train of xnli in 'ru', such as "
+         f"{XNLI.format('ru')}, found none; available languages: de\n"),
+        ("translate-train", "xnli", {XNLI.format("ru"): "pawsx/train-en.tsv"},
+         f"data/{XNLI.format('ru')}:1: label '0'; expected one of contradiction, entailment, neutral\n"),
+        ("translate-train", "xquad", {SQUAD.format(code): "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.ru.dev.json"
+                                      for code in ("de", "ru")},
+         "data: translate-train of xquad in 'de': expected questions of xquad by their ids, found those of another"),
+        ("translate-train", "udpos", {}, "udpos has no translate-train: protocol translate-train is for xnli, pawsx, "
+         "xquad, mlqa, tydiqa\n"),
+        ("translate-tran", "xnli", {}, "unknown protocol 'translate-tran'; did you mean 'translate-train'?"),
+        ("monotrans", "xnli", {}, "--protocol monotrans: needs a corpus; for --model expected one of published, "),
+    ],
+)  # fmt: skip
+def test_bad_translations_are_a_line_and_exit_with_2(
+    xtreme, write_data, tiny_bert, protocol, task, copies, message
+):
+    data = write_data("xnli", "pawsx", "xquad", "tydiqa")
+    write_translation(data, "translate-train", "xnli", "de")
+    for name, source in copies.items():
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text((data / source).read_text())
+    code, out, err = xtreme(
+        "--model", tiny_bert, "--tasks", task, "--protocol", protocol, "--languages", "de,ru"
+    )
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
 
