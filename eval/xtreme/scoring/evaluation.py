@@ -14,6 +14,7 @@ from typing import Any
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
+from ecsuite.eval.xtreme.scoring.analyses import Analyses, Answers, published_table
 from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
@@ -59,6 +60,8 @@ class SubmissionScores:
     """Tasks with predictions or labels only."""
     labels: str
     """Hash of all labels used."""
+    answers: Answers
+    """Predictions and labels by task and language."""
 
     @property
     def scores(self) -> dict[str, float]:
@@ -162,12 +165,14 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Submiss
     scores: dict[str, dict[str, Metrics]] = {}
     chance: dict[str, dict[str, Metrics]] = {}
     unanswered: dict[str, dict[str, int]] = {}
+    kept: dict[str, dict[str, tuple[Any, Any]]] = {}
     for name, task in TASKS.items():
         of_task = _languages_of(task, predictions, labels, languages) if name in predicted & labelled else ()
         for language in of_task:
             files = (_require_file(folder, task, language) for folder in (predictions, labels))
             answers, gold = task.read_submission(*files)
             digest.update(json.dumps([name, language, gold], ensure_ascii=False, default=sorted).encode())
+            kept.setdefault(name, {})[language] = answers, gold
             scores.setdefault(name, {})[language] = task.score(language, answers, gold)
             chance.setdefault(name, {})[language] = task.chance(language, gold)
             if task.kind == "questions" and (number := sum(each not in answers for each, _ in gold)):
@@ -178,6 +183,7 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Submiss
         unanswered=unanswered,
         left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
+        answers=kept,
     )
 
 
@@ -222,10 +228,25 @@ GROUPS = {
 """Titles of groups in tables, in order."""
 
 
-def report(evaluation: SubmissionScores, *, by_language: bool) -> Report:
-    """Scores by task and group; with `by_language` also by language."""
+def report(
+    evaluation: SubmissionScores,
+    *,
+    by_language: bool,
+    analyses: Analyses | None = None,
+    has_published: bool = False,
+) -> Report:
+    """Scores by task and group; with `by_language` also by language; analyses, and the published scores."""
     tables = [_summary(evaluation), *([_by_language(evaluation)] if by_language else [])]
-    return Report(tables=tables, notes=tuple(_notes(evaluation)), data=evaluation.to_json())
+    notes, data = _notes(evaluation), evaluation.to_json()
+    if analyses is not None:
+        tables += analyses.tables()
+        data["ecsuite"]["analyses"] = analyses.to_json()
+    if has_published:
+        tables.append(published_table(evaluation.scores))
+        notes.insert(0, "Published question answering: F1 / EM; of the predictions their mean.")
+        notes.insert(0, "MMTE is closed: neither its weights nor its data were published.")
+    draw = None if analyses is None else analyses.draw
+    return Report(tables=tables, notes=tuple(notes), data=data, draw=draw)
 
 
 def _summary(evaluation: SubmissionScores) -> Table:

@@ -41,7 +41,8 @@ from ecsuite.eval.xtreme.scoring.task import (
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
 
-_OUTSIDE = "O"
+OUTSIDE = "O"
+"""Tag of words outside of entities; after a sentence, it ends the last span."""
 
 
 def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -61,21 +62,21 @@ def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]
         raise ValueError("expected as many predicted tags as there are gold tags in every sentence")
     # An `O` after each sentence, so that no span continues into the next one.
     flat_predicted, flat_gold = (
-        [tag for sentence in sentences for tag in (*sentence, _OUTSIDE)] for sentences in (predicted, gold)
+        [tag for sentence in sentences for tag in (*sentence, OUTSIDE)] for sentences in (predicted, gold)
     )
     if "" in flat_predicted or "" in flat_gold:
         raise ValueError("expected tags, found an empty one")
     num_tags = len(flat_gold) - len(gold)
     num_equal = sum(map(str.__eq__, flat_predicted, flat_gold)) - len(gold)
-    scores = set_scores(_spans(flat_predicted), _spans(flat_gold))
+    scores = set_scores(spans(flat_predicted), spans(flat_gold))
     return scores | {"accuracy": num_equal / num_tags * 100 if num_tags else 0.0}
 
 
-def _spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
+def spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
     """Start, end and type of each span."""
     spans: set[tuple[int, int, str | None]] = set()
     previous_kind: str | None = None
-    start, previous = 0, _OUTSIDE
+    start, previous = 0, OUTSIDE
     for position, tag in enumerate(tags):
         before, prefix, kind = previous[0], tag[0], tag.rpartition("-")[2]
         is_new = kind != previous_kind
