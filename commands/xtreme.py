@@ -23,7 +23,7 @@ from ecsuite.runtime.errors import ConfigError
 
 ALL = "all"
 BACKBONES = OneOf("decoder", "encoder")
-_TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
+_TUNING = ("preset", "predictions", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
     "--model": (*_TUNING, "protocol"),
@@ -86,6 +86,13 @@ def xtreme(
     ] = None,
     seeds: Seeds = None,
     plot: Plot = None,
+    predictions: Annotated[
+        Path | None,
+        advanced(
+            metavar="FOLDER",
+            help="Write predictions and labels of the first seed there, for `ecsuite xtreme evaluate`.",
+        ),
+    ] = None,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
@@ -143,5 +150,6 @@ def xtreme(
         human=human,
         seeds=read_seeds(seeds, 0) or (),
         device=options.device,
+        predictions=predictions,
     )
     options.publish(Xtreme(), study, plot=plot)

@@ -45,7 +45,8 @@ def xtreme_evaluate(
     articles: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Wikipedia articles by language, lines `code<TAB>number`, to correlate with."
+            metavar="FILE",
+            help="Wikipedia articles by language, a language's code, a tab and a number a line.",
         ),
     ] = None,
     published: Annotated[

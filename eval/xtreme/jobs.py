@@ -288,6 +288,7 @@ def evaluate(
     machine: Machine,
     context: Context,
     also: tuple[ExampleSet, ...] = (),
+    keeps_predictions: bool = False,
 ) -> dict[str, Any]:
     """Fine-tune a backbone (see `prepared`) on a task in one language, and test it in others: see `run_task`.
 
@@ -295,7 +296,8 @@ def evaluate(
     `run_retrieval`. The seed is that of the head, of dropout and of the order of the examples.
 
     Returns:
-        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each.
+        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each, and
+        `predictions` if they are kept.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
@@ -307,11 +309,16 @@ def evaluate(
         if training is not None:
             assert seed is not None
             generator = torch.Generator().manual_seed(seed)
-            return run_task(backbone, load_vocabulary, setting, training, tests, generator, context, also)
-        [test] = tests
-        metrics = run_retrieval(backbone, load_vocabulary, setting.tuning, test, threshold)
-    context.report_progress(f"{test.task} in {test.language}", 1.0)
-    return {"learnt_from": None, "by_language": {test.language: metrics}}
+            value = run_task(backbone, load_vocabulary, setting, training, tests, generator, context, also)
+        else:
+            [test] = tests
+            scored = run_retrieval(backbone, load_vocabulary, setting.tuning, test, threshold)
+            value = {"learnt_from": None, "by_language": {test.language: scored}}
+            context.report_progress(f"{test.task} in {test.language}", 1.0)
+    for scored in value["by_language"].values():
+        if not keeps_predictions:
+            del scored["predictions"]
+    return value
 
 
 def plan(study: XtremeStudy) -> dict[Name, Job]:
@@ -327,14 +334,16 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
                 if part != ("test" if TASKS[task].kind == "retrieval" else "train"):
                     continue
                 training = study.examples.get(("train", task, language))
-                joint: dict[str, tuple[ExampleSet, ...]] = {}
+                more: dict[str, Any] = {}  # absent unless needed, as inputs are the job's key
+                if study.predictions is not None and name == study.bodies[0]:
+                    more["keeps_predictions"] = True
                 if training is not None and study.protocol.is_joint:
                     first, *also = (
                         study.examples[each] for each in study.examples if each[:2] == (part, task)
                     )
                     if first != training:
                         continue
-                    joint = {"also": tuple(also)}  # absent otherwise, as inputs are the job's key
+                    more["also"] = tuple(also)
                 tests_all = training is not None and (zero_shot or study.protocol.is_joint)
                 tested = study.tested[task] if tests_all else (language,)
                 tuning = preset.tuning[TASKS[task].kind]
@@ -357,7 +366,7 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
                     tests=tuple(study.examples["test", task, each] for each in tested),
                     threshold=study.examples.get(("dev", task, language)),
                     seed=None if training is None else seed,
-                    **joint,
+                    **more,
                 )
     return named
 

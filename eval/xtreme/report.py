@@ -23,6 +23,7 @@ from ecsuite.eval.xtreme.result import (
     gains_over_controls,
     gains_over_reference,
 )
+from ecsuite.eval.xtreme.scoring.evaluation import write_submission
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
     METRIC_TITLES,
@@ -83,7 +84,15 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
         ]
 
     def report(self, study: XtremeStudy, finding: TransferResult) -> Report:
-        """Gains, tasks and languages, see `report.report`."""
+        """Gains, tasks and languages, see `report.report`; writes the predictions that are kept."""
+        for task, by_language in finding.predictions.items():
+            assert study.predictions is not None
+            for language, predicted in by_language.items():
+                _, examples = study.examples["test", task, language].read()
+                if TASKS[task].kind != "retrieval":
+                    examples = examples[: study.preset.max_test]
+                labels = TASKS[task].labels(examples)
+                write_submission(study.predictions, TASKS[task], language, predicted, labels)
         return report(finding)
 
 

@@ -12,7 +12,7 @@ its mean over the other seeds would be too favourable to it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,8 @@ class TransferResult:
     """Notes for readers of the scores, such as reduced sizes."""
     signature: str
     """Everything that can change the scores, except the corpus."""
+    predictions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Predictions of the evaluated backbone with the first seed, by task and language; none if they are not kept."""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -270,6 +272,10 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
         chance=chance_level,
         notes=(*_study_notes(study, learnt_from), *complete.notes),
         signature=study.signature,
+        predictions={
+            task: {code: scored[corpus, seeds[0], task, code]["predictions"] for code in codes}
+            for task, codes in (languages if study.predictions is not None else {}).items()
+        },
     )
 
 

@@ -61,6 +61,8 @@ class XtremeStudy:
     texts: Mapping[str, LanguageText]
     """The text of each language, from which a vocabulary is trained even without training on text; none for a published
     model."""
+    predictions: Path | None
+    """Folder for the predictions of the evaluated backbone with the first seed, and their labels; None: not kept."""
     seeds: tuple[int, ...]
     """Seeds of weights, heads, dropout and the order of the data."""
     machine: Machine
@@ -159,6 +161,7 @@ def make_study(
     human: Path | None = None,
     seeds: Sequence[int] = (),
     device: str = "auto",
+    predictions: Path | None = None,
 ) -> XtremeStudy:
     """Validate the arguments and identify the data, which are all read once, so that missing data raise early.
 
@@ -176,6 +179,7 @@ def make_study(
         human: A text in a human language, for an additional control; not read with `model`.
         seeds: Seeds; empty for as many as the preset says.
         device: `auto`, `cpu`, `cuda` or `mps`.
+        predictions: Folder for predictions and labels, as `xtreme evaluate` reads them; None: none are written.
 
     Raises:
         ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
@@ -236,6 +240,7 @@ def make_study(
             language: LanguageText(language=language, data=data, folder=texts).identified()
             for language in (() if model is not None else _text_languages(rules, tested))
         },
+        predictions=predictions,
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
         machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
     )

@@ -294,7 +294,7 @@ def run_retrieval(
         threshold: For BUCC, the examples on which the threshold is tuned.
 
     Returns:
-        `split` and `metrics`.
+        `split`, `metrics` and `predictions`.
     """
     task = TASKS[test.task]
     assert isinstance(task, Retrieval)
@@ -315,7 +315,8 @@ def run_retrieval(
         scores = mine_bitext(bitext, *vectors(bitext))
         _, dev = threshold.read()
         predicted = pairs_above(scores, tune_threshold(mine_bitext(dev, *vectors(dev)), dev.gold))
-    return {"split": split, "metrics": task.score(test.language, predicted, task.labels(bitext))}
+    metrics = task.score(test.language, predicted, task.labels(bitext))
+    return {"split": split, "metrics": metrics, "predictions": list(predicted)}
 
 
 KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -367,7 +368,8 @@ def run_task(
         also: Training examples in other languages with the same vocabulary, for one training.
 
     Returns:
-        `learnt_from`, the name of the training data; and `by_language`, with `split` and `metrics` of each.
+        `learnt_from`, the name of the training data; and `by_language`, with `split`, `metrics` and `predictions` of
+        each.
 
     Raises:
         DivergedError: If the loss or the weights are not finite.
@@ -407,6 +409,6 @@ def run_task(
         prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
         predicted = predict(logits_of(backbone, head, prepared.rows), prepared)
         metrics = task.score(test.language, predicted, task.labels(examples))
-        by_language[test.language] = {"split": split, "metrics": metrics}
+        by_language[test.language] = {"split": split, "metrics": metrics, "predictions": predicted}
         context.report_progress(f"{setting.task} in {test.language}", 0.8 + 0.2 * number / len(tests))
     return {"learnt_from": name, "by_language": by_language}

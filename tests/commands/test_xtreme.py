@@ -195,3 +195,27 @@ def test_the_plan_computes_nothing(xtreme):
     assert not list(Path("runs").glob("**/*.json"))
     assert xtreme(*arguments[:3])[0] == 0
     assert all(each["is_kept"] for each in json.loads(xtreme(*arguments)[1])["jobs"])
+
+
+def test_predictions_of_a_run_are_scored_and_analysed(xtreme, ecsuite, tiny_bert, write_data):
+    write_data("xnli", "xquad", "bucc2018")
+    tasks = "xnli,udpos,panx,xquad,bucc2018,tatoeba"
+    code, _, err = xtreme(
+        "--model", tiny_bert, "--tasks", tasks, "--predictions", "kept", "--out", "run.json"
+    )
+    assert code == 0, err
+    folders = ("--predictions", "kept/predictions", "--labels", "kept/labels", "--languages", "available")
+    code, out, err = ecsuite("xtreme", "evaluate", *folders, "--analyses", "--data", "data", "--json")
+    assert code == 0, err
+    found, run = json.loads(out), json.loads(Path("run.json").read_text())
+    for cell in run["cells"]:
+        for metric, by_language in found[cell["task"]].items():
+            if not metric.startswith("avg"):
+                assert by_language[cell["language"]] == pytest.approx(cell["metrics"][metric])
+    analyses = found["ecsuite"]["analyses"]
+    assert set(analyses["agreement_with_english"]["xquad"]) == {"de", "ru"} and set(analyses["entities"]) == {
+        "en",
+        "de",
+        "ru",
+    }
+    assert analyses["tag_ngrams"]["de"]["3 seen"] is not None

@@ -151,8 +151,8 @@ def test_tag_ngrams_and_entities_that_english_has_or_lacks(run, write_submission
     assert found["entities"]["en"] == {"seen": 100, "unseen": None}
     assert found["entities"]["de"] == {"seen": 100, "unseen": 0}
     table = run("--analyses", "--data", tmp_path / "data", "--languages", "available")
-    assert cells(table, "mean without en")[3:] == ["0.0", "0.0", "-", "0.0"]
-    assert cells(table, "difference")[1:] == ["100.0", "100.0", "-", "100.0"]
+    assert cells(table, "mean without en")[3:] == ["3.1", "0.0", "-", "0.0"]
+    assert cells(table, "difference")[1:] == ["96.9", "100.0", "-", "100.0"]
 
 
 def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp_path):

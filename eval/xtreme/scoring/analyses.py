@@ -49,7 +49,7 @@ class Analyses:
     """Analyses of a submission; shares and scores are percent, None if nothing is counted."""
 
     agreement: Mapping[str, Mapping[str, Mapping[str, float | None]]]
-    """By task and language: share that is right, of the examples that are right and wrong in English; and the share of
+    """Shares right by task and language, of the examples that are right and wrong in English; and the share of
     equal predictions, of labels."""
     groups: Mapping[str, Mapping[str, Mapping[str, list[float]]]]
     """Scores by grouping (`family`, `script`), group and task, one per language."""
@@ -58,9 +58,9 @@ class Analyses:
     articles: Mapping[str, float]
     """Number of Wikipedia articles by language, as given; empty if not given."""
     ngrams: Mapping[str, Mapping[str, float | None]]
-    """By language: accuracy of tag n-grams that the English training data have (`3 seen`) or lack (`3 unseen`)."""
+    """Accuracy by language of tag n-grams that the English training data have (`3 seen`) or lack (`3 unseen`)."""
     entities: Mapping[str, Mapping[str, float | None]]
-    """By language: share of entities that are found, of those that are in the English training data, and others."""
+    """Share of entities by language that are found, of those that are in the English training data, and others."""
     scores: Mapping[str, Mapping[str, float]]
     """Scores by task and language."""
 
@@ -280,7 +280,9 @@ def _entities(by_language: Mapping[str, tuple[Any, Any]], data: Path) -> dict[st
     for code, (answers, gold) in by_language.items():
         lengths = [len(tags) for tags in gold]
         sets = (task.read(data, code, split) for split in ("test", "dev") if task.find(data, code, split))
-        sentences = next((each for each in sets if [len(one.words) for one in each] == lengths), None)
+        sentences = next(
+            (each for each in sets if [len(one.words) for one in each[: len(gold)]] == lengths), None
+        )
         if sentences is None:
             raise ConfigError(
                 f"{data}: expected words of {task.name} in '{code}', test or dev, with the labels' {len(gold):,} "

@@ -19,6 +19,7 @@ from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
     METRIC_TITLES,
+    MINED,
     TASKS,
     ByTask,
     EnglishVsOthers,
@@ -33,6 +34,7 @@ from ecsuite.eval.xtreme.scoring.tasks import (
     sides,
     task_score,
 )
+from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.formats.stored_text import ENDINGS
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -216,6 +218,35 @@ def _languages_of(task: XtremeTask, predictions: Path, labels: Path, languages: 
             f"{predictions / task.name} and {labels / task.name}: expected predictions and labels of one language"
         )
     return available
+
+
+def write_submission(folder: Path, task: XtremeTask, language: str, predictions: Any, labels: Any) -> None:
+    """Write predictions and labels of a language, as `evaluate` reads them.
+
+    Args:
+        folder: Gets the folders `predictions` and `labels`.
+        task: The task.
+        language: Code of the language.
+        predictions: As for `XtremeTask.score`, or a list of pairs of names.
+        labels: As from `XtremeTask.labels`.
+    """
+    for side, values in (("predictions", predictions), ("labels", labels)):
+        if task.kind == "questions":
+            questions = [
+                {"id": name, "answers": [{"text": text, "answer_start": 0} for text in texts]}
+                for name, texts in (values if side == "labels" else ())
+            ]
+            stored = {"data": [{"paragraphs": [{"qas": questions}]}]} if side == "labels" else values
+            text = json.dumps(stored, ensure_ascii=False)
+        elif task.kind == "tagging":
+            text = "\n".join("".join(f"{tag}\n" for tag in tags) for tags in values)
+        elif task.name == MINED:
+            text = "".join(f"{source}\t{target}\n" for source, target in sorted(map(tuple, values)))
+        else:
+            text = "".join(f"{value}\n" for value in values)
+        file = folder / side / task.name / f"test-{language}.{task.ending}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_if_changed(file, text.encode())
 
 
 GROUPS = {
