@@ -221,8 +221,9 @@ def compare(
     """Compare scores of several sources, as `ecsuite compare` does: differences, intervals, Holm's correction.
 
     Args:
-        *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings of these by name. What has no
-            such score yet is scored, and the score is not kept. Runs of one game with several seeds are one source.
+        *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings of these by name, or of lists of
+            these, which are one system with a seed each. What has no such score yet is scored, and the score is not
+            kept. Runs of one game with several seeds are one source.
         metric: Name of the score, or several; None: all that at least two of them have.
         baseline: The source that the others are compared with; None: all pairs.
         by: Settings of runs to compare, over all other settings and seeds; None: each combination of those that vary.
@@ -247,9 +248,15 @@ def compare(
     _require("metric", metric, (str, list, tuple, NoneType), "the name of a metric, or a list of names")
     names = None if metric is None else _names("metric", metric)
     named: list[tuple[str | None, Any]] = []
+    systems: dict[int, tuple[str, int]] = {}
     for source in sources:
         if isinstance(source, Mapping) and not isinstance(source, Scorecard):
-            named += source.items()
+            for name, each in source.items():
+                if isinstance(each, list | tuple):
+                    named += [(None, one) for one in each]
+                    systems |= {len(named) - len(each) + seed: (name, seed) for seed in range(len(each))}
+                else:
+                    named.append((name, each))
         else:
             named.append((None, source))
     _options("compare", options, ("metric", "baseline", "by", "incomplete"))
@@ -262,6 +269,9 @@ def compare(
         if isinstance(source, Corpus):  # which may be part of a file, or in none
             of_one = [replace(each, corpus=Path(f"source {number}")) for each in of_one]
             corpora |= {Messages(Path(f"source {number}"), each.how): source for each in of_one}
+        if number - 1 in systems:
+            system, seed = systems[number - 1]
+            of_one = [replace(each, game=system, seed=seed, group=f"system {system}") for each in of_one]
         scored += of_one
     found = Results(scored).without_copies(note)
     if all(own_name is None for own_name, _ in named):

@@ -7,6 +7,7 @@ import difflib
 import gc
 import io
 import os
+import shlex
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -19,8 +20,15 @@ from typer.core import TyperGroup
 from ecsuite.commands.catalogue import COMMANDS, commands_of
 from ecsuite.commands.command_help import HELP, make_command, make_heading
 from ecsuite.parts.error_messages import of_system, one_line
-from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
-from ecsuite.runtime.printable import show_notes
+from ecsuite.runtime.errors import (
+    ConfigError,
+    CorpusError,
+    DamagedError,
+    DivergedError,
+    FormatError,
+    ReadingQuestion,
+)
+from ecsuite.runtime.printable import printable, show_notes
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -216,7 +224,7 @@ def main() -> None:
         sys.stderr.write(f"{one_line(usage_line(error))}\n")
         sys.exit(2)
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
-        sys.stderr.write(f"{of_system(error) if isinstance(error, OSError) else one_line(error)}\n")
+        sys.stderr.write(f"{_told(error)}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
     except MemoryError:
         sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")
@@ -225,6 +233,15 @@ def main() -> None:
         _end_of_own_part(error)
         raise
     sys.exit(code or 0)
+
+
+def _told(error: Exception) -> str:
+    """The line of an error; of a question its lines, with this command and the options of each reading."""
+    if isinstance(error, ReadingQuestion):
+        given = ["ecsuite", *sys.argv[1:]]
+        lines = error.shown([shlex.join([*given, *each]) for each in error.options()]).split("\n")
+        return "\n".join(map(printable, lines))
+    return of_system(error) if isinstance(error, OSError) else one_line(error)
 
 
 def _end_of_own_part(error: BaseException) -> None:

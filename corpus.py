@@ -154,7 +154,7 @@ class Corpus:
             messages: Symbol ids, (num_messages, max_len).
             lengths: Symbols of each message, (num_messages,); None: all columns.
             meanings: Attribute values or features, (num_messages, num_attributes), or None.
-            eos: The id of EOS, at which messages end; None: there is none.
+            eos: The id of EOS, at which messages end; a negative one is padding, and left out; None: there is none.
         """
         rows = as_array(messages)
         try:
@@ -166,6 +166,9 @@ class Corpus:
             raise CorpusError(f"lengths: expected {len(ids)} integers, got {ends!r:.60}")
         if ends.size and not 0 <= ends.min() <= ends.max() <= ids.shape[1]:
             raise CorpusError(f"lengths: expected 0 to {ids.shape[1]}, got {ends.min()} to {ends.max()}")
+        if eos is not None and eos < 0:
+            is_said = np.cumsum(ids == eos, axis=1) == 0
+            ends, eos = np.minimum(ends, is_said.sum(1)), None
         found = rows_of((row[:end] for row, end in zip(ids, ends, strict=True)), "message")
         return cls(found, eos=eos, meanings=meanings)
 
@@ -178,19 +181,28 @@ class Corpus:
         is_of_table = self.metadata.get("source_format") not in (None, "ecsuite corpus")
         return f"{missing} (--missing leave or value)" if is_of_table else str(missing)
 
-    def where(self, column: str, value: Any) -> Self:
+    def where(self, column: str, value: Any, *, is_not: bool = False) -> Self:
         """The messages with a value in a column, or of an attribute: `corpus.where("split", "held_out")`.
+
+        Args:
+            column: The column or attribute.
+            value: The value.
+            is_not: Whether the others are taken.
 
         Raises:
             CorpusError: If the corpus has no such column or attribute, or no message has the value.
         """
-        rows = np.flatnonzero(self.has(column, value))
+        rows = np.flatnonzero(self.has(column, value) != is_not)
         if not len(rows):
             known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
-            raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
+            than = "other than " if is_not else ""
+            raise CorpusError(f"no message with {column} {than}{value}; {column} is one of {known}")
         before = self.metadata.get("where")  # of a former call, or whatever a user calls so
         parts = [each for each in before if isinstance(each, str)] if isinstance(before, list) else []
-        return replace(self.take(rows), metadata={**self.metadata, "where": [*parts, f"{column}={value}"]})
+        return replace(
+            self.take(rows),
+            metadata={**self.metadata, "where": [*parts, f"{column}{'!=' if is_not else '='}{value}"]},
+        )
 
     def values_of(self, column: str) -> list[Any]:
         """The different values of a column, or of an attribute, in their order; None is none, several types are texts.

@@ -61,10 +61,10 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
     elif what.startswith(f"{FOLDER}/"):
         look_up("study", study, studies)
         raise AssertionError
-    elif "/" in what:
-        return names_in_run(Path(what))
     elif what in others:
         names = [what]
+    elif "/" in what:
+        return names_in_run(Path(what))
     else:
         look_up("game, study, part, metric or run", what, dict.fromkeys([*others, *studies]))
         raise AssertionError

@@ -46,7 +46,7 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import keep_scores, prepare_scores, scored_sources
+    from ecsuite.commands.scoring import keep_scores, of_system, prepare_scores, scored_sources, with_systems
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.equal_sizes import EqualSizes
@@ -64,6 +64,7 @@ def compare(
         check_picture(plot)
     if out is not None:
         check_output_file(out)
+    results, systems = with_systems(results)
     found = []
     is_scored = [has_scores(path) for path in results]
     if all(is_scored):
@@ -80,7 +81,7 @@ def compare(
             card = score_corpus(corpus, None, Options(), num_processes=num_threads())
             if read_with == CorpusOptions():
                 keep_scores(path, card, Runner().note)
-            found += scored_sources(path, card)
+            found += [of_system(each, path, systems) for each in scored_sources(path, card)]
     sources = Results(found).without_copies(note).merged().varied()
     names = None if metric is None else split_names(metric)
     if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):

@@ -65,7 +65,9 @@ def _names_of_given_kind(ctx: Any, before: str, last: str) -> Mapping[str, str]:
 
 def _templates(ctx: Any, before: str, last: str) -> Mapping[str, str]:
     folder = resources.files("ecsuite").joinpath("commands", "templates")
-    return dict.fromkeys(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()), "")
+    return dict.fromkeys(
+        sorted(["layout", *(file.name.removesuffix(".txt") for file in folder.iterdir())]), ""
+    )
 
 
 ANY_KIND, NAMES_OF_KIND, NEW = Values(_kinds), Values(_names_of_given_kind), Values(_templates)

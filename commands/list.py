@@ -1,5 +1,6 @@
 """`ecsuite list`: everything that has a name, and all about one."""
 
+import json
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from ecsuite.commands.options import As, Json
 from ecsuite.commands.part_details import Option, options_of, paragraphs, settings_of, values_of, written
 from ecsuite.eval.views.citations import author_years
 from ecsuite.eval.views.console import print_json
+from ecsuite.parts.config import parse_yaml, shipped_configs
 from ecsuite.runtime.errors import look_up
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, number_column, row_of
@@ -90,6 +92,13 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     elif entry.table is not None and is_dataclass(setting := found(entry.table)[plain]):
         shown = (each for each in values_of(setting) if each.name not in ("name", "about"))
         details["options"] = [asdict(each) for each in shown]
+    elif kind == "layouts":
+        tree = parse_yaml(shipped_configs("layouts")[name].read_text("utf-8"), name)
+        cells = {key: json.dumps(value, ensure_ascii=False) for key, value in tree.items() if key != "about"}
+        details["options"] = [
+            asdict(Option(name=key, default=cell.strip('"'), values="", about=""))
+            for key, cell in cells.items()
+        ]
     elif kind == "studies":
         from ecsuite.eval.experiments.grids import command_of
 
@@ -218,7 +227,7 @@ def _details_table(details: Mapping[str, Any]) -> Table | None:
         return None
     keys = [key for key in ("name", "default", "values", "about") if any(each[key] for each in options)]
     heads = {"name": "option", "about": "meaning"} | ({} if "values" in keys else {"default": "value"})
-    columns = [Column(heads.get(key, key), wraps=key in ("values", "about")) for key in keys]
+    columns = [Column(heads.get(key, key), wraps=key in keys[1:]) for key in keys]
     return Table(columns=columns, rows=[row_of(*(each[key] for key in keys)) for each in options])
 
 

@@ -139,6 +139,11 @@ KINDS: Mapping[str, Kind] = {
     "grammars": _of_functions(
         "grammars.registry:GRAMMARS", "ecsuite grammar {name}", "concat", "shufdet", "hol", "zipf_parentheses"
     ),
+    "layouts": Kind(
+        names=lambda: {name.removeprefix("layouts/"): line for name, line in _described("layouts")},
+        use="ecsuite score FILE --layout {name}; of your own: ecsuite new layout lab.yaml",
+        usual=("otree", "jspsych", "psychopy", "egg_channel"),
+    ),
     "learners": _of_registry("games.config.registry:LEARNERS", f"{_ACTING} --set play.learner={{name}}"),
     "loggers": _of_registry("games.config.registry:LOGGERS", f"{_GAME} --log {{name}}"),
     "losses": _of_registry("games.config.registry:LOSSES", f"{_GAME} --loss {{name}}"),

@@ -25,6 +25,25 @@ def test_{stem}(check):
 '''
 
 
+LAYOUT = """\
+about: data of our experiment
+# columns by which a file is recognised for sure; only asked for with --layout, none are needed
+# has: [trial_id, participant]
+# which rows are trials; also !=, and a column of any text with `typed!=`
+# where: [task=naming]
+# roles by name of column, or of a part of an object, or pattern; all other columns are stored
+columns:
+  message: message
+  participant: speaker
+  "*": kept
+# the only columns that were meant
+attributes: [color, shape]
+# how cells are written: split (spaces, letters, or a sign), eos, numeric (values, features), missing (leave, value)
+split: spaces
+"""
+"""A layout to edit."""
+
+
 def new(
     kind: Annotated[
         str,
@@ -34,8 +53,12 @@ def new(
     file: Annotated[Path, typer.Argument(help="The file to write, such as noisy.py.")],
 ) -> None:
     """Write a file with a part of your own that works as it stands, and a test beside it."""
+    if kind == "layout":
+        _write_layout(file)
+        return
     templates = {entry.name.removesuffix(".txt"): entry for entry in FOLDER.iterdir()}
-    template = look_up("kind", kind, dict(sorted(templates.items()))).read_text(encoding="utf-8")
+    kinds = dict(sorted({**templates, "layout": file}.items()))
+    template = look_up("kind", kind, kinds).read_text(encoding="utf-8")
     if file.suffix != ".py" or not file.stem.isidentifier():
         raise ConfigError(f"{file}: expected a name for a Python file, such as noisy.py")
     test = file.with_name(f"test_{file.name}")
@@ -55,4 +78,18 @@ def new(
     use += f" && ecsuite score runs/{name}" if kind == "grammar" else ""
     print(
         f"{file}: {with_article(kind)} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}"
+    )
+
+
+def _write_layout(file: Path) -> None:
+    """Write a layout to edit."""
+    if file.suffix not in (".yaml", ".yml"):
+        raise ConfigError(f"{file}: expected a name for a YAML file, such as lab.yaml")
+    if file.exists():
+        raise ConfigError(f"{file} is there already: choose another name")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(LAYOUT, encoding="utf-8")
+    place = file if file.is_absolute() else f"./{file}"
+    print(
+        f"{file}: a layout to change\nuse it: ecsuite score FILE --layout {place}\nothers: ecsuite list layouts"
     )

@@ -261,6 +261,20 @@ class CorpusOptions:
     """Options of every command that reads a corpus: columns, how messages are split, where they end."""
 
     column: Columns = None
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Only these columns were meant: color,shape; the others are stored."
+        ),
+    ] = None
+    layout: Annotated[
+        str | None,
+        advanced(
+            group=READING,
+            metavar="NAME",
+            help="The layout of the file: `ecsuite list layouts`, or a YAML file.",
+        ),
+    ] = None
     split: Annotated[
         str,
         advanced(
@@ -271,14 +285,17 @@ class CorpusOptions:
         str, advanced(group=READING, help="The symbol at which messages end, or none; auto: found.")
     ] = "auto"
     numeric: Annotated[
-        str, advanced(group=READING, help="Numbers that were meant are values of attributes, or features.")
-    ] = "values"
+        str,
+        advanced(
+            group=READING, help="Numbers that were meant are values of attributes, or features; auto: asked."
+        ),
+    ] = "auto"
     missing: Annotated[
         str,
         advanced(
             group=READING, help="Rows that lack a value: keep, leave (out), or take missing as a value."
         ),
-    ] = "keep"
+    ] = "auto"
     meanings: Annotated[
         Path | None,
         advanced(group=READING, metavar="FILE", help="A second file: what each message meant, row by row."),
@@ -298,8 +315,11 @@ class CorpusOptions:
             if option.name not in but and getattr(self, option.name) != option.default:
                 raise ConfigError(f"--{option.name}: not read by {reader}; read where a corpus is read")
 
-    def reading(self) -> "Reading":
+    def reading(self, where: Sequence[str] = ()) -> "Reading":
         """How files are read.
+
+        Args:
+            where: Which rows are read, as `--where` says it.
 
         Raises:
             ConfigError: If a role is not written as `NAME=ROLE`.
@@ -308,6 +328,9 @@ class CorpusOptions:
 
         return Reading(
             columns=roles_in(self.column) if self.column else {},
+            attributes=names_in(self.attributes) if self.attributes else (),
+            where=tuple(where),
+            layout=self.layout,
             split=self.split,
             eos=self.eos,
             numeric=self.numeric,  # type: ignore[arg-type]
@@ -315,12 +338,12 @@ class CorpusOptions:
             meanings=None if self.meanings is None else str(self.meanings),
         )
 
-    def read(self, path: Path, where: str | None = None) -> "Corpus":
+    def read(self, path: Path, where: Sequence[str] = ()) -> "Corpus":
         """Read the corpus of a path; what was taken for what goes to standard error.
 
         Args:
             path: The file or folder.
-            where: `COLUMN=VALUE`: only these messages; None: all.
+            where: `COLUMN=VALUE` or `COLUMN!=VALUE`: only these messages.
 
         Raises:
             CorpusError: If it cannot be read, its only message is empty, as in a file of an empty list, or it has no
@@ -328,18 +351,14 @@ class CorpusOptions:
         """
         from ecsuite.formats.reading import read_as
 
-        corpus = read_as(path, self.reading())
+        corpus = read_as(path, self.reading(where))
         for each in corpus.metadata.get("notes", ()):
             note(f"note: {each}")
         if len(corpus.messages) == 1 and not len(corpus.messages.values):
             raise CorpusError(
                 f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]"
             )
-        if where is None:
-            return corpus
-        from ecsuite.eval.experiments.corpora import MessageSelection
-
-        return MessageSelection(reading=self.reading(), where=where).of(corpus)
+        return corpus
 
 
 def roles_in(given: Sequence[str]) -> dict[str, str]:

@@ -85,10 +85,10 @@ def score(
         bool, typer.Option("--all", help="Print every score with its details and signature.")
     ] = False,
     where: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Only these messages: split=held_out, color=red; such scores are not kept.",
+            help="Only these messages: split=held_out, color!=red, word!= (not empty); such scores are not kept.",
         ),
     ] = None,
     by: Annotated[
@@ -149,10 +149,10 @@ def score(
         names=names,
         of_metrics=Options(seed=seed, device=options.device),
         options=options,
-        read=partial(read_with.read, where=where),
+        read=partial(read_with.read, where=where or ()),
         plot=plot,
-        load_run=partial(load_run_if_needed, names=names, trust_code=trust_code, is_whole=where is None),
-        is_whole=where is None and read_with == CorpusOptions(),
+        load_run=partial(load_run_if_needed, names=names, trust_code=trust_code, is_whole=not where),
+        is_whole=not where and read_with == CorpusOptions(),
     )
     draws = plot is not None and not plot.suffix
     if by is not None:
@@ -161,7 +161,7 @@ def score(
     if len(corpora) > MOST_COMPARED:
         from ecsuite.eval.experiments.corpora import MessageSelection
 
-        _score_collection(request, MessageSelection(reading=read_with.reading(), where=where))
+        _score_collection(request, MessageSelection(reading=read_with.reading(), where=tuple(where or ())))
         return
     if options.plan:
         from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs

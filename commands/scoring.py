@@ -1,7 +1,9 @@
 """Scores that run folders keep, parts of a corpus that are scored, and scores to compare."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from glob import glob
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
@@ -75,3 +77,36 @@ def scored_sources(path: Path, card: Scorecard) -> list[Source]:
     if file is not None and RunFolder(file.parent).is_run:
         return [run_source(file.parent, card.to_json())]
     return sources_of(file or path, card.to_json())
+
+
+def with_systems(paths: Sequence[Path]) -> tuple[list[Path], dict[Path, tuple[str, int]]]:
+    """Paths, where `gs=runs/gs_*.jsonl` is all files of a system, each of another seed; and their systems and seeds.
+
+    Raises:
+        ConfigError: If a system has no files, or a file is of two systems.
+    """
+    found, systems = list[Path](), dict[Path, tuple[str, int]]()
+    for path in paths:
+        name, equals, pattern = str(path).partition("=")
+        if path.exists() or not equals or not name or os.sep in name:
+            found.append(path)
+            continue
+        files = sorted(map(Path, glob(pattern)))
+        if not files:
+            raise ConfigError(
+                f"{path}: no file is called {pattern}: expected NAME=PATTERN, such as gs=gs_*.jsonl"
+            )
+        for seed, file in enumerate(files):
+            if file in systems:
+                raise ConfigError(f"{file}: of the systems {systems[file][0]} and {name}: expected one")
+            systems[file] = name, seed
+        found += files
+    return found, systems
+
+
+def of_system(source: Source, path: Path, systems: Mapping[Path, tuple[str, int]]) -> Source:
+    """A source as one seed of its system; others as they are."""
+    if path not in systems:
+        return source
+    name, seed = systems[path]
+    return replace(source, game=name, seed=seed, group=f"system {name}")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,8 @@ from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, CorpusOptions, Measure, Plot, Set, TrustCode, roles_in
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.views.figures.canvas import check_picture, prepare_picture
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, ReadingQuestion
+from ecsuite.runtime.printable import counted
 from ecsuite.tables.forms import Form
 
 ROUNDS, SPLIT = 2, "train"
@@ -31,6 +33,10 @@ def show(
         ),
         names_of("games", or_files=True),
     ],
+    write_layout: Annotated[
+        bool,
+        typer.Option("--write-layout", help="Write corpus.yaml beside the file: how it is read, to edit."),
+    ] = False,
     plot: Plot = None,
     measure: Measure = None,
     form: As = Form.TEXT,
@@ -54,6 +60,9 @@ def show(
         _draw_learning_curves(what, plot, measure or "accuracy")
         return
     [path] = what
+    if write_layout:
+        _write_layout(path, read_with)
+        return
     asks_for_rounds = any(each is not None for each in of_rounds.values())
     if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
         _refuse_given(of_text, "rounds of a game")
@@ -62,6 +71,31 @@ def show(
         _show_rounds(str(path), plot, number, split, assign, read_with, trust_code=trust_code)
     else:
         _show_language(path, plot, form, read_with)
+
+
+def _write_layout(path: Path, read_with: CorpusOptions) -> None:
+    """Write how a file is read beside it; questions are answered by their first readings, which a comment says."""
+    from ecsuite.formats.layouts import BESIDE, proposal
+    from ecsuite.formats.reading import read_as
+
+    file = path.with_name(BESIDE)
+    if file.exists():
+        raise ConfigError(f"{file} is there already: edit it, or remove it first")
+    reading, asked = read_with.reading(), list[ReadingQuestion]()
+    while True:
+        try:
+            corpus = read_as(path, reading)
+            break
+        except ReadingQuestion as question:
+            asked.append(question)
+            words = dict(question.readings[0][0])
+            words["columns"] = {**reading.columns, **words.get("columns", {})}
+            if replace(reading, **words) == reading:
+                raise
+            reading = replace(reading, **words)
+    file.write_text(proposal(corpus, reading, path.name, asked), encoding="utf-8")
+    print(f"{file}: how {path.name} is read, {counted(len(asked), 'question')} answered; edit it")
+    print(f"use it: ecsuite show {path}")
 
 
 def _refuse_given(values: Mapping[str, object], reader: str) -> None:

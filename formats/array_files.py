@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from ecsuite.formats.cells import PADDING
 from ecsuite.formats.one_hot import is_one_hot
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.strict_json import ID_LIMIT
@@ -112,6 +113,10 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
         raise CorpusError(f"{place}: expected {expected}; got {array.dtype} {array.shape}")
     if array.dtype.kind == "f" and (array == np.floor(array)).all():
         array = array.astype(np.int64)
+    if lengths is None and array.dtype.kind == "i":
+        is_padding = array == PADDING
+        if (np.maximum.accumulate(is_padding, axis=1) == is_padding).all():  # nothing follows it
+            lengths, array = (~is_padding).sum(1), np.where(is_padding, 0, array)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
         raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {_other(array)}")
     ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1)

@@ -12,8 +12,8 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
-SHARE_OF_LISTS = 0.5
-"""Share of lists in a column above which its other cells are rejected."""
+PADDING = -1
+"""Padding that programs write behind the end of a message of ids; nothing else of it is negative."""
 _WRAPPED = re.compile(
     r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
 )
@@ -23,7 +23,20 @@ _GAP = re.compile(r"(?<=[\d.\]'\"a-z])\s+(?=[-\d.\[('\"tfTFnN])")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+_EMPTY = ("[]", "()", "{}", "set()")
+_BRACKETS = {*"()[]{}<> "}
 _TRUTH = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
+
+
+def without_padding(symbols: list[Any]) -> list[Any]:
+    """The ids before a padding of -1 at the end of a message; other messages as they are."""
+    if not symbols or symbols[-1] not in (PADDING, str(PADDING)):
+        return symbols
+    found = list(symbols)
+    while found and found[-1] in (PADDING, str(PADDING)):
+        found.pop()
+    are_ids = all(is_id(each) if isinstance(each, str) else type(each) is int and each >= 0 for each in found)
+    return found if are_ids else symbols
 
 
 def is_missing(cell: Any) -> bool:
@@ -101,7 +114,7 @@ def _plain(value: Any) -> Any:
     raise ValueError
 
 
-def typed(cells: Sequence[str], *, has_decimal_comma: bool = False) -> list[Any]:
+def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: bool = True) -> list[Any]:
     """The cells of a column of texts with the type that all of them have.
 
     A column of lists, mappings or quoted texts is what it says; then a column of integers, of numbers, of truth
@@ -110,15 +123,16 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False) -> list[Any]
     Args:
         cells: The texts, without spaces around them.
         has_decimal_comma: Whether `2,5` is a number.
+        is_strict: Whether a text among lists is an error; else all are texts then.
 
     Raises:
-        LineError: If one of many lists can't be read, or an integer has more than 64 bits.
+        LineError: If a text is among lists, or an integer has more than 64 bits.
     """
     filled = [cell for cell in cells if cell]
     if not filled:
         return [None] * len(cells)
-    if sum(map(looks_literal, filled)) > SHARE_OF_LISTS * len(filled) or _are_values(filled):
-        return _each(_value, cells)
+    if (values := _values(cells, is_strict=is_strict)) is not None:
+        return values
     if all(map(_INTEGER.fullmatch, filled)):
         return _each(_integer, cells)
     if has_decimal_comma and all(_DECIMAL_COMMA.fullmatch(each) or is_decimal(each) for each in filled):
@@ -131,18 +145,53 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False) -> list[Any]
     return [cell or None for cell in cells]
 
 
-def unfolded(cells: Sequence[Any]) -> list[Any]:
+def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
     """The cells of a column that has types already; lists that are written as texts become lists.
 
     Raises:
-        LineError: If one of many lists can't be read.
+        LineError: If a text is among lists.
     """
     values = [cell if cell == "" or not is_missing(cell) else None for cell in cells]
-    texts = [cell for cell in values if isinstance(cell, str) and cell]
-    if len(texts) < sum(not is_missing(cell) for cell in values) or not texts:
-        return values
-    are_lists = sum(map(looks_literal, texts)) > SHARE_OF_LISTS * len(texts)
-    return _each(_value, values) if are_lists else values
+    if all(isinstance(cell, str) for cell in values if cell is not None):
+        lists = _values(values, is_strict=is_strict)
+        return values if lists is None else lists
+    return values
+
+
+def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None:
+    """The lists, mappings, quoted texts, and JSON values beside them, of a column; None if its cells are texts.
+
+    Brackets with nothing but brackets in them are texts, apart from empty lists.
+    """
+    are_literal = [bool(cell) and _is_literal(str(cell)) for cell in cells]
+    if not any(are_literal):
+        return None
+    read, bad, num_read = list[Any](), None, 0
+    for place, (cell, is_literal) in enumerate(zip(cells, are_literal, strict=True)):
+        value = None
+        if cell and (is_literal or is_decimal(cell) or cell in ("true", "false", "null")):
+            try:
+                value = literal(cell)
+                num_read += is_literal and cell not in _EMPTY
+            except LineError as error:
+                error.place = place
+                if len(cell) > MAX_CELL:
+                    raise
+                bad = bad or error
+        elif cell and bad is None:
+            bad = LineError(show(cell), "a list, as in other rows")
+            bad.place = place
+        read.append(value)
+    has_lists = any(isinstance(value, list | dict) for value in read)
+    if not num_read or (bad is not None and not (is_strict and has_lists)):
+        return None
+    if bad is not None:
+        raise bad
+    return read
+
+
+def _is_literal(text: str) -> bool:
+    return looks_literal(text) and (text in _EMPTY or not {*text} <= _BRACKETS)
 
 
 def plain_cells(cells: Sequence[Any]) -> list[Any]:
@@ -160,15 +209,6 @@ def plain_cells(cells: Sequence[Any]) -> list[Any]:
             error.place = place
             raise error from None
     return values
-
-
-def _are_values(filled: Sequence[str]) -> bool:
-    """Whether the cells are JSON values of several kinds, with at least one text in quotes, list or mapping."""
-    if not any(map(looks_literal, filled)):
-        return False
-    return all(
-        looks_literal(cell) or is_decimal(cell) or cell in ("true", "false", "null") for cell in filled
-    )
 
 
 def is_decimal(text: str) -> bool:
@@ -196,13 +236,6 @@ def _each(read: Callable[[str], Any], cells: Sequence[str | None]) -> list[Any]:
             error.place = place
             raise
     return values
-
-
-def _value(text: str) -> Any:
-    """A list, a mapping or a quoted text, or a plain JSON value beside such ones."""
-    if looks_literal(text) or text in ("true", "false", "null") or is_decimal(text):
-        return literal(text)
-    raise LineError(show(text), "a list, as in other rows")
 
 
 def _integer(text: str) -> int:

@@ -17,6 +17,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
 from ecsuite.formats.json_tables import is_tokens
+from ecsuite.formats.meant import plain_attributes
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.reading import detect_eos
 from ecsuite.formats.roles import (
@@ -30,8 +31,8 @@ from ecsuite.formats.roles import (
     split_header,
 )
 from ecsuite.formats.table import RawTable
-from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
-from ecsuite.runtime.given_values import named_attributes, word_vectors
+from ecsuite.runtime.errors import ConfigError, ReadingQuestion, look_up, missing_extra
+from ecsuite.runtime.given_values import integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.ragged import Ragged
 
 EGG_EOS = 0
@@ -106,11 +107,13 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
         names = corpus.attribute_names or _names_in_concepts(corpus, flat.shape[1])
+        names = () if names == tuple(f"attribute{place}" for place in range(len(names))) else names
         by_name = {name: _truth(name, flat[:, place].tolist(), corpus) for place, name in enumerate(names)}
         if names and flat.dtype.kind == "f":
             columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
         elif names and _is_same(found := named_attributes(by_name), corpus):
-            derived, guessed = found, _read_otherwise(by_name)
+            lengths = [rows.lengths.tolist() for rows in (corpus.messages, corpus.content())]
+            derived, guessed = found, _read_otherwise(by_name, lengths)
             columns = {
                 _header(name, "attribute", {}, says_role=name in guessed): cells
                 for name, cells in by_name.items()
@@ -119,22 +122,28 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
             name = _free("meaning", corpus)
             is_one_hot = ":" not in name and one_hot_values(flat.tolist()) is not None
             columns = {f"{name}:meaning" if is_one_hot else name: flat.tolist()}
-            derived = word_vectors(flat.tolist()) if flat.dtype.kind == "U" and flat.shape[1] else {}
-    if derived and _is_same(derived, corpus):
+            rows = flat.tolist() if flat.shape[1] else []
+            derived = word_vectors(rows) if rows and flat.dtype.kind == "U" else derived
+            derived = integer_vectors(rows) if rows and flat.dtype.kind == "i" else derived
+    if derived.get("concepts") is not None and _is_same(derived, corpus):
         return columns
     if corpus.concepts is not None:
         columns[_free("concept", corpus)] = _concepts(corpus)
-    elif derived:
+    elif derived.get("concepts") is not None:
         columns[_free("concept", corpus)] = [None] * len(corpus.messages)
     return columns
 
 
-def _read_otherwise(columns: dict[str, list[Any]]) -> set[str]:
-    """The attributes that a reader would take for something else if nobody said that they are attributes."""
+def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]]) -> set[str]:
+    """The attributes that a reader would ask about, or take for something else, if nobody said that they are such."""
     table = RawTable(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
-    roles = roles_of(table, {}, needs_message=False)
+    try:
+        roles = roles_of(table, {}, needs_message=False)
+        found = plain_attributes(table, columns, (), [], sizes=sizes)
+    except ReadingQuestion:
+        return set(columns)
     guessed = {name for name, role in roles.items() if role != "attribute"}
-    return guessed | (columns.keys() - joined_columns(columns).keys())
+    return guessed | (columns.keys() - joined_columns(columns).keys()) | (columns.keys() - found.keys())
 
 
 def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:
@@ -293,7 +302,7 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
             lost = ["meanings that are texts"]
     write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS)}))
     lost += ["names of attributes"] if corpus.attribute_names and "sender_input" in fields else []
-    lost += ["concept names"] if corpus.concepts is not None else []
+    lost += ["concept names"] if corpus.concepts is not None else ["that there are no concepts"]
     lost += ["symbol names"] if corpus.symbol_names is not None else []
     lost += [f"the column {name}" for name in corpus.columns]
     is_same = corpus.eos == EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)

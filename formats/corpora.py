@@ -1,36 +1,34 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
-import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import is_id, is_missing, is_number
-from ecsuite.formats.meant import Numeric, flat, leaves, parts_of
+from ecsuite.formats.cells import is_id, is_missing, is_number, without_padding
+from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
+from ecsuite.formats.meant import flat, leaves, parts_of, plain_attributes
 from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
-from ecsuite.formats.table import RawTable, Rows
+from ecsuite.formats.table import RawTable, Rows, parse_condition
 from ecsuite.formats.table_notes import (
-    nearly_all_differ,
-    note_different,
     note_missing,
     note_numbers,
     note_unknown,
     note_words_for_none,
 )
-from ecsuite.runtime.errors import CorpusError
-from ecsuite.runtime.given_values import column_of, named_attributes, word_vectors
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.given_values import column_of, integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
-Missing = Literal["keep", "leave", "value"]
 SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
 MISSING_VALUE = "missing"
@@ -51,21 +49,37 @@ class Reading:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Roles by name of column, `{"code": "message", "rt": "kept"}`; columns without a name are numbered from 1."""
+    attributes: tuple[str, ...] = ()
+    """The only columns that were meant; empty: all that are plainly values."""
+    where: tuple[str, ...] = ()
+    """Which rows are read, `("trial_type=survey-text",)`, by columns as they are in the file."""
+    layout: str | None = None
+    """The name of a layout, or a file with one; None: what the file is recognised for."""
     split: str = "auto"
     """How a message that is a text is split into symbols; auto: at what its texts have between words."""
     eos: str = "auto"
     """The symbol at which messages end, or `none`; auto: found by `detect_eos`."""
-    numeric: Numeric = "values"
+    numeric: Numeric = "auto"
     """Whether numbers of what was meant are values of attributes, or features. Decimals in lists are features."""
-    missing: Missing = "keep"
+    missing: Missing = "auto"
     """keep: rows without a value of an attribute stay; leave: they are left out; value: `missing` is a value."""
     meanings: str | None = None
     """A second file with what each message meant, row by row."""
 
     def to_json(self) -> dict[str, Any]:
-        """The settings that are not the defaults, JSON-ready."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        """The settings that are not the defaults, JSON-ready, without `where`."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "where"}
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
+
+    def job_key(self) -> dict[str, Any]:
+        """Values that identify it among the inputs of a job, by which results are stored."""
+        plain = {
+            "columns": dict(self.columns), "split": self.split, "eos": self.eos, "meanings": self.meanings,
+            "numeric": {"auto": "values"}.get(self.numeric, self.numeric),
+            "missing": {"auto": "keep"}.get(self.missing, self.missing),
+        }  # fmt: skip
+        further = {"attributes": list(self.attributes), "layout": self.layout}
+        return plain | {name: value for name, value in further.items() if value}
 
 
 def corpus_of(table: RawTable, reading: Reading) -> Corpus:
@@ -78,23 +92,41 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     Raises:
         ConfigError: If a role or a column is not there.
         CorpusError: If messages or meanings can't be read; one line with the place.
+        ReadingQuestion: If something has several readings.
     """
     if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
         ids = table.columns.get("message")
         if isinstance(ids, Ragged):  # no roles are to be found
             return Corpus(ids, metadata={"source_format": table.about})
-    roles = roles_of(table, reading.columns)
-    notes = (
-        [f"{table.source}: {described(table, roles)} (--column NAME=ROLE)"]
-        if _is_guessed(table, roles)
-        else []
-    )
+    for name in (*reading.columns, *reading.attributes):
+        table = table.with_part(name) or table
+    layout = None if table.layout is None else named_layout(table.layout)
+    attributes = reading.attributes
+    if layout is not None and not attributes:
+        attributes = tuple(
+            name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
+        )
+    roles = roles_of(table, reading.columns, attributes=attributes)
+    said = [name for name, role in roles.items() if role == "message"]
+    notes: list[str] = [f"{table.source}: {note}" for note in table.notes]
+    if layout is not None:
+        table, roles = _trials(table, layout, roles, said[0], notes)
+    _ask_missing(table, roles, reading)
     if reading.missing == "leave":
         table = _complete(table, roles)
-    metadata: dict[str, Any] = {"source_format": table.about}
-    meant = _meant(table, roles, reading, notes, metadata)
-    said = [name for name, role in roles.items() if role == "message"]
     messages, names = messages_of(table, said, reading.split, notes)
+    metadata: dict[str, Any] = {"source_format": table.about}
+    meant = _meant(
+        table,
+        roles,
+        reading,
+        attributes,
+        [messages.lengths.tolist(), _num_letters(table, said)],
+        notes,
+        metadata,
+    )
+    if _is_guessed(table, roles):
+        notes.insert(0, f"{table.source}: {described(table, roles)} (--column NAME=ROLE)")
     note_spellings(table, meant.get("concept_names", ()), "values", notes)
     note_capitals(table, meant.get("concept_names", ()), notes)
     note_words_for_none(table, roles, notes)
@@ -102,9 +134,56 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
+    if table.layout is not None:
+        metadata["layout"] = table.layout
     if notes:
         metadata["notes"] = list(map(printable, notes))
     return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
+
+
+def _trials(
+    table: RawTable, layout: Layout, roles: dict[str, str], message: str, notes: list[str]
+) -> tuple[RawTable, dict[str, str]]:
+    """The rows of a layout with a message, each signal once, without symbols that are no part of messages."""
+    found = first_rows(table, layout, message)
+    if not len(found.rows):
+        raise CorpusError(f"{table.source}: layout {table.layout}: no row has a message in column {message}")
+    if len(found.rows) < len(table.rows):
+        notes.append(
+            f"{table.source}: layout {table.layout}: {len(found.rows):,} of {len(table.rows):,} rows have a message of "
+            "their own; the others are left out"
+        )
+    if layout.leave:
+        words = [str(cell).split() for cell in found.values(message)]
+        cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
+        found = found.replaced({**found.columns, message: cells})
+    if any(fnmatchcase(message, pattern) for pattern in layout.once):  # who of them said it is not known
+        roles = {name: "kept" if role == "speaker" else role for name, role in roles.items()}
+    return found, roles
+
+
+def _num_letters(table: RawTable, said: Sequence[str]) -> list[int]:
+    """The number of characters of each message that is a text."""
+    cells = table.columns[said[0]]
+    return [] if isinstance(cells, Ragged) else [len(cell) if isinstance(cell, str) else -1 for cell in cells]
+
+
+def _ask_missing(table: RawTable, roles: Mapping[str, str], reading: Reading) -> None:
+    """Ask what NA without quotes is, in a table that quotes texts."""
+    if reading.missing != "auto" or not table.has_na:
+        return
+    for name in (name for name, role in roles.items() if role == "attribute"):
+        if places := table.missing(name):
+            raise ReadingQuestion(
+                table.source,
+                f"{len(places)} of {len(table.rows)} rows have NA without quotes, as in column {name}",
+                [
+                    ({"missing": "leave"}, "missing: these rows are left out"),
+                    ({"missing": "value"}, "a value like others, called missing"),
+                    ({"missing": "keep"}, "missing: scores that need all values are undefined"),
+                ],
+                [f"the first is {table.place(places[0])}"],
+            )
 
 
 def _is_guessed(table: RawTable, roles: Mapping[str, str]) -> bool:
@@ -119,18 +198,40 @@ def _is_guessed(table: RawTable, roles: Mapping[str, str]) -> bool:
 
 
 def _meant(
-    table: RawTable, roles: Mapping[str, str], reading: Reading, notes: list[str], metadata: dict[str, Any]
+    table: RawTable,
+    roles: dict[str, str],
+    reading: Reading,
+    chosen: Sequence[str],
+    sizes: Sequence[Sequence[int]],
+    notes: list[str],
+    metadata: dict[str, Any],
 ) -> dict[str, Any]:
-    """Meanings and concepts, as arguments of `Corpus`; empty if the table has none."""
+    """Meanings and concepts, as arguments of `Corpus`; empty if the table has none. Columns left out become `kept`."""
     concepts = [name for name, role in roles.items() if role == "concept"]
     attributes, features, bare = parts_of(table, roles, notes, said=reading.columns, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
-        note_numbers(table, attributes, notes, are_values=reading.numeric == "values")
+        by_user = {
+            *reading.columns,
+            *chosen,
+            *table.roles,
+            *(parse_condition(each)[0] for each in reading.where),
+        }
+        attributes = plain_attributes(table, attributes, by_user, notes, numeric=reading.numeric, sizes=sizes)
+        roles |= {
+            name: "kept"
+            for name, role in roles.items()
+            if role == "attribute"
+            and name in table.columns
+            and name not in attributes
+            and not any(key.startswith(f"{name}.") for key in attributes)
+        }
+    if attributes:
+        note_numbers(table, attributes, notes)
         _fill(table, attributes, reading, notes, metadata)
         found = named_attributes(attributes)
     if features or (bare is not None and _are_features(bare, reading)):
-        if bare is not None and reading.numeric == "values" and _are_whole(bare):
+        if bare is not None and reading.numeric == "auto" and _are_whole(bare):
             notes.append(
                 f"{table.source}: meanings are whole numbers with decimals, such as 1.0, which are features; written "
                 "without decimals they are values of attributes"
@@ -183,13 +284,8 @@ def _vectors(
         )
     if are_texts and lengths != {0}:
         return word_vectors(rows)
-    if not are_texts and nearly_all_differ(list(map(tuple, rows))):
-        note_different(table, ["the meanings"], len(rows), notes)
-    return {
-        "meanings": np.array(
-            [[int(item) if item is True or item is False else item for item in row] for row in rows]
-        )
-    }
+    numbers = [[int(item) if isinstance(item, bool) else item for item in row] for row in rows]
+    return integer_vectors(numbers) if lengths != {0} else {"meanings": np.array(numbers)}
 
 
 def _require_alike(table: RawTable, rows: Sequence[Any], notes: list[str]) -> None:
@@ -321,7 +417,7 @@ def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
         )
         cells = table.columns[name]
         is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays one
-        found[own] = column_of(cells if is_plain else table.values(name))
+        found[own] = column_of(cells if is_plain else table.values(name, is_strict=False))
     return found
 
 
@@ -354,7 +450,7 @@ def messages_of(
         more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
         notes.append(f"{table.place(lacking[0])} has no message{more}: taken as empty messages")
     cells = _as_lists(table, column)
-    how = _separator(table, column, cells, notes) if split == "auto" else split
+    how = _separator(table, cells) if split == "auto" else split
     errors = ErrorList(
         table.source, "a message as a list of integers or of strings, or as a text", table.unit
     )
@@ -401,13 +497,31 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
 
     Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
+
+    Raises:
+        ReadingQuestion: If there are several answers.
     """
-    cells = [
-        next(iter(cell.values()))
-        if isinstance(cell, dict) and len(cell) == 1 and all(isinstance(each, str) for each in cell.values())
-        else cell
-        for cell in replace(table, are_texts=False).values(column)
-    ]
+    cells = list(replace(table, are_texts=False).values(column))
+    keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
+    if len(keys) > 1:
+        parts = {
+            key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys
+        }
+        raise ReadingQuestion(
+            table.source,
+            f"which part of column {column} is the message?",
+            [
+                (
+                    {"columns": {f"{column}.{key}": "message"}},
+                    f"{len(answers)} messages such as {show(answers[:1])}",
+                )
+                for key, answers in parts.items()
+            ],
+        )
+    if keys and all(
+        isinstance(each, str) for cell in cells if isinstance(cell, dict) for each in cell.values()
+    ):
+        cells = [next(iter(cell.values()), None) if isinstance(cell, dict) else cell for cell in cells]
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 
@@ -425,8 +539,8 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     if isinstance(cell, str):
         if how == "letters":
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
-        return cell.split() if how == "spaces" else symbols_of(cell, how)
-    items = cell if isinstance(cell, list) else [cell]
+        return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
+    items = without_padding(cell) if isinstance(cell, list) else [cell]
     if any(type(item) is int and item >= ID_LIMIT for item in items):
         raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
     if any(isinstance(item, list) for item in items):
@@ -438,24 +552,43 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     return items
 
 
-def _separator(table: RawTable, column: str, cells: Sequence[Any], notes: list[str]) -> str:
-    """The separator of symbols in texts: a sign where all have it, else spaces; a note where it is unclear."""
-    texts = [cell for cell in cells if isinstance(cell, str) and cell]
+def _separator(table: RawTable, cells: Sequence[Any]) -> str:
+    """The separator of symbols in texts: a sign that stands between them for sure, else spaces.
+
+    Raises:
+        ReadingQuestion: If a text may be one symbol or several.
+    """
+    if table.unclear is not None:
+        raise table.unclear
+    texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
     sign = sign_between(texts)
-    if sign is None and not have_spaces(texts):
-        place = f"{table.source}: column {column}" if table.is_header else table.source
-        notes += [f"{place}: {note}" for note in _of_whole_texts(texts)]
-    return sign or "spaces"
+    if (
+        sign is not None
+        or have_spaces(texts)
+        or len(texts) < 2
+        or all(len(text) == 1 or is_id(text) for text in texts)
+    ):
+        return sign or "spaces"
+    most = max(SIGNS, key=lambda each: sum(each in text.strip(each) for text in texts))
+    num_signs = sum(most in text.strip(most) for text in texts)
+    example = max(texts, key=lambda text: (most in text.strip(most), len(text)))[:40]
+    readings = [("letters", list(example)), ("spaces", [example])]
+    if num_signs:
+        readings.insert(0, (most, symbols_of(example, most)))
+    raise ReadingQuestion(
+        table.source,
+        "is a message one symbol, or several?",
+        [({"split": how}, f"{example} is {shown_symbols(symbols)}") for how, symbols in readings],
+        [f"{len(texts)} different messages without spaces, such as {', '.join(texts[:3])[:60]}"]
+        + ([f"{num_signs} of them have {most}"] if num_signs else []),
+    )
 
 
-def _of_whole_texts(texts: Sequence[str]) -> list[str]:
-    """Notes on messages of one symbol each."""
-    most = max(SIGNS, key=lambda sign: sum(sign in text.strip(sign) for text in texts), default="")
-    if any(most in text.strip(most) for text in texts):
-        return [f"some messages have {most}; each is one symbol (--split {shlex.quote(most)} splits them)"]
-    if sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
-        return ["each message is one symbol (--split letters takes its letters as symbols)"]
-    return []
+def shown_symbols(symbols: Sequence[str]) -> str:
+    """A number of symbols, and the first of them."""
+    if len(symbols) == 1:
+        return "one symbol"
+    return f"{len(symbols)} symbols: {' '.join(symbols[:6])}{' ...' if len(symbols) > 6 else ''}"
 
 
 def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list[str]) -> None:

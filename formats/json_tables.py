@@ -1,7 +1,7 @@
 """Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.formats.cells import without_padding
+from ecsuite.formats.layouts import recognised, unfolded
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
+from ecsuite.formats.signs import combined, named_values
 from ecsuite.formats.stored_text import chunks, read_text
 from ecsuite.formats.strict_json import (
     ID_LIMIT,
@@ -27,8 +30,6 @@ from ecsuite.runtime.errors import CorpusError
 Row = dict[str, Any]
 SAMPLE = 200
 """Lines by which the form is chosen."""
-FEWEST = 3
-"""Fewest keys of a mapping from meanings to messages; one with fewer is a record."""
 
 _BLOCK = 1 << 18
 """Bytes that are parsed at once; the working memory fits the second-level cache."""
@@ -72,6 +73,7 @@ def ints(values: list[Any]) -> Row:
 
 
 def _ids(symbols: list[Any]) -> list[Any]:
+    symbols = without_padding(symbols)
     for symbol in symbols:
         if type(symbol) is not int or symbol < 0:
             raise LineError(show(symbol))
@@ -168,8 +170,9 @@ def read_json_table(file: Path, name: str) -> RawTable:
     lines = first[1][:-1].split(b"\n")
     if following is None and (table := _document(lines, file, name)) is not None:
         return table
-    if following is not None and not _starts_with_value(lines):
-        return _of_documents(file, name)
+    if following is not None and not _starts_with_value(lines) and begins_document(lines[0]):
+        if (table := _printed(file, name, lines[0])) is not None:
+            return table
     sample = []
     for line in lines[:SAMPLE]:
         try:
@@ -211,7 +214,12 @@ def _starts_with_value(lines: Sequence[bytes]) -> bool:
         decode(lines[0])
         return True
     except LineError:
-        return len(lines) < 2 or lines[0].strip() not in (b"[", b"{", b"[{", b"[[")
+        return len(lines) < 2
+
+
+def begins_document(line: bytes) -> bool:
+    """Whether a line that is no JSON value begins one of several lines: it ends between values."""
+    return line.strip()[:1] in (b"[", b"{") and line.strip()[-1:] in (b"[", b"{", b",")
 
 
 def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
@@ -228,7 +236,21 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
         if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
-    return None if _starts_with_value(lines) else _of_documents(file, name)
+    return (
+        _printed(file, name, lines[0])
+        if not _starts_with_value(lines) and begins_document(lines[0])
+        else None
+    )
+
+
+def _printed(file: Path, name: str, first: bytes) -> RawTable | None:
+    """The table of documents over several lines; None if the first line has content, and they are none."""
+    try:
+        return _of_documents(file, name)
+    except CorpusError:
+        if first.strip() in (b"[", b"{", b"[{", b"[["):
+            raise
+        return None
 
 
 def _is_document(name: str) -> bool:
@@ -253,6 +275,9 @@ def _of_mapping(value: Any, name: str) -> RawTable | None:
     """
     if not isinstance(value, dict) or not value:
         return None
+    whole = _table(name, FORMS["records"].about.replace("jsonl", "JSON"), "item", [value], 1, nests=False)
+    if recognised(whole) is not None:
+        return whole
     match value:
         case {"columns": [*header], "data": [list(), *_] as data} if {len(row) for row in data} == {
             len(header)
@@ -288,7 +313,7 @@ def _of_language(value: Row, name: str) -> RawTable | None:
     """A mapping from what is meant to a message, `{"red cup": "wa me"}`, of a document."""
     kinds = {type(each) for each in value.values()}
     is_named = any(plain_name(key) in {*MESSAGE_NAMES, *OF_DOCUMENTS} for key in value)
-    if not _is_document(name) or len(value) < FEWEST or is_named or kinds not in ({str}, {list}):
+    if not _is_document(name) or is_named or kinds not in ({str}, {list}):
         return None
     return RawTable(
         source=name, about="JSON of messages by meaning", rows=range(1, len(value) + 1), unit="item",
@@ -320,6 +345,12 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
     """A row an item of a list."""
     if not items:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
+    if all(isinstance(each, list) and each and all(map(_is_row, each)) for each in items):
+        items = [
+            {"generation": number, **(row if _has_message([row]) else {"language": row})}
+            for number, each in enumerate(items)
+            for row in each
+        ]
     form = FORMS[_form_of_values([[item] for item in items[:SAMPLE]])]
     errors = ErrorList(name, form.expected, "item")
     rows = errors.parse(items, 1, lambda item: form.parse([item]))
@@ -375,7 +406,9 @@ def parse_plain(lines: bytes) -> Arrays | None:
     return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
-def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> RawTable:
+def _table(
+    name: str, about: str, unit: str, rows: Sequence[Row], number: int, *, nests: bool = True
+) -> RawTable:
     """The columns of rows; a key that a row lacks is a cell without a value."""
     keys = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
@@ -387,10 +420,47 @@ def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -
         and not any(isinstance(row["message"], dict) for row in rows)
     ):
         roles = {"message": "message"}
-    return RawTable(
+    table = RawTable(
         source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
         roles=roles,
     )  # fmt: skip
+    return _unnested(table) if nests and is_header and not roles else table
+
+
+def _unnested(table: RawTable) -> RawTable:
+    """A table whose records hold a language each, or parallel lists, with a row a message; other tables as they are."""
+    if recognised(table) is not None:
+        return table
+    columns = {name: cells for name, cells in table.columns.items() if isinstance(cells, list)}
+    message = next((name for name in columns if plain_name(name) in MESSAGE_NAMES), None)
+    if message is None:
+        languages = [name for name, cells in columns.items() if all(map(_is_language, cells))]
+        if len(languages) != 1:
+            return table
+        name = languages[0]
+        keys = list(dict.fromkeys(key for cell in columns[name] for key in cell))
+        found = combined(keys)
+        if named_values(keys) or (found is not None and found[1] == "values"):
+            return replace(
+                unfolded(table, [name]), roles={"key": "meaning", "value": "message", "turn": "kept"}
+            )
+        return table
+    lists = {name: cells for name, cells in columns.items() if all(isinstance(cell, list) for cell in cells)}
+    are_parallel = message in lists and all(
+        len({len(cells[place]) for cells in lists.values()}) == 1 for place in range(len(table.rows))
+    )
+    are_messages = are_parallel and any(
+        isinstance(item, list) or (isinstance(item, str) and " " in item)
+        for cell in lists[message]
+        for item in cell
+    )
+    return unfolded(table, list(lists)) if are_messages and len(lists) > 1 else table
+
+
+def _is_language(cell: Any) -> bool:
+    return (
+        isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
+    )
 
 
 def _form_of_values(sample: Sequence[list[Any]]) -> str:

@@ -5,7 +5,7 @@ import shlex
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
-from ecsuite.formats.corpora import SPLITS, Missing, Reading, corpus_of
+from ecsuite.formats.cells import PADDING
+from ecsuite.formats.corpora import SPLITS, Reading, corpus_of
 from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -24,19 +25,29 @@ from ecsuite.formats.frames import (
     read_arrow_table,
     read_frame,
 )
-from ecsuite.formats.json_tables import read_json_table
-from ecsuite.formats.meant import Numeric
+from ecsuite.formats.json_tables import begins_document, read_json_table
+from ecsuite.formats.layouts import (
+    BESIDE,
+    Missing,
+    Numeric,
+    laid_out,
+    layout_beside,
+    named_layout,
+    recognised,
+)
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
-from ecsuite.formats.table import NO_EOS, Cells, RawTable
+from ecsuite.formats.table import NO_EOS, Cells, RawTable, parse_condition
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.parts.error_messages import path_text
-from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, look_up, shown
 from ecsuite.runtime.memory import allowing, kept_memory
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
+WORD_LIST = "forms.csv"
+"""The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
@@ -77,10 +88,13 @@ def read_corpus(
     source: Any,
     *,
     columns: Mapping[str, str] | None = None,
+    attributes: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    layout: Path | str | None = None,
     split: str = "auto",
     eos: str | int | None = "auto",
-    numeric: Numeric = "values",
-    missing: Missing = "keep",
+    numeric: Numeric = "auto",
+    missing: Missing = "auto",
     meanings: Path | str | None = None,
     max_memory: str | None = None,
 ) -> Corpus:
@@ -101,10 +115,15 @@ def read_corpus(
     Args:
         source: A path, or a frame.
         columns: Roles by name of column (`ecsuite.formats.roles.ROLES`), where names and content do not say them.
-            Columns without a header are "1", "2", and so on.
+            Columns without a header are "1", "2", and so on; parts of object cells are `response.word`.
+        attributes: The only columns that were meant; empty: all that are plainly values.
+        where: Which rows are read, such as "trial_type=survey-text", "color!=red", or "word!=" for any word.
+        layout: The name of a layout (`ecsuite list layouts`), or a YAML file with one; None: that for which the file is
+            recognised, or `corpus.yaml` beside it.
         split: At what a message that is a text is split: auto, spaces, letters, or the sign between its symbols.
         eos: The symbol at which messages end, None (or "none") where there is none; "auto": as above.
-        numeric: Whether numbers of what was meant are "values" of attributes or "features".
+        numeric: Whether numbers of what was meant are "values" of attributes or "features"; "auto": whole numbers are
+            values, and decimals are asked about.
         missing: "keep" rows without a value of an attribute, "leave" them out, or take `missing` as a "value".
         meanings: A second file with what each message meant, row by row.
         max_memory: Most memory that a file may take to be read, such as `"8G"`; None: as `ECSUITE_MAX_MEMORY` says, or
@@ -116,14 +135,21 @@ def read_corpus(
     Raises:
         ConfigError: If a file needs more memory, or an argument is not one of those above.
         CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
+        ReadingQuestion: If something has several readings, with the words that choose each.
     """
     if not isinstance(columns, Mapping | None):
         raise ConfigError(f"columns: expected roles by name of column, got {shown(columns)}")
     if not isinstance(meanings, str | os.PathLike | None):
         raise ConfigError(f"meanings: expected the path of a file, got {type(meanings).__name__}")
     roles = {str(name): role for name, role in (columns or {}).items()}
+    for name, words in (("attributes", attributes), ("where", where)):
+        if not isinstance(words, str | list | tuple) or not all(isinstance(each, str) for each in words):
+            raise ConfigError(f"{name}: expected a text, or a list of texts, got {shown(words)}")
     reading = Reading(
-        columns=roles, split=split, eos="none" if eos is None else str(eos), numeric=numeric,
+        columns=roles, layout=None if layout is None else str(layout),
+        attributes=tuple(attributes.split(",")) if isinstance(attributes, str) else tuple(attributes),
+        where=(where,) if isinstance(where, str) else tuple(where), split=split,
+        eos="none" if eos is None else str(eos), numeric=numeric,
         missing=missing, meanings=None if meanings is None else str(meanings),
     )  # fmt: skip
     return read_as(source, reading, max_memory=max_memory)
@@ -149,12 +175,12 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
         table = read_frame(source)
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
-        return _with_eos(corpus_of(table, reading), reading, None)
+        return _corpus_of(table, reading, None)
 
 
 _CHOICES = {
-    "numeric": ("values", "features"),
-    "missing": ("keep", "leave", "value"),
+    "numeric": ("auto", "values", "features"),
+    "missing": ("auto", "keep", "leave", "value"),
 }
 
 
@@ -174,27 +200,72 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     try:
         if path.is_dir() and (path / CORPUS).is_file():
             path = path / CORPUS
-        table = read_table(path, reading.columns)
-        is_ours = path.name == CORPUS and set(table.columns) == {"message"}
+        beside = None if path.name == CORPUS or reading.layout is not None else layout_beside(path)
+        name = reading.layout if beside is None else str((path if path.is_dir() else path.parent) / BESIDE)
+        table = read_table(path, reading.columns, layout=name)
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
-        corpus = corpus_of(table, reading)
-        if is_ours and reading.meanings is None:
-            corpus = with_siblings(corpus, path.parent)
+        is_ours = path.name == CORPUS and set(table.columns) == {"message"} and reading.meanings is None
+        return _corpus_of(table, reading, path, name, is_ours=is_ours)
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     except CorpusError as error:
         raise _with_folder(error, path if path.is_dir() else path.parent) from None
-    return _with_eos(corpus, reading, path, table.eos)
 
 
-def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> RawTable:
+def _corpus_of(
+    table: RawTable, reading: Reading, path: Path | None, layout: str | None = None, *, is_ours: bool = False
+) -> Corpus:
+    """The corpus of a table by the words of a user, and of a layout where these say nothing.
+
+    Args:
+        table: The content.
+        reading: The words.
+        path: Where it is from; None: from Python.
+        layout: The layout that is asked for, or lies beside the file.
+        is_ours: Whether it is the `corpus.jsonl` of a folder, whose meanings and columns are in other files.
+    """
+    used = reading
+    name = (
+        layout
+        or reading.layout
+        or table.layout
+        or (recognised(table) if table.is_header and not is_ours else None)
+    )
+    if name is not None:
+        found = named_layout(name)
+        own = {each: getattr(found, each) for each in ("split", "eos", "numeric", "missing")}
+        used = replace(
+            reading, **{each: value for each, value in own.items() if getattr(reading, each) == "auto"}
+        )
+        table = laid_out(
+            table, found, name, chooses=not reading.where, is_own=name.endswith((".yaml", ".yml"))
+        )
+    of_rows = [each for each in reading.where if table.with_part(parse_condition(each)[0]) is not None]
+    of_rows = [] if is_ours or not table.is_header else of_rows
+    corpus = corpus_of(table.chosen(of_rows), used)
+    if is_ours and path is not None:
+        corpus = with_siblings(corpus, path.parent)
+    corpus = _with_eos(corpus, used, path, table.eos, reading)
+    for each in reading.where:
+        if each not in of_rows:
+            column, is_not, value = parse_condition(each)
+            corpus = corpus.where(column, value, is_not=is_not)
+    return (
+        corpus if not of_rows else replace(corpus, metadata={**corpus.metadata, "where": list(reading.where)})
+    )
+
+
+def read_table(
+    path: Path, given: Mapping[str, str], *, has_messages: bool = True, layout: str | None = None
+) -> RawTable:
     """Read a file, or a folder of Parquet files, as a table.
 
     Args:
         path: The file or folder.
         given: Roles of columns that the user gives.
         has_messages: Whether rows are messages; otherwise they are objects, and a text needs a header.
+        layout: The layout that is asked for, by whose expression lines of a text are read, where it has one.
 
     Raises:
         ConfigError, CorpusError: If it can't be read, or is none; one line that says what it is.
@@ -203,6 +274,8 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
     name = path.name or str(path)
     if path.is_dir():
         if not is_table_folder(path):
+            if (word_list := path / WORD_LIST).is_file():
+                return read_table(word_list, given, has_messages=has_messages, layout=layout)
             require_no_answers(path)
             files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
             listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
@@ -224,9 +297,9 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
             ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
             if ending in JSON or (ending not in ENDINGS and _begins_as_json(start)):
                 return read_json_table(file, name)
-            return read_text_table(file, name, given=tuple(given), has_messages=has_messages)
+            return read_text_table(file, name, given=tuple(given), has_messages=has_messages, layout=layout)
         except (ConfigError, CorpusError) as error:
-            if file == path:
+            if file == path or isinstance(error, ReadingQuestion):
                 raise
             raise type(error)(str(error).replace(str(file), str(path))) from None
 
@@ -278,7 +351,7 @@ def _begins_as_json(start: bytes) -> bool:
         values = decode(line)
         return len(values) < 2 or not all(isinstance(each, str) for each in values)  # cells in quotes
     except LineError:
-        return line in (b"[", b"{", b"[{", b"[[") or (b"\n" not in start and len(start) > 1000)
+        return begins_document(line) or (b"\n" not in start and len(start) > 1000)
 
 
 @contextmanager
@@ -323,10 +396,12 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     return replace(table, columns=columns, are_texts=False, is_header=True, about=about)
 
 
-def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
-    """The corpus with its EOS, and where it is from."""
+def _with_eos(
+    corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None, said: Reading
+) -> Corpus:
+    """The corpus with its EOS, where it is from, and what the user said."""
     origin = {} if path is None else {"source_path": path_text(path)}
-    how = {} if reading == Reading() else {"reading": reading.to_json()}
+    how = {"reading": said.to_json()} if said.to_json() else {}
     metadata = {"eos_source": "declared", **corpus.metadata, **origin, **how}
     asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
     if asked is None:
@@ -334,9 +409,9 @@ def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str 
             return replace(corpus, metadata=metadata)
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
-    is_given = reading.eos != "auto"
+    is_given = said.eos != "auto"
     metadata["eos_source"] = "given" if is_given else "declared"
-    source = "--eos" if is_given or path is None else f"{path_text(path)}: EOS"
+    source = "--eos" if said.eos != "auto" or path is None else f"{path_text(path)}: EOS"
     return replace(corpus, eos=_symbol(corpus, asked, source), metadata=metadata)
 
 
@@ -346,7 +421,7 @@ def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
     Raises:
         ConfigError: If no message has it.
     """
-    if text == NO_EOS:
+    if text in (NO_EOS, str(PADDING)):  # at which messages were ended already
         return None
     if corpus.symbol_names is not None:
         names = dict.fromkeys(corpus.symbol_names)
@@ -362,6 +437,8 @@ def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
     name = str(error).partition(":")[0]
     if Path(name).name != name or not (folder / name).is_file():
         return error
+    if isinstance(error, ReadingQuestion):
+        return error.inside(folder)
     return CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
+from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, unknown_name
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -50,13 +51,10 @@ NAMES: Mapping[str, Sequence[str]] = {
     "split": ("split",),
     "success": ("success", "correct", "is_correct"),
     "kept": (
-        "id", "index", "row", "trial", "trial_id", "trial_number", "trial_index", "trial_type", "block", "rt",
-        "reaction_time", "response_time", "time_elapsed", "study_id", "exp_name", "frame_rate",
-        "condition", "experiment", "session", "session_id", "phase", "age", "gender", "sex", "education", "country",
-        "native_language", "browser", "accuracy", "acc", "score", "reward", "loss", "confidence", "feedback", "comment",
-        "comments", "event_index", "event_id", "utc_timestamp", "utc_date", "local_timestamp", "local_timezone",
-        "local_date", "experiment_id", "experiment_version", "tree_node_key", "task_name", "task_version",
-        "screen_name", "screen_number", "screen_id", "zone_name", "zone_type", "spreadsheet_row", "psychopy_version",
+        "id", "index", "row", "trial", "trial_id", "trial_number", "trial_num", "trial_index", "trial_type", "block",
+        "rt", "reaction_time", "response_time", "time_elapsed", "condition", "experiment", "session", "session_id",
+        "phase", "age", "gender", "sex", "education", "country", "native_language", "browser", "accuracy", "acc",
+        "score", "reward", "loss", "confidence", "feedback", "comment", "comments", "note", "notes",
         "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
     ),
 }  # fmt: skip
@@ -71,10 +69,6 @@ SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
 """Roles that one column has; the first by its name, the others are kept."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
-MIN_ROWS = 10
-"""A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
-FEWEST_OBJECTS = 6
-"""Fewest different objects of which a column is taken as their names, where no name has the values in it."""
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
@@ -100,22 +94,37 @@ def eos_in(roles: Mapping[str, str]) -> str | None:
     return NO_EOS if said == "none" else said
 
 
-def roles_of(table: RawTable, given: Mapping[str, str], *, needs_message: bool = True) -> dict[str, str]:
+def roles_of(
+    table: RawTable, given: Mapping[str, str], *, attributes: Sequence[str] = (), needs_message: bool = True
+) -> dict[str, str]:
     """The role of each column, in the order of the table.
 
     Args:
         table: The columns.
-        given: Roles by name of column, which the user says; `ConfigError` and `CorpusError` name what is wrong.
+        given: Roles by name of column, which the user says.
+        attributes: The only columns that were meant, where the user says them.
         needs_message: Whether a column must be messages; otherwise rows are objects.
 
     Raises:
         ConfigError: If there is no such column or role.
-        CorpusError: If there is no message.
+        CorpusError: If a role that one column has is given to two.
+        ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
     """
-    known = {**table.roles, **_checked(table, given)}
+    own = _checked(table, given)
+    for name in attributes:
+        column = _column(table, name)
+        if own.setdefault(column, "attribute") not in OF_MEANING:
+            raise CorpusError(
+                f"{table.source}: {column} is both {own[column]} and an attribute: expected one"
+            )
+    displaced = {role for role in own.values() if role in (*SINGLE, "message")}
+    of_file = {name: "kept" if role in displaced else role for name, role in table.roles.items()}
+    known = {**of_file, **own}
     if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
         known = _of_pair(table, known)
-    plain = {plain_name(name) for name in table.columns if name not in known}
+    unknown = [name for name in table.columns if name not in known]
+    plain = {plain_name(name): name for name in reversed(unknown)}
+    plain = {plain_name(name.rpartition(".")[2]): name for name in unknown if "." in name} | plain
     message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
     if needs_message and message is None and "message" not in known.values():
         known |= dict.fromkeys(
@@ -123,35 +132,72 @@ def roles_of(table: RawTable, given: Mapping[str, str], *, needs_message: bool =
         )
     roles: dict[str, str] = {}
     for name in table.columns:
-        roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
-        if (
-            roles[name] == "group"
-            and name not in known
-            and plain_name(name) == "subject"
-            and plain & BESIDE_SUBJECTS
-        ):
-            roles[name] = "group" if has_digits(table.columns[name]) else "attribute"
-        if roles[name] == "time" and name not in known and not has_digits(table.columns[name]):
-            roles[name] = "attribute"
+        role = known.get(name) or ("message" if message and plain[message] == name else role_of_name(name))
+        if name not in known:
+            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
+                role = "kept"
+            if role == "group" and plain_name(name) == "subject" and plain.keys() & BESIDE_SUBJECTS:
+                role = "group" if has_digits(table.columns[name]) else "attribute"
+            if role == "time" and not has_digits(table.columns[name]):
+                role = "attribute"
+            if role in OF_MEANING and attributes:
+                role = "kept"
+        roles[name] = role
     _keep_seconds(roles, known)
     if whole := _whole_meaning(table, roles, known):
         roles[whole] = "meaning"
     if needs_message and "message" not in roles.values():
-        is_text = table.are_texts and table.is_header
-        numbered = " (1=message where the first row is one of cells)" if is_text else ""
-        raise CorpusError(
-            f"{table.source}: no column of messages among {_listed(list(table.columns))}: say which with "
-            f"--column NAME=message{numbered}"
-        )
+        raise _no_message(table)
     has_meaning = any(role == "meaning" for role in roles.values())
-    for name in roles:
-        if (
-            name not in known
-            and roles[name] == "attribute"
-            and (has_meaning or _numbers_rows(table, name, roles) or _names_objects(table, name, roles))
-        ):
-            roles[name] = "kept"
-    return roles
+    return {
+        name: "kept" if has_meaning and role == "attribute" and name not in known else role
+        for name, role in roles.items()
+    }
+
+
+def _no_message(table: RawTable) -> CorpusError:
+    """The question which column has the messages; an error if no column has a value."""
+    for name, cells in table.columns.items():
+        objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
+        key = next((key for cell in objects for key in cell), None)
+        table = table if key is None else table.with_part(f"{name}.{key}") or table
+    texts = [
+        name
+        for name, cells in table.columns.items()
+        if not isinstance(cells, Ragged) and any(map(_is_said, cells))
+    ]
+    names = [
+        name
+        for name in dict.fromkeys([*reversed(texts), *table.columns])
+        if name and _samples(table.columns[name])
+    ]
+    if not names:
+        return CorpusError(
+            f"{table.source}: expected a column of messages, got columns without values or names"
+        )
+    seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in names[:2]]
+    readings: list[tuple[Mapping[str, Any], str]] = [
+        (
+            {"columns": {name: "message"}},
+            f"messages such as {_samples(table.columns[name])[0]}",
+        )
+        for name in names[:3]
+    ]
+    if table.is_header and table.are_texts:
+        readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
+    return ReadingQuestion(
+        table.source, f"no column of messages among {_listed(list(table.columns))}", readings, seen
+    )
+
+
+def _is_said(cell: Any) -> bool:
+    return isinstance(cell, list) or (isinstance(cell, str) and bool(cell) and not is_decimal(cell))
+
+
+def _samples(cells: Any) -> list[str]:
+    if isinstance(cells, Ragged):
+        return [str(cells[row].tolist()) for row in range(min(2, len(cells)))]
+    return [shorten(cell) for cell in dict.fromkeys(str(cell) for cell in cells if not is_missing(cell))][:2]
 
 
 def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
@@ -159,12 +205,17 @@ def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
     for name, role in given.items():
         if role not in ROLES:
             raise unknown_name("role", str(role), ROLES)
-        column = next((each for each in table.columns if each == name), None) or next(
-            (each for each in table.columns if plain_name(each) == plain_name(name)), None
-        )
-        if column is None:
-            raise unknown_name("column", name, table.columns)
-        found[column] = role
+        found[_column(table, name)] = role
+    return found
+
+
+def _column(table: RawTable, name: str) -> str:
+    """The column that a user calls so, with other capitals or signs perhaps."""
+    if name in table.columns:
+        return name
+    found = next((each for each in table.columns if plain_name(each) == plain_name(name)), None)
+    if found is None:
+        raise unknown_name("column", name, table.columns)
     return found
 
 
@@ -173,7 +224,7 @@ def role_of_name(name: str) -> str:
     plain = plain_name(name)
     if not plain or _UNNAMED.fullmatch(plain) or plain.startswith(NOT_MEANT):
         return "kept"
-    names = {plain, _UNIT.sub("", plain)}
+    names = {plain, _UNIT.sub("", plain), plain_name(name.rpartition(".")[2])}
     return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
 
 
@@ -186,7 +237,21 @@ def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str
     if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
         return None
     texts = [text for text in dict.fromkeys(cells) if not is_missing(text) and not looks_literal(text)]
-    return meant[0] if combined(texts) or named_values(texts) else None
+    if named_values(texts):
+        return meant[0]
+    found = combined(texts)
+    if found is None or found[1] == "values":
+        return meant[0] if found else None
+    parts = ", ".join(map(shorten, found[0][0]))
+    raise ReadingQuestion(
+        table.source,
+        f"column {meant[0]}: is a text one value or several?",
+        [
+            ({"columns": {meant[0]: "meaning"}}, f"{shorten(texts[0])} is the values {parts}"),
+            ({"columns": {meant[0]: "attribute"}}, f"{shorten(texts[0])} is one value"),
+        ],
+        [f"texts such as {', '.join(map(shorten, texts[:3]))}"],
+    )
 
 
 def finds_meaning(roles: Mapping[str, str]) -> bool:
@@ -236,29 +301,22 @@ def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
         return {name: known.get(name, other) for name in table.columns}
     sides = [name for name in (first, second) if _repeats(table.columns[name])]
     if not sides:
-        raise CorpusError(
-            f"{table.source}: {table.about}, of which neither repeats values as meanings do: say which is the message "
-            "with --column 2=message, or --column 1=message"
+        seen = "; ".join(f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items())
+        readings = [
+            ({"columns": {name: "message"}}, f"column {name} has the messages") for name in (second, first)
+        ]
+        raise ReadingQuestion(
+            table.source, f"{table.about}, of which neither repeats values as meanings do", readings, [seen]
         )
     return {name: "meaning" if name == sides[0] else "message" for name in (first, second)}
 
 
 def _repeats(cells: Any) -> bool:
-    """Whether all texts have as many words, and the words at each place come again."""
+    """Whether all texts have as many words, and a word at each place comes again."""
     rows = [cell.split() for cell in cells if isinstance(cell, str)]
     if len(rows) != len(cells) or len({len(row) for row in rows}) != 1 or not rows[0]:
         return False
-    return all(len(set(column)) <= len(rows) / 2 for column in zip(*rows, strict=True))
-
-
-def _by_name(name: str, message: str | None, *, needs_message: bool) -> str:
-    """The role that the name of a column says, `message` being the plain name of that of the messages."""
-    plain = plain_name(name)
-    if plain == message:
-        return "message"
-    if plain in MESSAGE_NAMES and needs_message:
-        return "kept"
-    return role_of_name(name)
+    return all(len(set(column)) < len(rows) for column in zip(*rows, strict=True))
 
 
 def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
@@ -271,53 +329,6 @@ def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
         for name in named:
             if name != (said or named)[0]:
                 roles[name] = "kept"
-
-
-def _numbers_rows(table: RawTable, name: str, roles: Mapping[str, str]) -> bool:
-    """Whether a column of texts has another one in each row, while an attribute repeats its values."""
-    cells = table.columns[name]
-    if len(table.rows) < MIN_ROWS or isinstance(cells, Ragged):
-        return False
-    if not _is_distinct(
-        [str(cell).replace(",", ".") for cell in cells] if table.has_decimal_comma else cells
-    ):
-        return False
-    others = [table.columns[each] for each, role in roles.items() if role == "attribute" and each != name]
-    return any(not isinstance(each, Ragged) and len(set(map(repr, each))) < len(each) for each in others)
-
-
-def _names_objects(table: RawTable, name: str, roles: Mapping[str, str]) -> bool:
-    """Whether a column of texts names what the attributes say, as files of images do: one name for all values together.
-
-    Attributes with as many values do not count, as they may be such names, too; there are at least two others.
-    """
-    cells = table.columns[name]
-    if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
-        return False
-    names = [each for each, role in roles.items() if role == "attribute" and each != name]
-    others = [each for each in map(table.columns.__getitem__, names) if not isinstance(each, Ragged)]
-    if len(others) < 2:
-        return False
-    rows = [
-        (cell, *map(repr, values))
-        for cell, *values in zip(cells, *others, strict=True)
-        if not is_missing(cell) and not any(map(is_missing, values))
-    ]
-    objects = [row[0] for row in rows]
-    number = len({*objects})
-    if all(map(is_decimal, objects)):
-        return False
-    fewer = [part for part in zip(*(row[1:] for row in rows), strict=True) if len({*part}) < number]
-    is_named = number == len({*zip(*fewer, strict=True)}) == len({*zip(objects, *fewer, strict=True)})
-    says = all(any(value.strip("'") in cell for value in values) for cell, *values in rows)
-    return len(fewer) > 1 and is_named and (number >= FEWEST_OBJECTS or (says and number > 3))
-
-
-def _is_distinct(cells: Sequence[Any]) -> bool:
-    """Whether all cells are texts that are no numbers, and each is another one."""
-    if not all(isinstance(cell, str) for cell in cells) or len(set(cells)) < len(cells):
-        return False
-    return not all(map(is_decimal, cells))
 
 
 def described(table: RawTable, roles: Mapping[str, str]) -> str:

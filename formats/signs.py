@@ -1,9 +1,9 @@
-"""Separators of the symbols of a message, or the values of a meaning, that are written as one text."""
+"""Signs between the symbols of a message, or the values of a meaning, that are written as one text."""
 
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from ecsuite.formats.cells import is_decimal, is_id, typed
 
@@ -14,6 +14,7 @@ BETWEEN_NUMBERS = ",;|/+_-"
 _FOLDER = re.compile(r"^.*[/\\]", re.DOTALL)
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _BETWEEN_PAIRS = (";", "|", "&", ",", None)
+_ACT = re.compile(r"([^\W\d][\w -]*)\((.*)\)", re.DOTALL)
 
 
 def have_spaces(texts: Sequence[str]) -> bool:
@@ -22,10 +23,39 @@ def have_spaces(texts: Sequence[str]) -> bool:
 
 
 def sign_between(texts: Sequence[str]) -> str | None:
-    """The sign that stands between symbols; None where that is spaces, or nothing, or unclear."""
+    """The sign that stands between symbols for sure; None where that is spaces, or nothing, or unclear."""
     all_texts, spaced = "\n".join(texts), have_spaces(texts)
     there = (sign for sign in SIGNS if sign in all_texts)
     return next((sign for sign in there if _is_between(sign, texts, spaced=spaced)), None)
+
+
+def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
+    """Whether a sign stands between symbols: in all texts; commas, and those between whole numbers, also in some."""
+    having = [text for text in texts if sign in text.strip(sign)]
+    if not having or (spaced and not all(_spaces_are_of(sign, text) for text in texts)):
+        return False
+    parts = [part for text in having for part in parts_of(text, sign)]
+    if {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
+        return False
+    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
+        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
+    if sign == ",":
+        return True
+    if len(having) < len(texts) or all(map(is_decimal, texts)):
+        return False
+    rows = [text.split(sign) for text in {*texts}]
+    return not any("" in row for row in rows) and not _are_numbered(rows)
+
+
+def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a part of all texts is the same, as in `w_1` and `w_2`, which may be names of symbols."""
+    are_as_long = len(rows) > 1 and len({*map(len, rows)}) == 1
+    return are_as_long and any(len({*column}) == 1 for column in zip(*rows, strict=True))
+
+
+def _spaces_are_of(sign: str, text: str) -> bool:
+    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
+    return not any(len(part.split()) > 1 for part in text.split(sign))
 
 
 def parts_of(text: str, sign: str | None) -> list[str]:
@@ -40,11 +70,12 @@ def parts_of(text: str, sign: str | None) -> list[str]:
     return [part.strip() for part in text.split(sign) if part.strip()]
 
 
-def combined(texts: Sequence[str]) -> list[list[str]] | None:
-    """The values of texts such as `red_cup` and `red_ball`; None if they are not values that combine.
+def combined(texts: Sequence[str]) -> tuple[list[list[str]], Literal["values", "unclear"]] | None:
+    """The values of texts such as `red_cup` and `red_ball`, and whether it is sure that they are values.
 
-    They are, where all have as many, and there are more than four texts for three values at any place. Names such as
-    `ice cream`, of which few have a word in common, stay whole. The folder and the ending of all files are left out.
+    It is, where all texts have as many parts, and each part comes again in another text; parts that are the same in all
+    texts aside. None where no part comes again at its place, or texts differ in their number of parts: they stay
+    whole. The folder and the ending of all files are left out.
 
     Args:
         texts: Each once.
@@ -54,8 +85,12 @@ def combined(texts: Sequence[str]) -> list[list[str]] | None:
     rows = [parts_of(text, sign) for text in texts]
     if not rows or len({*map(len, rows)}) != 1 or len(rows[0]) < 2:
         return None
-    most = max(len({*column}) for column in zip(*rows, strict=True))
-    return rows if 3 * len({*map(tuple, rows)}) > 4 * most else None
+    columns = [column for column in zip(*rows, strict=True) if len({*column}) > 1]
+    num_single = sum(column.count(value) == 1 for column in columns for value in {*column})
+    num_values = sum(len({*column}) for column in columns)
+    if len(columns) < 2 or num_single == num_values:
+        return None
+    return rows, "unclear" if num_single else "values"
 
 
 def _without_place(texts: Sequence[str]) -> list[str]:
@@ -68,10 +103,14 @@ def _without_place(texts: Sequence[str]) -> list[str]:
 
 
 def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
-    """Values by name of texts such as `color=red, shape=cup` or `color: red; shape: cup`; None if they are no such.
+    """Values by name of texts such as `color=red, shape=cup`, `color: red; shape: cup`, or `inform(color[red])`.
 
-    All texts have the same names, at least two.
+    None if they are no such: all texts have the same names, at least two; the name of an act is `act`.
     """
+    acts = [_ACT.fullmatch(text.strip()) for text in texts]
+    if acts and all(acts):
+        inner = named_values([match[2] for match in acts if match])
+        return inner and [{"act": match[1], **row} for match, row in zip(acts, inner, strict=True) if match]
     for sign in _BETWEEN_PAIRS:
         rows: list[dict[str, str]] = []
         for text in texts:
@@ -86,10 +125,12 @@ def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
 
 
 def _pair(text: str) -> tuple[str, str] | None:
-    """The name and the value of `color=red` or `color: red`; None if it is no such text."""
+    """The name and the value of `color=red`, `color: red` or `color[red]`; None if it is no such text."""
+    if text.endswith("]") and text.count("[") == 1:
+        text = text[:-1].replace("[", "=")
     name, sign, value = (part.strip() for part in text.partition("=" if "=" in text else ":"))
     is_name = name.replace(" ", "_").replace("-", "_").isidentifier()
-    return (name, value) if is_name and sign and value and not {*value} & {"=", ":"} else None
+    return (name, value) if is_name and sign and value and not {*value} & {"=", ":", "[", "]"} else None
 
 
 def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
@@ -104,39 +145,12 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ]
     else:
-        rows = combined(texts) or [text.split() for text in texts]
+        found = combined(texts)
+        between = next((sign for sign in ";|,&" if any(sign in text for text in texts)), None)
+        rows = (
+            found[0] if found else [parts_of(text, None if have_spaces(texts) else between) for text in texts]
+        )
         are_ids = all(map(is_id, chain.from_iterable(rows)))  # `01` is none, and `10` beside it a text, too
         read = [[int(item) for item in row] if row and are_ids else row for row in rows]
     by_text = dict(zip(texts, read, strict=True))
     return [by_text[cell] if isinstance(cell, str) else cell for cell in cells]
-
-
-def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
-    """Whether a sign stands between symbols: in all texts, commas in most; between whole numbers also in some."""
-    having = [text for text in texts if sign in text.strip(sign)]
-    if not having:
-        return False
-    if spaced and not all(_spaces_are_of(sign, text) for text in texts):
-        return False
-    parts = [part for text in having for part in parts_of(text, sign)]
-    if {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
-        return False
-    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
-        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
-    if sign in BETWEEN_NUMBERS[:1]:
-        return len(having) > len(texts) / 2
-    if len(having) < len(texts) or all(map(is_decimal, texts)):
-        return False
-    rows = [text.split(sign) for text in {*texts}]
-    return not any("" in row for row in rows) and not _are_numbered(rows)
-
-
-def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a part of all texts is the same, as in `w_1` and `w_2`, which are names of symbols."""
-    are_as_long = len(rows) > 1 and len({*map(len, rows)}) == 1
-    return are_as_long and any(len({*column}) == 1 for column in zip(*rows, strict=True))
-
-
-def _spaces_are_of(sign: str, text: str) -> bool:
-    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
-    return not any(len(part.split()) > 1 for part in text.split(sign))

@@ -1,5 +1,6 @@
 """A table: named columns of cells, however they were written, with the place of each row; rows of symbol ids."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -8,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
+from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.strict_json import LineError, place_of
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, unknown_name
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -46,6 +47,14 @@ class RawTable:
     """Whether cells are texts whose types are found, as in CSV."""
     has_decimal_comma: bool = False
     """Whether `2,5` is a number."""
+    layout: str | None = None
+    """The name of the layout by which its rows and roles were found."""
+    has_na: bool = False
+    """Whether texts are in quotes, and NA without quotes is there, which is an empty cell here."""
+    unclear: ReadingQuestion | None = None
+    """A question that is asked unless the user says how messages are split."""
+    notes: tuple[str, ...] = ()
+    """Notes about what of the file was left out."""
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
@@ -58,8 +67,12 @@ class RawTable:
         where = place_of(self.source, self.unit, self.rows[index])
         return where if column is None or not self.is_header else f"{where}, column {column}"
 
-    def values(self, name: str) -> Sequence[Any]:
+    def values(self, name: str, *, is_strict: bool = True) -> Sequence[Any]:
         """The cells of a column with their types: lists that are written as texts, too, and None for no value.
+
+        Args:
+            name: The column.
+            is_strict: Whether a text among lists is an error; else all are texts then.
 
         Raises:
             CorpusError: If a cell can't be read; the message names its place.
@@ -68,8 +81,9 @@ class RawTable:
         if isinstance(cells, Ragged):
             return [cells[row].tolist() for row in range(len(cells))]
         if self.are_texts:
-            return self._read(name, lambda texts: typed(texts, has_decimal_comma=self.has_decimal_comma))
-        return self._read(name, unfolded)
+            comma = self.has_decimal_comma
+            return self._read(name, lambda texts: typed(texts, has_decimal_comma=comma, is_strict=is_strict))
+        return self._read(name, lambda cells: unfolded(cells, is_strict=is_strict))
 
     def plain(self) -> "RawTable":
         """The table with cells of NumPy, pandas or Arrow as JSON has them.
@@ -103,6 +117,79 @@ class RawTable:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
+    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "RawTable":
+        """The table with other columns, and perhaps other fields."""
+        return replace(self, columns=columns, **fields)
+
+    def with_part(self, name: str) -> "RawTable | None":
+        """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
+
+        A column of this name is that column.
+        """
+        if name in self.columns:
+            return self
+        column, _, path = name.partition(".")
+        cells = self.columns.get(column, ())
+        if not path or isinstance(cells, Ragged):
+            return None
+        objects = [_as_object(cell) if self.are_texts else cell for cell in cells]
+        keys = dict.fromkeys(str(key) for each in objects if isinstance(each, dict) for key in each)
+        head = next((key for key in keys if path == key or path.startswith(f"{key}.")), None)
+        if head is None:
+            return None
+        columns: dict[str, Cells] = {}
+        for own, own_cells in self.columns.items():
+            if own == column:
+                columns |= {f"{column}.{key}": [self._part(each, key) for each in objects] for key in keys}
+            else:
+                columns[own] = own_cells
+        found = replace(
+            self, columns=columns, roles={key: role for key, role in self.roles.items() if key != column}
+        )
+        return found if path == head else found._with_inner(f"{column}.{head}", path.removeprefix(f"{head}."))
+
+    def _with_inner(self, column: str, path: str) -> "RawTable | None":
+        """The table with a part of a part, such as `action.content.text`."""
+        plain = column.replace(".", "\0")
+        renamed = {plain if name == column else name: cells for name, cells in self.columns.items()}
+        found = replace(self, columns=renamed).with_part(f"{plain}.{path}")
+        columns = {} if found is None else found.columns
+        return found and replace(
+            found, columns={name.replace("\0", "."): cells for name, cells in columns.items()}
+        )
+
+    def _part(self, cell: Any, key: str) -> Any:
+        """A part of an object; a text where cells are texts."""
+        part = cell.get(key) if isinstance(cell, dict) else None
+        if not self.are_texts or isinstance(part, str):
+            return part
+        return "" if part is None else json.dumps(part, ensure_ascii=False)
+
+    def chosen(self, where: Sequence[str]) -> "RawTable":
+        """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.
+
+        Raises:
+            ConfigError: If one is not written so.
+            CorpusError: If there is no such column, or no such row.
+        """
+        found = self
+        for condition in where:
+            name, is_not, value = parse_condition(condition)
+            table = found.with_part(name)
+            if table is None:
+                raise unknown_name("column", name, self.columns)
+            cells = table.columns[name]
+            if isinstance(cells, Ragged):
+                raise CorpusError(f"--where {condition}: {name} has the messages of {self.source}")
+            places = [place for place, cell in enumerate(cells) if is_written(cell, value) != is_not]
+            if not places:
+                known = ", ".join(list(dict.fromkeys(map(str, cells)))[:10])
+                raise CorpusError(
+                    f"no message with {name} {'other than ' if is_not else ''}{value}; {name} is one of {known}"
+                )
+            found = found.with_rows(places)
+        return found
+
     def with_rows(self, places: Sequence[int]) -> "RawTable":
         """These rows alone."""
         kept: dict[str, Cells] = {
@@ -112,6 +199,37 @@ class RawTable:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+
+
+def _as_object(text: Any) -> Any:
+    """The mapping that a text writes as JSON; anything else as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) and text[:1] == "{" else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def parse_condition(text: str) -> tuple[str, bool, str]:
+    """Column, whether the value is excluded, and value of `COLUMN=VALUE` or `COLUMN!=VALUE`.
+
+    Raises:
+        ConfigError: If it is written otherwise.
+    """
+    name, equals, value = text.partition("=")
+    is_not = name.endswith("!")
+    name = name.removesuffix("!").strip()
+    if not equals or not name:
+        raise ConfigError(f"--where {text}: expected COLUMN=VALUE, such as split=held_out, or COLUMN!=VALUE")
+    return name, is_not, value
+
+
+def is_written(cell: Any, value: str) -> bool:
+    """Whether a cell is what a user writes so: the text, the number, or nothing for an empty cell."""
+    if is_missing(cell) or not value:
+        return is_missing(cell) and not value
+    if str(cell) == value or (isinstance(cell, bool) and str(cell).lower() == value):
+        return True
+    return is_decimal(str(cell)) and is_decimal(value) and float(str(cell)) == float(value)
 
 
 class Rows:

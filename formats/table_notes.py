@@ -7,11 +7,6 @@ from ecsuite.formats.cells import are_numbers
 from ecsuite.formats.table import RawTable
 from ecsuite.runtime.ragged import Ragged
 
-SHARE_OF_DIFFERENT = 0.9
-"""Numbers of which at least this share differ are hardly values of an attribute, which a note says."""
-MANY = 10
-"""Rows from which on that is said."""
-
 WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"}
 """Markers of missing values that programs write. They are read as values, which a note reports."""
 
@@ -57,10 +52,8 @@ def note_unknown(table: RawTable, roles: Mapping[str, str], notes: list[str]) ->
             )
 
 
-def note_numbers(
-    table: RawTable, attributes: Mapping[str, Sequence[Any]], notes: list[str], *, are_values: bool
-) -> None:
-    """Say where numbers are taken as values of attributes that are hardly such."""
+def note_numbers(table: RawTable, attributes: Mapping[str, Sequence[Any]], notes: list[str]) -> None:
+    """Say where numbers are values that are written in several ways, or have a decimal comma."""
     written = [
         name
         for name in attributes
@@ -74,18 +67,6 @@ def note_numbers(
     commas = [name for name in attributes if _has_decimal_commas(table, name)]
     if commas:
         notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
-    odd = [name for name, cells in attributes.items() if are_numbers(cells) and _is_measure(cells)]
-    if odd and are_values:
-        note_different(table, odd, len(table.rows), notes)
-
-
-def note_different(table: RawTable, names: Sequence[str], number: int, notes: list[str]) -> None:
-    """Say that the numbers of some columns, in so many rows, are taken as values."""
-    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    notes.append(
-        f"{table.source}: each different number of {listed} is a value of its own, in {number:,} rows "
-        "(--numeric features takes them as numbers)"
-    )
 
 
 def has_spellings(table: RawTable, name: str, numbers: Sequence[Any]) -> bool:
@@ -101,15 +82,3 @@ def _has_decimal_commas(table: RawTable, name: str) -> bool:
     if isinstance(cells, Ragged) or not table.has_decimal_comma:
         return False
     return any("," in str(cell) for cell in cells) and are_numbers(table.values(name))
-
-
-def _is_measure(cells: Sequence[Any]) -> bool:
-    """Whether numbers have decimals, or nearly all differ."""
-    if any(isinstance(cell, float) for cell in cells):
-        return True
-    return nearly_all_differ(cells)
-
-
-def nearly_all_differ(values: Sequence[Any]) -> bool:
-    """Whether there are many values, and hardly any is there twice."""
-    return len(values) >= MANY and len(set(values)) >= SHARE_OF_DIFFERENT * len(values)

@@ -3,15 +3,19 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ecsuite.formats.cells import is_decimal, is_id
+from ecsuite.formats.layouts import table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
 from ecsuite.formats.table import RawTable
-from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
+from ecsuite.runtime.printable import counted
 
 CELLS = 12.0
 """Bytes of memory for each byte of a table, whose cells are texts of their own."""
@@ -19,18 +23,25 @@ ENDINGS = (".csv", ".tsv")
 """Endings of files that are tables, whatever is in them."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of the cells of a table; in a `.txt` file also spaces, if its header is separated by them."""
-PAIRS = (" ||| ", "|||", " -> ", "->", "\t")
+PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t")
 """Separators of the two columns of a text, in addition to the separators of tables."""
 _OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
 """First line that declares the separator of cells to a spreadsheet."""
 FEWEST = 3
 """Fewest rows of a table whose cells have spaces between them; of fewer lines it is not clear."""
+_COMMENT = "\0#"
+"""Mark of a line that is a comment."""
 SAMPLE = 200
 """Lines by which the separator is chosen."""
 
 
 def read_text_table(
-    file: Path, name: str, *, given: Collection[str] = (), has_messages: bool = True
+    file: Path,
+    name: str,
+    *,
+    given: Collection[str] = (),
+    has_messages: bool = True,
+    layout: str | None = None,
 ) -> RawTable:
     """Read a text as a table.
 
@@ -39,6 +50,7 @@ def read_text_table(
         name: What the user calls it; its ending says whether it is a table whatever is in it.
         given: Names of columns that the user gave a role, numbers where the file has no header.
         has_messages: Whether rows are messages, so that a file without a header may be one of messages.
+        layout: The layout that is asked for; None: a text has that whose expression all of its lines match.
 
     Raises:
         ConfigError: If it can't be read as text.
@@ -54,24 +66,49 @@ def read_text_table(
     told = _OF_EXCEL.match(text)
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
-    lines = [line for line in text.split("\n") if line.strip()][:SAMPLE]
+    if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
+        return found
+    text, notes = _without_comments(text, is_table=is_table)
+    lines = [line for line in text.split("\n") if line.strip() and line != _COMMENT][:SAMPLE]
     separator = told[1] if told else _separator(lines, given, is_table=is_table)
     if separator is None and not is_named and _is_spaced(lines, has_messages=has_messages):
         separator = " "
     if separator is None:
         if not is_table:
-            return _of_lines(text, name)
+            return replace(_of_lines(text, name), notes=notes)
         separator = ","
     is_pair = separator not in SEPARATORS and separator != " "
+    has_na = False
     if not is_pair and _has_quoted_names(lines, separator):
-        text = _without_na(text, separator)
+        quoted, text = text, _without_na(text, separator)
+        has_na = quoted != text
     rows = _pair_rows(text, separator) if is_pair else _rows(text, separator, name)
     if not rows:
         what = (
             "a header and a row for each object" if not has_messages else "a header with a column `message`"
         )
         raise CorpusError(f"{name}: empty file, expected {what}")
-    return _of_rows(rows, name, separator, given, is_table=is_table, has_messages=has_messages)
+    found = _of_rows(rows, name, separator, given, is_table=is_table, has_messages=has_messages)
+    return replace(found, has_na=has_na, notes=notes)
+
+
+def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...]]:
+    """A text with a mark for lines that begin with `#`, where others do not, and a note; of tables above the header."""
+    lines = text.split("\n")
+    last = (
+        next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
+        if is_table
+        else len(lines)
+    )
+    are_comments = [line.startswith("#") and number < last for number, line in enumerate(lines)]
+    number = sum(are_comments)
+    if not number or all(
+        is_one or not line.strip() for is_one, line in zip(are_comments, lines, strict=True)
+    ):
+        return text, ()
+    marked = [_COMMENT if is_one else line for is_one, line in zip(are_comments, lines, strict=True)]
+    begin = "begins" if number == 1 else "begin"
+    return "\n".join(marked), (f"{counted(number, 'line')} that {begin} with # left out",)
 
 
 def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) -> str | None:
@@ -82,7 +119,8 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
         # A header tells, even where a row is wrong.
         most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
         return most if most in first else None
-    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *map(plain_name, given)} for each in SEPARATORS):
+    told = [plain_name(name) for name in given if not name.isdecimal()]
+    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *told} for each in SEPARATORS):
         return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
     if _is_spaced(lines, has_messages=True):
         return " "
@@ -157,22 +195,28 @@ def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
         text = "\n".join(map(str.strip, text.split("\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == " ")
     try:
-        return [(number, row) for number, row in enumerate(reader, 1) if any(map(str.strip, row))]
+        return [
+            (number, row)
+            for number, row in enumerate(reader, 1)
+            if any(map(str.strip, row)) and row != [_COMMENT]
+        ]
     except csv.Error as error:
         raise CorpusError(f"{name}:{reader.line_num}: can't be read as a table: {error}") from None
 
 
 def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     lines = enumerate(text.split("\n"), 1)
-    return [(number, line.split(separator)) for number, line in lines if line.strip()]
+    return [(number, line.split(separator)) for number, line in lines if line.strip() and line != _COMMENT]
 
 
 def _of_lines(text: str, name: str) -> RawTable:
     """A message a line, below a header where the first line is `message`."""
     lines = text.split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line != _COMMENT]
+    lines = [line for _, line in numbered]
     if len(lines) > 1 and plain_name(split_header(lines[0])[0]) in ("message", "messages"):
-        cells = [(number, [line]) for number, line in enumerate(lines, 1)]
+        cells = [(number, [line]) for number, line in numbered]
         return _of_rows(cells, name, "\n", (), is_table=True, has_messages=True)
     if not any(map(str.strip, lines)):
         raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
@@ -183,9 +227,38 @@ def _of_lines(text: str, name: str) -> RawTable:
             f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
         )
     return RawTable(
-        source=name, about="text of symbols", columns={"message": lines},
-        rows=range(1, len(lines) + 1), unit="line", is_header=False, roles={"message": "message"}, are_texts=True,
+        source=name, about="text of symbols", columns={"message": lines}, rows=[number for number, _ in numbered],
+        unit="line", is_header=False, roles={"message": "message"}, are_texts=True, unclear=_shared_word(filled, name),
     )  # fmt: skip
+
+
+def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion | None:
+    """The question whether a word between others, once in each line, is a symbol or stands between two columns."""
+    first = lines[0]
+    shared = {word for word, number in Counter(first).items() if number == 1 and not is_decimal(word)}
+    for line in lines:
+        counts = Counter(line)
+        shared = {word for word in shared if counts[word] == 1 and word not in (line[0], line[-1])}
+        if not shared:
+            return None
+    if lines.count(first) < len(lines):
+        for word in filter(shared.__contains__, first):
+            start = first.index(word)
+            left, right = " ".join(first[:start]), " ".join(first[start + 1 :])
+            between = re.escape(word)
+            pair = rf"line:(?P<meaning>.+) {between} (?P<message>.+)"
+            turned = rf"line:(?P<message>.+) {between} (?P<meaning>.+)"
+            return ReadingQuestion(
+                name,
+                f"all lines have {shorten(word)}: is it between two columns, or a symbol?",
+                [
+                    ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
+                    ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
+                    ({"split": "spaces"}, "a symbol of each message"),
+                ],
+                [f"the first line is {' '.join(first)[:60]}"],
+            )
+    return None
 
 
 def _of_rows(
@@ -201,9 +274,10 @@ def _of_rows(
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
     names = {plain_name(each) for each, _ in named}
-    is_known = bool(names & {*MESSAGE_NAMES, *map(plain_name, given)} or any(role for _, role in named))
     numbers = {str(place) for place in range(1, len(first) + 1)}
     are_numbers = {*given} and {*given} <= numbers
+    told = () if are_numbers else map(plain_name, given)
+    is_known = bool(names & {*MESSAGE_NAMES, *told} or any(role for _, role in named))
     has_header = is_known or (is_table and not are_numbers and not all(map(is_decimal, first)))
     if not has_header and has_messages and is_table and not are_numbers:
         return _messages_of_integers(rows, name)

@@ -3,6 +3,7 @@
 import difflib
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
@@ -10,9 +11,9 @@ Entry = TypeVar("Entry")
 NUM_CHOICES = 10
 """Most names that the error for an unknown name has."""
 LISTED = (
-    "actor backend baseline cell channel claim distance environment frequencies game grammar learner logger loss "
-    "meeting metric noise optimizer participant perception play preset prompt protocol reasoning receiver reward "
-    "schedule sender study task world"
+    "actor backend baseline cell channel claim distance environment frequencies game grammar layout "
+    "learner logger loss meeting metric noise optimizer participant perception play preset prompt "
+    "protocol reasoning receiver reward schedule sender study task world"
 ).split()
 """Kinds of which `ecsuite list KIND` has all names."""
 RUN_AGAIN = "run this again (train-game: with --resume)"
@@ -38,6 +39,59 @@ class CorpusError(ValueError):
         """Store the message and the number of all errors."""
         super().__init__(message)
         self.num_errors = num_errors
+
+
+class ReadingQuestion(CorpusError):
+    """Input with several readings: what was seen, and the words that choose each reading, most likely first.
+
+    Args:
+        source: The name of the file or frame.
+        asked: What is not clear, in one line.
+        seen: What was seen, a line each; at most two are shown.
+        readings: For each reading its words, as fields of `Reading`, and what they mean; at most five are shown.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        asked: str,
+        readings: Sequence[tuple[Mapping[str, Any], str]],
+        seen: Sequence[str] = (),
+    ) -> None:
+        self.asked, self.seen, self.readings = f"{source}: {asked}", list(seen)[:2], list(readings)[:5]
+        words = (", ".join(map(_in_python, chosen.items())) for chosen, _ in self.readings)
+        super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
+
+    def inside(self, folder: Path) -> "ReadingQuestion":
+        """The question about a file of a folder."""
+        source, colon, asked = self.asked.partition(": ")
+        return ReadingQuestion(str(folder / source), asked, self.readings, self.seen) if colon else self
+
+    def shown(self, commands: Sequence[str]) -> str:
+        """The question in at most eight lines, with a command for each reading."""
+        width = max(map(len, commands), default=0)
+        lines = [f"  {each:{width}}  # {why}" for each, (_, why) in zip(commands, self.readings, strict=True)]
+        return "\n".join([self.asked, *(f"  {each}" for each in self.seen), *lines])
+
+    def options(self) -> list[list[str]]:
+        """The arguments of the command line for each reading."""
+        return [
+            [text for name, value in chosen.items() for text in _in_shell(name, value)]
+            for chosen, _ in self.readings
+        ]
+
+
+def _in_python(word: tuple[str, Any]) -> str:
+    name, value = word
+    return f"{name}={list(value) if isinstance(value, tuple) else value!r}"
+
+
+def _in_shell(name: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for column, role in value.items() for text in ("--column", f"{column}={role}")]
+    if name == "where":
+        return [text for each in value for text in ("--where", each)]
+    return [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
 
 
 class DivergedError(ArithmeticError):
@@ -101,7 +155,8 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
         if not section or choice.startswith(f"{section}."):
             by_end.setdefault(choice.rpartition(".")[2], []).append(choice)
     if section and by_end:
-        return [by_end[end][0] for end in difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)]
+        nearest = difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)
+        return [by_end[end][0] for end in nearest or [end for end in by_end if last and last in end][:1]]
     for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
         return by_end[end][:3]
     return difflib.get_close_matches(name, choices, n=1, cutoff=0.5)

@@ -263,6 +263,25 @@ def _values(meanings: NDArray[Any]) -> NDArray[Any]:
     return meanings.reshape(len(meanings), math.prod(meanings.shape[1:]))
 
 
+def integer_vectors(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Meanings that are whole numbers without names of attributes, as arguments of `Corpus`.
+
+    Their concepts are those of attributes with different values, such as `attribute0=3`.
+    """
+    meanings = np.array(rows)
+    columns, names = list[NDArray[Any]](), list[str]()
+    for place, column in enumerate(meanings.T):
+        values, ids = np.unique(column, return_inverse=True)
+        if len(values) > 1:  # one that is always there says nothing
+            columns.append(ids + len(names))
+            names += [f"attribute{place}={value}" for value in values.tolist()]
+    if not names:
+        return {"meanings": meanings}
+    lengths = np.full(len(meanings), len(columns))
+    concepts = Ragged.from_lengths(np.stack(columns, 1).astype(np.int32).reshape(-1), lengths)
+    return {"meanings": meanings, "concepts": concepts, "concept_names": tuple(names)}
+
+
 def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Meanings that are words without names of attributes, as arguments of `Corpus`; each word is a concept.
 

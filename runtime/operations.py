@@ -4,11 +4,11 @@ Each writes its result where it was the first time, so that nothing is allocated
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -228,7 +228,7 @@ class Recorder(TorchDispatchMode):
             needed |= operation.reads
             operations.append(operation)
         try:
-            program = _program(operations[::-1], Counter(memory for memory, *_ in self.aliases))
+            program = _program(operations[::-1], Counter(memory for memory, *_ in self.aliases), self.memory)
         except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
             self.reason = " ".join(str(error).split())[:200]
             return None
@@ -259,7 +259,9 @@ def _interpreted() -> Iterator[None]:
         torch._C._set_graph_executor_optimize(before)
 
 
-def _program(operations: Sequence[_Operation], num_aliases: Mapping[int, int]) -> list[Callable[[], Any]]:
+def _program(
+    operations: Sequence[_Operation], num_aliases: Mapping[int, int], memory: Container[int]
+) -> list[Callable[[], Any]]:
     """Make operations again, with their results where they were the first time.
 
     Those of torch are graphs of TorchScript, whose interpreter takes a third of the time that Python takes for each.
@@ -267,30 +269,39 @@ def _program(operations: Sequence[_Operation], num_aliases: Mapping[int, int]) -
     Args:
         operations: The operations, in their order.
         num_aliases: The number of tensors of each memory.
+        memory: Memory that belongs to the recording.
     """
-    program, graph = list[Callable[[], Any]](), _Graph()
+    program, graph = list[Callable[[], Any]](), _Graph(memory)
     for operation in operations:
         if isinstance(operation.function, torch._ops.OpOverload):
             graph.add(operation, num_aliases)
             continue
         program += [*graph.functions(), operation.function]
-        graph = _Graph()
+        graph = _Graph(memory)
     return program + graph.functions()
 
 
 class _Graph:
-    """A graph of TorchScript, whose tensors are constants."""
+    """A graph of TorchScript, whose tensors are constants, and inputs where they are not of the recording.
 
-    def __init__(self) -> None:
+    Weights are inputs, since a constant would not follow `weight.data = ...`.
+
+    Args:
+        memory: Memory that belongs to the recording.
+    """
+
+    def __init__(self, memory: Container[int]) -> None:
         self.graph: Any = torch._C.Graph()
-        self.is_empty = True
+        self.is_empty, self.memory = True, memory
+        self.inputs: dict[int, tuple[Tensor, Any]] = {}
 
     def functions(self) -> list[Callable[[], Any]]:
         """The function that makes its operations; none if there are none."""
         if self.is_empty:
             return []
         self.graph.registerOutput(self.graph.insertConstant(None))
-        return [torch._C._create_function_from_graph("recording", self.graph)]
+        function = torch._C._create_function_from_graph("recording", self.graph)
+        return [partial(function, *(tensor for tensor, _ in self.inputs.values()))]
 
     def add(self, operation: _Operation, num_aliases: Mapping[int, int]) -> None:
         """Add an operation."""
@@ -326,8 +337,9 @@ class _Graph:
 
     def _constant(self, value: Any, kind: Any) -> Any:
         """A constant for an argument of a type of TorchScript."""
-        if isinstance(value, list | tuple) and (not value or str(kind) == "List[Optional[Tensor]]"):
-            parts = [self.graph.insertConstant(each) for each in value]
+        is_list = isinstance(value, list | tuple)
+        if is_list and (not value or "Tensor" in str(kind)):
+            parts = [self._constant(each, None) for each in value]
             node = self.graph.insertNode(self.graph.create("prim::ListConstruct", parts, 1))
             node.output().setType(kind)
             return node.output()
@@ -335,6 +347,10 @@ class _Graph:
             value = _MEMORY_FORMATS[value]
         elif isinstance(value, float | int) and str(kind) in ("float", "Tensor"):
             value = float(value) if str(kind) == "float" else torch.tensor(value)
+        if isinstance(value, Tensor) and _memory(value) not in self.memory:
+            if id(value) not in self.inputs:
+                self.inputs[id(value)] = (value, self.graph.addInput())
+            return self.inputs[id(value)][1]
         return self.graph.insertConstant(tree_map_only(Tensor, _without_gradient, value))
 
 

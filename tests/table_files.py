@@ -4,6 +4,7 @@ import json
 from itertools import product
 
 import ecsuite as ec
+from ecsuite.runtime.errors import ReadingQuestion
 
 COLORS = {"red": ("3", "ne"), "blue": ("1", "lu"), "green": ("4", "ka")}
 SHAPES = {"star": ("5", "po"), "dot": ("9", "wa"), "box": ("2", "mi")}
@@ -41,3 +42,18 @@ def said(corpus):
 
 def scores(corpus, names=("topsim", "posdis", "cbm")):
     return {score.name: score.value for score in ec.score(corpus, list(names)).scores if score.name in names}
+
+
+def answered(source, **words):
+    """The corpus of a source, each question being answered by its first reading, and the questions."""
+    questions = []
+    while True:
+        try:
+            return ec.read_corpus(source, **words), questions
+        except ReadingQuestion as question:
+            assert len(str(question).splitlines()) <= 8 and len(questions) < 4
+            assert len(question.readings) > 1 or "where" in question.readings[0][0]
+            questions.append(question)
+            chosen = dict(question.readings[0][0])
+            columns = {**words.get("columns", {}), **chosen.pop("columns", {})}
+            words |= chosen | ({"columns": columns} if columns else {})

@@ -25,6 +25,7 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
+from ecsuite.formats.layouts import shipped_layouts
 from ecsuite.games.config.experiment import load_experiment, named_configs
 from ecsuite.language_models.prompts import SHIPPED
 from ecsuite.parts.error_messages import one_line
@@ -205,7 +206,8 @@ def test_list_names_everything(ecsuite):
         "games": named_configs(), "senders": senders, "receivers": receivers, "prompts": SHIPPED,
         "distances": OF_MESSAGES, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
-        "claims": shipped_claims(), "xferbench protocols": RULES, "translation presets": TRANSLATION,
+        "claims": shipped_claims(), "layouts": shipped_layouts(), "xferbench protocols": RULES,
+        "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")

@@ -143,7 +143,7 @@ MISTAKES = {
 def test_mistake(ecsuite, tmp_path, arguments):
     (tmp_path / "a_file").write_text("")
     (tmp_path / "good.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
-    (tmp_path / "bad.jsonl").write_text("[1, 2]\n[2.5]\n[-1]\n")
+    (tmp_path / "bad.jsonl").write_text("[1, 2]\n[2.5]\n[-2]\n")
     code, out, err = ecsuite(*arguments.split())
     assert (code, out) == (2, "")
     assert err.startswith(MISTAKES[arguments]), err

@@ -25,6 +25,7 @@ from ecsuite.files.checksums import require_unchanged, sealed
 from ecsuite.files.format_numbers import with_format, without_format
 from ecsuite.formats.corpora import Reading
 from ecsuite.formats.directory import CORPUS, MEANINGS, METADATA
+from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import SCORES
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
@@ -128,22 +129,17 @@ class MessageSelection:
 
     reading: Reading = field(default_factory=Reading)
     """How files are read."""
-    where: str | None = None
-    """`COLUMN=VALUE`: only messages with this value; None: all."""
+    where: tuple[str, ...] = ()
+    """`COLUMN=VALUE` or `COLUMN!=VALUE`: only these messages; empty: all."""
 
-    def of(self, corpus: Corpus) -> Corpus:
-        """Select the messages of a corpus.
+    def job_key(self) -> dict[str, Any]:
+        """Values that identify it among the inputs of a job, by which results are stored."""
+        where = self.where[0] if len(self.where) == 1 else list(self.where) or None
+        return {"reading": self.reading.job_key(), "where": where}
 
-        Raises:
-            ConfigError: If `where` is not written so.
-            CorpusError: If there is no such column, or no such message.
-        """
-        if self.where is None:
-            return corpus
-        column, equals, value = self.where.partition("=")
-        if not equals:
-            raise ConfigError(f"--where {self.where}: expected COLUMN=VALUE, such as split=held_out")
-        return corpus.where(column, value)
+    def read(self, path: Path) -> Corpus:
+        """Read the messages of a file or folder; errors are those of `read_as`."""
+        return read_as(path, replace(self.reading, where=self.where))
 
 
 Read = Callable[[Path], Corpus]

@@ -19,7 +19,6 @@ from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.views.scorecard import score_corpus
 from ecsuite.formats import read_corpus
-from ecsuite.formats.reading import read_as
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.runs.run_folder import SCORES, WEIGHTS
 from ecsuite.games.training.train import TrainingJob, train_in_job
@@ -209,7 +208,7 @@ def score_messages(
     options, names = Options(seed=seed, device=device), [metric.name for metric in metrics]
     if run is None:
         assert file is not None and content is not None and selection is not None
-        corpus = selection.of(read_as(file.path, selection.reading))
+        corpus = selection.read(file.path)
         if CorpusContent.of(corpus).digest != content.digest:
             raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
         described = {}  # it depends on metadata, which are not in the key

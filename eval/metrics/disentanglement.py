@@ -326,8 +326,8 @@ def _whole_disentanglement(
         return value, length, len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
-        variable, row, value = variables.observe(rows)
-        cell = variable * np.int64(num_values) + value
+        variable, row, symbol = variables.observe(rows)
+        cell = variable * np.int64(num_values) + symbol
         for table, label, total in zip(tables, attributes, totals, strict=True):
             codes = cell * len(total)
             codes += label[begin : begin + len(rows)][row]

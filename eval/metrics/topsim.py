@@ -546,7 +546,12 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     distances = compared.distances(rows[pairs.left], rows[pairs.right])
     for between, what in zip(distances, ("messages", "meanings"), strict=False):
         if between is not None and np.ptp(between) == 0:
-            return score(value=None, reason=f"all distances between {what} are equal")
+            is_single = corpus.meanings is not None and corpus.meanings.shape[1:] == (1,)
+            other = ": --metrics topsim,meaning_distance=euclidean compares single numbers"
+            is_cosine = what == "meanings" and compared.meaning == "cosine" and is_single
+            return score(
+                value=None, reason=f"all distances between {what} are equal{other if is_cosine else ''}"
+            )
     by_meaning = MeaningPairs(pairs, exchange.of_row[rows], *compared.standard(pairs, distances))
     value = by_meaning.correlation
     if np.isnan(value):

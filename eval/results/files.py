@@ -471,11 +471,7 @@ class Messages:
             known = msgspec.convert(json.loads(self.how or "{}"), _How)
         except msgspec.ValidationError as error:
             raise CorpusError(f"scores with how their corpus was read: {error}") from None
-        corpus = read_as(self.path, known.reading or otherwise or Reading())
-        for each in known.where:
-            column, _, value = each.partition("=")
-            corpus = corpus.where(column, value)
-        return corpus
+        return read_as(self.path, replace(known.reading or otherwise or Reading(), where=tuple(known.where)))
 
 
 class _How(msgspec.Struct):

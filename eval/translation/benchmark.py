@@ -17,7 +17,7 @@ from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
-    "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/translation.md)"
+    "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/xtreme.md)"
 )
 SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is 0 whatever is said; read chrF"
 

@@ -31,8 +31,10 @@ def sources() -> dict[str, list[str]]:
     """The keys of the works that each name of a game, part, metric, score, study and so on rests on."""
     found: dict[str, list[str]] = {}
     for names in _table()["rests_on"].values():
-        found.update(names)
-    return {score: found[metric] for score, metric in METRIC_OF.items() if metric in found} | found
+        for name, keys in names.items():  # a name may be one of a metric and of a part
+            found[name] = [*found.get(name, ()), *(key for key in keys if key not in found.get(name, ()))]
+    metrics = _table()["rests_on"]["metrics"]
+    return {score: metrics[metric] for score, metric in METRIC_OF.items() if metric in metrics} | found
 
 
 OWN = "ecsuite"

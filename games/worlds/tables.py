@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import OF_SPEECH, SPLIT
 from ecsuite.formats.frames import read_frame
-from ecsuite.formats.meant import parts_of
+from ecsuite.formats.meant import parts_of, plain_attributes
 from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.table import RawTable
@@ -21,7 +21,7 @@ from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions
 from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList
 from ecsuite.games.worlds.world import FREE, Integers
-from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of
 from ecsuite.runtime.printable import printable
 
@@ -283,6 +283,15 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         chosen = roles_of(found, given, needs_message=False)
         notes: list[str] = []
         attributes, features, bare = parts_of(found, chosen, notes, said=given)
+        plain = plain_attributes(
+            found, attributes, {*given, *found.roles}, notes, numeric="values", are_objects=True
+        )
+        chosen |= {
+            name: "kept"
+            for name, role in chosen.items()
+            if role == "attribute" and name in attributes and name not in plain
+        }
+        attributes = plain
         if bare is not None:
             width = max((len(row) for row in bare if row is not None), default=0)
             cells = [[None] * width if row is None else row for row in bare]
@@ -292,6 +301,8 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
             for name, role in chosen.items()
             if role not in ("meaning", "attribute", "feature")
         }
+    except ReadingQuestion:
+        raise
     except CorpusError as error:
         raise ConfigError(str(error).replace(file.name, source, 1)) from None
     except OSError as error:

@@ -64,7 +64,7 @@ TEXTS = {
     "symbols/a.tsv": "message\tmeaning\n3 1\t0 1\n4 1\t1 1\n",
     "egg_rounds/a.txt": "2 1 0 . 1 0 2 . 1\n0 0 0 . 3 3 3 . 0\n1 2 3 . 3 2 1 . 1\n",
     "egg_objects/a.txt": "2 1 0 2 1\n0 0 0 1 1\n3 3 3 3 3\n",
-    "objects/a.csv": 'shape,color,weight\nstar,red,1.5\n"ring, big",blue,2\nbox,red,3e1\n',
+    "objects/a.csv": 'shape,color,weight\nstar,red,1.5\n"ring, big",blue,2\nstar,blue,3e1\n',
     "objects/semicolons.csv": "\ufeffname;kind\r\na;x\r\nb;y\r\n",
     "objects/a.tsv": "shape\tcolor\nstar\tred\nbox\tblue\n",
     "objects/a.json": '[{"shape": "star", "size": 1}, {"shape": "box", "size": 2.5}, {"shape": "ring", "size": 3}]',

@@ -123,7 +123,7 @@ def test_metrics_read_the_options_that_the_command_says(name):
 
 def test_quiet_prints_no_notes_and_the_next_command_does(ecsuite, tmp_path):
     """Notes of readers, of runs and of scoring, by whatever they are printed."""
-    rows = "".join(f"{a},{b},{'ab'[a]}{'cd'[b]}\n" for a in range(2) for b in range(2) for _ in range(3))
+    rows = "".join(f"{a},{b},{'ab'[a]} {'cd'[b]}\n" for a in range(2) for b in range(2) for _ in range(3))
     (tmp_path / "table.csv").write_text("color,shape,message\n" + rows)
     noted = ecsuite("score", "table.csv", "--metrics", "topsim")
     assert noted[0] == 0 and "note: " in noted[2]

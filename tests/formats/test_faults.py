@@ -37,7 +37,7 @@ def fault_in(folder: Path, data: bytes, name: str = "corpus.jsonl") -> str:
         (b"[1, Infinity]", f"{INTS} Infinity"),
         (b"[-Infinity]", f"{INTS} -Infinity"),
         (b"[1e999]", f"{INTS} 1e999"),
-        (b"[3, -1]", f"{INTS} -1"),
+        (b"[3, -2]", f"{INTS} -2"),
         (b"[1.0]", f"{INTS} 1.0"),
         (b"[true]", f"{INTS} true"),
         (b"[1, null]", f"{INTS} null"),
@@ -114,12 +114,12 @@ def small_blocks(monkeypatch):
 
 
 def test_all_faults_are_counted_and_the_first_is_shown(tmp_path):
-    (tmp_path / "corpus.jsonl").write_bytes(b"[1]\n" + b"[-1]\n" * 143 + b"[2147483648]\n" + b"word\n" * 2)
+    (tmp_path / "corpus.jsonl").write_bytes(b"[1]\n" + b"[-2]\n" * 143 + b"[2147483648]\n" + b"word\n" * 2)
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path)
     assert caught.value.num_errors == 146
-    assert str(caught.value) == f"{tmp_path / 'corpus.jsonl'}:2: {INTS} -1 (and 145 more)"
-    assert fault_in(tmp_path, b"[-1]\n" * 2) == f"corpus.jsonl:1: {INTS} -1 (and 1 more)"
+    assert str(caught.value) == f"{tmp_path / 'corpus.jsonl'}:2: {INTS} -2 (and 145 more)"
+    assert fault_in(tmp_path, b"[-2]\n" * 2) == f"corpus.jsonl:1: {INTS} -2 (and 1 more)"
 
 
 def test_line_numbers_hold_across_blocks(tmp_path, small_blocks):

@@ -8,7 +8,7 @@ from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, records, said
 
 import ecsuite as ec
 from ecsuite.formats.one_hot import one_hot_values
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 
 
 @pytest.mark.parametrize(
@@ -16,16 +16,15 @@ from ecsuite.runtime.errors import CorpusError
     [
         (["well-known_thing", "un-known_one"], "auto", ["well-known", "thing"]),
         (["wa.me", "ki.tu"], "auto", ["wa", "me"]),
-        (["w_1", "w_2"], "auto", ["w_1"]),
         (["wa_me", "wa_me"], "auto", ["wa", "me"]),
         (["w_1", "w_2"], "_", ["w", "1"]),
-        (["0.25", "0.5"], "auto", ["0.25"]),
-        (["big_dog", "cat"], "auto", ["big_dog"]),
+        (["big_dog", "cat"], "spaces", ["big_dog"]),
         (["big_dog", "cat"], "_", ["big", "dog"]),
         (["3_5", "4"], "auto", ["3", "5"]),
         (["well, yes I do", "no, never"], "auto", ["well,", "yes", "I", "do"]),
         (["wa::me", "ki::me"], "::", ["wa", "me"]),
-        (["wa~me", "ki~me"], "auto", ["wa~me"]),
+        (["wa~me", "ki~me"], "~", ["wa", "me"]),
+        (["a,b", "c"], "auto", ["a", "b"]),
     ],
 )
 def test_signs_between_symbols(texts, split, first):
@@ -33,12 +32,29 @@ def test_signs_between_symbols(texts, split, first):
     assert list(map(str, said(corpus)[0])) == first
 
 
-def test_what_is_unclear_between_symbols_is_said():
-    for texts, told in ((["a|b", "c"], "some messages have |; each is one symbol (--split '|' splits them)"),
-                        (["0.25", "0.5"], "some messages have .; each is one symbol (--split . splits them)"),
-                        (["wame", "kime"], "each message is one symbol (--split letters")):  # fmt: skip
-        notes = ec.read_corpus({"message": texts, "color": ["red", "blue"]}).metadata["notes"]
-        assert any(told in note for note in notes), notes
+@pytest.mark.parametrize(
+    ("texts", "splits"),
+    [
+        (["a|b", "c"], ["|", "letters", "spaces"]),
+        (["0.25", "0.5"], [".", "letters", "spaces"]),
+        (["w_1", "w_2"], ["_", "letters", "spaces"]),
+        (["big_dog", "cat"], ["_", "letters", "spaces"]),
+        ([".-.", ".-.-."], ["-", "letters", "spaces"]),
+        (["wame", "kime"], ["letters", "spaces"]),
+        (["wa~me", "ki~me"], ["letters", "spaces"]),
+    ],
+)
+def test_a_text_that_is_one_symbol_or_several_is_asked_about(texts, splits):
+    with pytest.raises(ReadingQuestion, match="is a message one symbol, or several") as caught:
+        ec.read_corpus({"message": texts, "color": ["red", "blue"]})
+    assert [words for words, _ in caught.value.readings] == [{"split": split} for split in splits]
+    for split in splits:
+        assert len(ec.read_corpus({"message": texts}, split=split).messages) == 2
+
+
+@pytest.mark.parametrize("texts", [["a", "b", "c"], ["12", "7"], ["wame", "wame"], ["", "wame"]])
+def test_nothing_is_asked_where_a_text_is_plainly_one_symbol(texts):
+    assert len(ec.read_corpus({"message": texts}).messages) == len(texts)
 
 
 def test_messages_of_several_columns(tmp_path):
@@ -296,18 +312,17 @@ def test_empty_lines_at_the_end_of_json_are_none(tmp_path):
 
 def test_names_of_which_few_share_a_word_stay_whole():
     items = ["ice cream", "ice bear", "polar bear", "fire truck", "sea horse", "hot dog", "tea pot"]
-    corpus = ec.read_corpus({"message": list("abcdefg"), "item": items})
+    rows = {"message": list("abcdefg"), "item": items}
+    with pytest.raises(ReadingQuestion, match="column item: is a text one value or several") as caught:
+        ec.read_corpus(rows)
+    assert [words["columns"]["item"] for words, _ in caught.value.readings] == ["meaning", "attribute"]
+    corpus = ec.read_corpus(rows, columns={"item": "attribute"})
     assert corpus.attribute_names == ("item",) and corpus.meanings[0].tolist() == ["ice cream"]
 
 
 def test_meanings_with_zeros_in_front_are_texts():
     corpus = ec.read_corpus({"signal": ["a x", "a y", "b x", "b y"], "meaning": ["00", "01", "10", "11"]})
     assert corpus.meanings.tolist() == [["00"], ["01"], ["10"], ["11"]]
-
-
-def test_signs_alone_are_not_split():
-    corpus = ec.read_corpus({"message": [".-.", ".-.-.", "..-."], "color": list(COLORS)})
-    assert said(corpus) == [[".-."], [".-.-."], ["..-."]]
 
 
 @pytest.mark.parametrize("sign", "_=.")
@@ -328,10 +343,15 @@ def test_an_attribute_of_few_objects_is_no_name_of_them():
         ("pink", "ball", "small"),
     ]
     columns = dict(zip(("color", "shape", "size"), zip(*objects, strict=True), strict=True))
-    corpus = ec.read_corpus({"message": list("abcd"), **columns})
-    assert corpus.attribute_names == ("color", "shape", "size")
+    rows = {"message": list("abcd"), **columns}
+    with pytest.raises(ReadingQuestion, match="which columns were meant: shape, size, or more") as caught:
+        ec.read_corpus(rows)
+    assert caught.value.seen == ["color: another value in each row"]
+    (few, _), (every, _) = caught.value.readings
+    assert ec.read_corpus(rows, **few).attribute_names == ("shape", "size")
+    assert ec.read_corpus(rows, **every).attribute_names == ("color", "shape", "size")
     names = [f"{shape}_{size}" for _, shape, size in objects]
-    corpus = ec.read_corpus({"message": list("abcd"), **columns, "color": names})
+    corpus = ec.read_corpus({**rows, "color": names})  # it has the values in it
     assert corpus.attribute_names == ("shape", "size")
 
 
@@ -380,7 +400,7 @@ def test_settings_are_no_language(tmp_path):
     with pytest.raises(CorpusError, match="no column of messages among seed, name, lr"):
         ec.read_corpus(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"red": "wa", "blue": "ki", "green": "lo"}')
-    assert said(ec.read_corpus(tmp_path / "a.json")) == [["wa"], ["ki"], ["lo"]]
+    assert said(ec.read_corpus(tmp_path / "a.json", split="spaces")) == [["wa"], ["ki"], ["lo"]]
 
 
 @pytest.mark.parametrize(("name", "sign"), [("a.txt", " "), ("a.csv", ","), ("a.tsv", "\t"), ("b.csv", ";")])
@@ -390,7 +410,9 @@ def test_na_of_r_is_missing_and_in_quotes_a_word(tmp_path, name, sign):
     cells = [[""] * (sign != " ") + rows[0], *([str(place), *row] for place, row in enumerate(rows[1:], 1))]
     lines = [sign.join("NA" if cell is None else f'"{cell}"' for cell in row) for row in cells]
     (tmp_path / name).write_text("\n".join(lines) + "\n")
-    corpus = ec.read_corpus(tmp_path / name)
+    with pytest.raises(ReadingQuestion, match="1 of 4 rows have NA without quotes, as in column color"):
+        ec.read_corpus(tmp_path / name)
+    corpus = ec.read_corpus(tmp_path / name, missing="keep")
     assert corpus.concept_names == ("color=NA", "color=red")
     assert [corpus.concepts_of(row) for row in range(4)] == [["color=NA"], ["color=red"], [], ["color=red"]]
     assert [corpus.symbol_names[each] for each in corpus.messages[1]] == ["NA"]

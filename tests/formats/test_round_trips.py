@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import FORMS, convert
+from ecsuite.runtime.errors import ReadingQuestion
 from ecsuite.runtime.ragged import Ragged
 
 WORDS = st.sampled_from(
@@ -138,7 +139,8 @@ def content(corpus):
 
 
 OUT = {"csv": "out.csv", "elcc": "out.jsonl", "egg": "out.safetensors", "hf": "out"}
-LOST = {"meanings and concepts": ("meanings", "concepts"), "names of symbols": ("names", "messages", "eos"),
+LOST = {"meanings and concepts": ("meanings", "concepts"), "that there are no concepts": ("concepts",),
+        "names of symbols": ("names", "messages", "eos"),
         "symbol names": ("names", "messages", "eos"),
         "that meanings are texts (now concepts)": ("meanings", "concepts"),
         "concept names": ("concepts",), "meanings that are texts": ("meanings",),
@@ -219,8 +221,9 @@ def test_attributes_that_look_like_names_of_objects_are_read_back(tmp_path):
     for name, cells in (("object", [f"o{place}" for place in range(18)]),
                         ("picture", [f"{place % 3}-{place % 2}.png" for place in range(18)])):  # fmt: skip
         columns = {"message": [[1, 2]] * 18, "color": colors, "shape": shapes, name: cells}
-        assert read_corpus(columns).attribute_names == ("color", "shape")
-        corpus = read_corpus(columns, columns={name: "attribute"})
+        with pytest.raises(ReadingQuestion, match="which columns were meant: color, shape, or more"):
+            read_corpus(columns)
+        corpus = read_corpus(columns, attributes=["color", "shape", name])
         convert(corpus, "csv", tmp_path / f"{name}.csv")
         assert read_corpus(tmp_path / f"{name}.csv").attribute_names == ("color", "shape", name)
 

@@ -94,8 +94,9 @@ def test_tables_that_are_none(tmp_path):
     write_parquet(tmp_path / "a.parquet", words=[[1]])
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path)
-    expected = "no column of messages among words: say which with --column NAME=message"
-    assert str(caught.value) == f"{tmp_path}: {expected}"
+    first, *_, command = str(caught.value).splitlines()
+    assert first == f"{tmp_path}: no column of messages among words"
+    assert command.startswith("  read_corpus(..., columns={'words': 'message'})")
     write_parquet(tmp_path / "a.parquet", text=[])
     with pytest.raises(CorpusError, match=r"/a.parquet: empty table, expected one message per row$"):
         read_corpus(tmp_path / "a.parquet")

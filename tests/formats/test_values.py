@@ -11,7 +11,6 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.cells import typed
 from ecsuite.formats.converting import convert
-from ecsuite.formats.table_notes import nearly_all_differ
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 MESSAGES = [[1, 2], [3], [2, 2, 1]]
@@ -313,11 +312,6 @@ def test_the_eos_of_a_header_is_refused_in_the_name_of_its_file(tmp_path):
 
 def test_numbers_that_begin_with_zeros_are_texts():
     assert typed(["01.5", "2.5", ""]) == ["01.5", "2.5", None] and typed(["0.5", "+2.5"]) == [0.5, 2.5]
-
-
-def test_nine_in_ten_others_are_hardly_values():
-    assert nearly_all_differ([*range(9), 8]) and not nearly_all_differ([*range(8), 7, 7])
-    assert not nearly_all_differ(range(9))  # too few to say
 
 
 def test_the_first_of_two_columns_of_a_role_has_it(tmp_path):

@@ -153,7 +153,7 @@ def test_what_nobody_needs_is_not_made_again(at_once):
     assert again(torch.full((2, 3), 2.0))[1][0].eq(12).all()
     cells = [cell.cell_contents for cell in again.__wrapped__.__closure__]
     ((graph,),) = [each for each in cells if isinstance(each, list) and each and callable(each[0])]
-    kinds = [node.kind() for node in graph.graph.nodes() if node.kind().startswith("aten::")]
+    kinds = [node.kind() for node in graph.func.graph.nodes() if node.kind().startswith("aten::")]
     assert [kind for kind in kinds if kind not in ("aten::set_", "aten::copy_")] == ["aten::sum", "aten::add"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments import jobs
+from ecsuite.eval.experiments import corpora
 from ecsuite.formats import reading
 
 
@@ -61,7 +61,7 @@ def test_a_finished_collection_reads_no_corpus_and_writes_no_file(ecsuite, paths
     before = states()
     assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == len(paths) + 1
     monkeypatch.setattr(reading, "read_as", None)
-    monkeypatch.setattr(jobs, "read_as", None)
+    monkeypatch.setattr(corpora, "read_as", None)
     assert ecsuite("score", *paths, *options)[:2] == first[:2]
     assert states() == before
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments import jobs as jobs_module
+from ecsuite.eval.experiments import corpora as corpora_module
 from ecsuite.eval.experiments.collection import (
     Collections,
     CollectionStudy,
@@ -173,10 +173,10 @@ def test_one_job_scores_all_metrics_of_a_corpus_and_reads_it_once(collection, tm
     assert [[metric.name for metric in job.inputs["metrics"]] for job in jobs] == [["elcc", "has", "zla"]] * 2
     reads.clear()
     in_jobs = []
-    monkeypatch.setattr(jobs_module, "read_as", lambda *given: in_jobs.append(given) or read_as(*given))
+    monkeypatch.setattr(corpora_module, "read_as", lambda *given: in_jobs.append(given) or read_as(*given))
     first = benchmark.measure(study, Runner(folder=tmp_path / "kept"))
     assert len(reads) == len(in_jobs) == 2
-    monkeypatch.setattr(jobs_module, "read_as", None)
+    monkeypatch.setattr(corpora_module, "read_as", None)
     again = Collections(read=None, kept=tmp_path / "kept").measure(study, Runner(folder=tmp_path / "kept"))
     assert [each.to_json() for each in again] == [each.to_json() for each in first]
 

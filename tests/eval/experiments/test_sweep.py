@@ -184,7 +184,7 @@ def test_a_finished_sweep_reads_no_corpus_and_writes_no_file(ecsuite, small, mon
     first = ecsuite("sweep", "study.yaml", "--on", "here")
     before = states(Path("runs/study"))
     assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == 2
-    for name in ("read_corpus", "read_as", "unpack", "score_corpus"):
+    for name in ("read_corpus", "unpack", "score_corpus"):
         monkeypatch.setattr(jobs, name, None)
     monkeypatch.setattr(reading, "read_as", None)
     assert ecsuite("sweep", "study.yaml", "--on", "here")[:2] == first[:2]

@@ -444,7 +444,7 @@ def test_a_hook_changes_the_training_and_is_resumed_to_the_byte(tmp_path, settin
     for name in ("decay", "assigned", "parts", "without"):
         runs[name] = weights_of_corpus(tmp_path / name, print)
     for other in ("assigned", "parts"):
-        assert all(torch.equal(weight, runs[other][name]) for name, weight in runs["decay"].items())
+        assert all(torch.equal(weight, runs[other][name]) for name, weight in runs["decay"].items()), other
     assert not all(torch.equal(weight, runs["without"][name]) for name, weight in runs["decay"].items())
     assert (tmp_path / "decay" / "code").exists()
     assert "after_step" not in (tmp_path / "without" / "config.yaml").read_text()

@@ -12,7 +12,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.worlds.tables import read_objects
 from ecsuite.games.worlds.world import make_world
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, ReadingQuestion
 
 ROWS = [("shape", "color", "size"), *product(("star", "ring", "box"), ("red", "blue"), (1, 2))]
 SMALL = (
@@ -80,7 +80,7 @@ def test_decimal_commas_that_all_differ_are_numbers(tmp_path):
     (tmp_path / "b.csv").write_text(
         "message;x\n" + "".join(f"{place % 3} 1;{place},5\n" for place in range(12))
     )
-    assert read_corpus(tmp_path / "b.csv").attribute_names == ("x",)
+    assert read_corpus(tmp_path / "b.csv", numeric="values").attribute_names == ("x",)
 
 
 def test_parquet(tmp_path):
@@ -362,8 +362,11 @@ def test_columns_of_objects_are_not_taken_for_those_of_messages(tmp_path):
 def test_few_objects_are_explained(tmp_path):
     rows = [("name", "size"), *((f"o{number}", number % 3) for number in range(20))]
     file = write(tmp_path / "a.csv", rows)
-    with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
+    with pytest.raises(ReadingQuestion, match="which columns were meant: size, or more"):
         make_world(load_experiment(str(file), SMALL))
+    roles = {"world.columns": {"name": "kept"}}
+    with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
+        make_world(load_experiment(str(file), SMALL, roles))
 
 
 def test_names_that_a_corpus_would_refuse_are_refused_before_training(tmp_path):

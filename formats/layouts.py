@@ -1,0 +1,405 @@
+"""Layouts: how programs write their files, declared in YAML, and what they make of a table of such a file.
+
+A layout says by what a file is recognised for sure, which rows are trials, and which columns are what. Shipped ones are
+in `configs/layouts`; users name their own (`--layout lab.yaml`), or put `corpus.yaml` beside their file.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import yaml
+
+from ecsuite.corpus import Corpus
+from ecsuite.formats.cells import is_missing
+from ecsuite.formats.roles import ROLES
+from ecsuite.formats.stored_text import read_text
+from ecsuite.formats.strict_json import show
+from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
+from ecsuite.parts.config import parse_yaml, shipped_configs
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, look_up, unknown_name
+from ecsuite.runtime.printable import printable
+
+Numeric = Literal["auto", "values", "features"]
+"""Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
+Missing = Literal["auto", "keep", "leave", "value"]
+"""Treatment of rows without a value of an attribute."""
+LINE = "line:"
+"""How a layout begins that is an expression alone, whose groups are columns."""
+BESIDE = "corpus.yaml"
+"""The layout of the files of its folder."""
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The form of a program's files."""
+
+    about: str = ""
+    """A line about it."""
+    program: str = ""
+    """The program whose export is in the tests, with its version, or where the form is documented."""
+    layout: str | None = None
+    """Another layout, of which this one says what differs."""
+    files: tuple[str, ...] = ()
+    """Names of the files that have it, such as `*.csv`; empty: any name."""
+    has: tuple[str, ...] = ()
+    """Columns, or keys such as `turns.*.*.action`, by which it is recognised: all are there."""
+    line: str = ""
+    """A regular expression that all lines of a text match; its named groups are columns."""
+    header_rows: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
+    """Rows of a table above its trials; the first has the names of the columns."""
+    wide: str = ""
+    """A regular expression of columns with a part a row; its group `column` is the name, others are columns."""
+    rows: tuple[str, ...] = ()
+    """Columns whose cells are lists, or mappings, with a row an item; several are parallel."""
+    unwrap: bool = False
+    """Whether a mapping with one key that begins with `$` is its value."""
+    none: tuple[str, ...] = ()
+    """Texts that stand for no value."""
+    where: tuple[str, ...] = ()
+    """Which rows are trials, as `--where` says it."""
+    once: Mapping[str, tuple[str, ...]] = {}
+    """Columns that name a signal whose rows stand several times, by the column of messages: the first row is read."""
+    columns: Mapping[str, str] = {}
+    """Roles by name, or pattern, of a column; the first that fits counts."""
+    attributes: tuple[str, ...] = ()
+    """The only columns that were meant."""
+    leave: tuple[str, ...] = ()
+    """Symbols that are no part of messages, such as the boundary of words."""
+    split: str = "auto"
+    eos: str = "auto"
+    numeric: Numeric = "auto"
+    missing: Missing = "auto"
+
+
+DEFAULT = Layout()
+
+
+def layout_at(file: Path) -> Layout:
+    """The layout of a user's file.
+
+    Raises:
+        ConfigError: If it can't be read, is no layout, or extends one that there is not; one line with the key.
+    """
+    try:
+        tree = parse_yaml(read_text(file), str(file))
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror or error}") from None
+    return _made(tree, str(file))
+
+
+def _made(tree: Any, place: str) -> Layout:
+    try:
+        own = msgspec.convert({} if tree is None else tree, Layout)
+        for each in (own.line, own.wide):
+            re.compile(each)
+    except (msgspec.ValidationError, re.error) as error:
+        raise ConfigError(f"{place}: {error}") from None
+    for role in own.columns.values():
+        look_up("role", role, ROLES)
+    if own.wide and "(?P<column>" not in own.wide:
+        raise ConfigError(f"{place}: wide: expected a group (?P<column>...), got {own.wide}")
+    if own.layout is None:
+        return own
+    base = look_up("layout", own.layout, shipped_layouts())
+    merged = {
+        name: getattr(own, name)
+        for name in own.__struct_fields__
+        if getattr(own, name) != getattr(DEFAULT, name)
+    }
+    return msgspec.structs.replace(base, **{**merged, "columns": {**own.columns, **base.columns}})
+
+
+@cache
+def shipped_layouts() -> dict[str, Layout]:
+    """The layouts of this package by name."""
+    files = shipped_configs("layouts")
+    return {name: _made(parse_yaml(file.read_text("utf-8"), name), name) for name, file in files.items()}
+
+
+def named_layout(name: str) -> Layout:
+    """The layout that a user names: a shipped one, a file that ends in .yaml, or `line:` and an expression of lines."""
+    if name.startswith(LINE):
+        return _made({"line": name.removeprefix(LINE)}, name)
+    return (
+        layout_at(Path(name))
+        if name.endswith((".yaml", ".yml"))
+        else look_up("layout", name, shipped_layouts())
+    )
+
+
+def layout_beside(path: Path) -> Layout | None:
+    """The layout that `corpus.yaml` beside a file says; None if there is none, or it is of other files."""
+    file = path / BESIDE if path.is_dir() else path.with_name(BESIDE)
+    if not file.is_file():
+        return None
+    found = layout_at(file)
+    return found if not found.files or _is_called(path.name, found.files) else None
+
+
+def _is_called(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def recognised(table: RawTable) -> str | None:
+    """The name of the shipped layout that a table has for sure; None if it has none."""
+    return next(
+        (
+            name
+            for name, each in shipped_layouts().items()
+            if each.has and not each.line and _lacking(table, each) is None and _fits(table.source, each)
+        ),
+        None,
+    )
+
+
+def _fits(name: str, layout: Layout) -> bool:
+    return not layout.files or _is_called(Path(name).name, layout.files)
+
+
+def _lacking(table: RawTable, layout: Layout) -> str | None:
+    """The first column of a layout that a table lacks."""
+    return next((each for each in layout.has if not _is_there(table, each)), None)
+
+
+def _is_there(table: RawTable, name: str) -> bool:
+    if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
+        return True
+    column, *path = name.split(".")
+    cells = table.columns.get(column)
+    if not path or table.are_texts or not isinstance(cells, list):
+        return False
+    return any(True for cell in cells[:1] for _ in _at(cell, path))
+
+
+def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
+    """The values at a path of keys in a cell; `*` is any item of a list."""
+    if not path:
+        yield cell
+    elif path[0] == "*" and isinstance(cell, list):
+        for item in cell:
+            yield from _at(item, path[1:])
+    elif isinstance(cell, dict) and path[0] in cell:
+        yield from _at(cell[path[0]], path[1:])
+
+
+def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTable | None:
+    """The table of a text whose lines all match the expression of a layout; None if there is none such.
+
+    Args:
+        lines: All lines.
+        name: What the user calls the file.
+        layout: The layout that is asked for; None: any that the file has for sure.
+
+    Raises:
+        CorpusError: If the layout that is asked for does not fit; with the first line.
+    """
+    asked = {layout: named_layout(layout)} if layout is not None else shipped_layouts()
+    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    for key, each in asked.items():
+        if not each.line or (layout is None and not _fits(name, each)):
+            continue
+        pattern = re.compile(each.line)
+        found = [pattern.fullmatch(line.strip()) for _, line in filled[: None if layout else 1]]
+        if layout is None and found and found[0]:
+            found = [pattern.fullmatch(line.strip()) for _, line in filled]
+        if found and all(found):
+            columns = {
+                group: [(match[group] or "").strip() for match in found if match]
+                for group in pattern.groupindex
+            }
+            return RawTable(
+                source=name, about="text", columns=columns, rows=[number for number, _ in filled], unit="line",
+                are_texts=True, layout=key,
+            )  # fmt: skip
+        if layout is not None:
+            bad = next((number for (number, _), match in zip(filled, found, strict=True) if not match), 1)
+            raise CorpusError(
+                f"{name}:{bad}: layout {layout} does not fit: expected a line like {each.line:.80}"
+            )
+    return None
+
+
+def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_own: bool) -> RawTable:
+    """The trials of a table by a layout, with the roles of their columns.
+
+    Args:
+        table: The content of the file.
+        layout: The layout.
+        name: What messages call it.
+        chooses: Whether the layout says which rows are trials; otherwise the user does.
+        is_own: Whether a user wrote it, whose columns must be there.
+
+    Raises:
+        ConfigError: If a column that a user names is not there.
+        CorpusError: If the layout does not fit the table.
+    """
+    if (lacking := _lacking(table, layout)) is not None:
+        raise CorpusError(f"{table.source}: layout {name} does not fit: no column {lacking}")
+    if layout.header_rows > 1:
+        table = table.with_rows(range(layout.header_rows - 1, len(table.rows)))
+    if layout.wide:
+        table = _lengthened(table, re.compile(layout.wide))
+    if layout.rows:
+        table = unfolded(table, layout.rows)
+    if layout.none or layout.unwrap:
+        columns: dict[str, Cells] = {
+            key: [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
+            for key, cells in table.columns.items()
+        }
+        table = table.replaced(columns)
+    roles: dict[str, str] = {}
+    of_base = () if layout.layout is None else shipped_layouts()[layout.layout].columns
+    for pattern, role in layout.columns.items():
+        fitting = [each for each in table.columns if fnmatchcase(each, pattern)]
+        fitting = [pattern] if pattern in table.columns else fitting
+        if not fitting and table.with_part(pattern) is not None:
+            table, fitting = table.with_part(pattern) or table, [pattern]
+        if not fitting and is_own and pattern not in of_base and not set(pattern) & set("*?["):
+            raise unknown_name("column", pattern, table.columns)
+        roles = {**dict.fromkeys(fitting, role), **roles}
+    table = table.replaced(table.columns, roles={**roles, **table.roles}, layout=name)
+    for condition in layout.where if chooses else ():
+        column, is_not, value = parse_condition(condition)
+        part = table.with_part(column)
+        cells = [] if part is None else list(part.values(column, is_strict=False))
+        if not any(is_written(cell, value) != is_not for cell in cells):
+            known = list(dict.fromkeys(str(cell) for cell in cells if not is_missing(cell)))
+            raise ReadingQuestion(
+                table.source,
+                f"layout {name}: no row with {condition}: which are the trials?",
+                [
+                    ({"where": (f"{column}={each}",)}, f"{list(map(str, cells)).count(each)} rows")
+                    for each in known
+                ],
+            )
+        table = table.chosen([condition])
+    return table
+
+
+def _plain(cell: Any, layout: Layout) -> Any:
+    """A cell without what a program writes around it."""
+    if isinstance(cell, str) and cell in layout.none:
+        return None
+    if layout.unwrap and isinstance(cell, dict) and len(cell) == 1 and next(iter(cell)).startswith("$"):
+        value = next(iter(cell.values()))
+        return (
+            int(value)
+            if isinstance(value, str) and "$numberLong" in cell and value.lstrip("-").isdigit()
+            else value
+        )
+    return cell
+
+
+def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
+    """A table with a row for each part of a row: `naming.1.player.color` is a column of round 1."""
+    parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    others = []
+    for name in table.columns:
+        if not (found := pattern.fullmatch(name)):
+            others.append(name)
+            continue
+        groups = found.groupdict()
+        column = groups.pop("column")
+        parts.setdefault(tuple(groups.items()), {})[column] = name
+    if not parts:
+        return table
+    names = dict.fromkeys(
+        [key for part in parts for key, _ in part] + [name for each in parts.values() for name in each]
+    )
+    columns: dict[str, list[Any]] = {name: [] for name in (*others, *names)}
+    rows = []
+    for place, number in enumerate(table.rows):
+        for part, own in parts.items():
+            values = dict(part) | {column: table.columns[name][place] for column, name in own.items()}
+            for name, cells in columns.items():
+                cells.append(table.columns[name][place] if name in others else values.get(name, ""))
+            rows.append(number)
+    return table.replaced(columns, rows=rows)
+
+
+def unfolded(table: RawTable, names: Sequence[str]) -> RawTable:
+    """A table with a row for each item of the lists, or of the mapping, in cells of some columns.
+
+    Mappings in a list have their keys as columns; of a mapping, `key` and `value` are; the number of an item is `turn`.
+
+    Raises:
+        CorpusError: If a cell is neither, or parallel lists have different lengths; with the place.
+    """
+    found, rows = list[dict[str, Any]](), []
+    others = [name for name in table.columns if name not in names]
+    for place, number in enumerate(table.rows):
+        cells: list[Any] = [
+            next(_at(table.columns[name.split(".")[0]][place], name.split(".")[1:]), None) for name in names
+        ]
+        same = {name: table.columns[name][place] for name in others}
+        if len(names) == 1 and isinstance(cells[0], dict):
+            items = [{"key": key, "value": value} for key, value in cells[0].items()]
+        elif not all(isinstance(cell, list) for cell in cells):
+            bad = next(name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list))
+            raise CorpusError(
+                f"{table.place(place, bad)}: expected a list, got {show(cells[names.index(bad)])}"
+            )
+        elif len({len(cell) for cell in cells}) > 1:
+            counts = ", ".join(f"{name} {len(cell)}" for name, cell in zip(names, cells, strict=True))
+            raise CorpusError(f"{table.place(place)}: expected lists of one length, got {counts}")
+        else:
+            items = [
+                each
+                for turn, parts in enumerate(zip(*cells, strict=True))
+                for each in _items(names, parts, turn)
+            ]
+        for item in items:
+            found.append({**same, **item})
+            rows.append(number)
+    keys = dict.fromkeys(key for row in found for key in row)
+    return table.replaced({key: [row.get(key) for row in found] for key in keys}, rows=rows)
+
+
+def _items(names: Sequence[str], parts: Sequence[Any], turn: int) -> Iterator[dict[str, Any]]:
+    """The rows of an item: its keys, or itself; of a list those of all its items, of one turn."""
+    if len(names) == 1 and isinstance(parts[0], list) and all(isinstance(each, dict) for each in parts[0]):
+        for each in parts[0]:
+            yield {**each, "turn": turn}
+    elif len(names) == 1 and isinstance(parts[0], dict):
+        yield {**parts[0], "turn": turn}
+    else:
+        yield {**dict(zip(names, parts, strict=True)), "turn": turn}
+
+
+def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
+    """The rows with a message, each signal once."""
+    cells = table.columns[message]
+    places = [place for place in range(len(table.rows)) if not is_missing(cells[place])]
+    for pattern, names in layout.once.items():
+        if fnmatchcase(message, pattern):
+            seen: dict[tuple[str, ...], int] = {}
+            for place in places:
+                seen.setdefault(
+                    tuple(str(table.columns[name][place]) for name in names if name in table.columns), place
+                )
+            places = list(seen.values())
+    return table.with_rows(places)
+
+
+def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuestion]) -> str:
+    """The layout by which a file was read, as YAML to edit, with what was asked.
+
+    Args:
+        corpus: What was read.
+        words: The words with which it was read, a `Reading`.
+        name: The name of the file.
+        asked: The questions, of which each was answered by its first reading.
+    """
+    own = {
+        each: getattr(words, each) for each in ("where", "attributes", "split", "eos", "numeric", "missing")
+    }
+    base = corpus.metadata.get("layout")
+    roles = corpus.metadata.get("roles", {})
+    made = Layout(about=f"how {name} is read", files=(name,), layout=base, columns=roles, **own)
+    text = yaml.safe_dump(msgspec.to_builtins(made), sort_keys=False, allow_unicode=True, width=1000)
+    lines = [f"# asked: {printable(line)}" for each in asked for line in str(each).splitlines()]
+    return "\n".join([*lines, text])

@@ -1,0 +1,159 @@
+"""Words of users about a file: rows, attributes, parts of objects, layouts of their own, systems of several files."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+from table_files import GRID, IDS, WORDS, said, scores
+
+import ecsuite as ec
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+
+HEADER = "task,typed,color,shape,hit\n"
+ROWS = "".join(
+    f"name,{' '.join(words)},{color},{shape},{place % 2}\nfixation,,,,\n"
+    for place, ((color, shape), words) in enumerate(zip(GRID, WORDS, strict=True))
+)
+
+
+def test_rows_and_attributes_are_chosen(tmp_path, ecsuite):
+    (tmp_path / "a.csv").write_text(HEADER + ROWS)
+    words = {"columns": {"typed": "message"}, "attributes": "color,shape"}
+    for condition in ("task=name", "task!=fixation", "typed!=", "color!="):
+        corpus = ec.read_corpus(tmp_path / "a.csv", where=condition, **words)
+        assert said(corpus) == WORDS and corpus.attribute_names == ("color", "shape")
+        assert corpus.metadata["where"] == [condition] and "hit" in corpus.columns
+    both = ec.read_corpus(tmp_path / "a.csv", where=["task=name", "color=red"], **words)
+    assert len(both.messages) == 6
+    options = ("--column", "typed=message", "--attributes", "color,shape", "--metrics", "topsim")
+    code, out, _ = ecsuite("score", "a.csv", *options, "--where", "typed!=", "--json")
+    assert code == 0 and json.loads(out)["scores"][0]["value"] == pytest.approx(1)
+    for condition, line in (
+        ("task", "--where task: expected COLUMN=VALUE, such as split=held_out, or COLUMN!=VALUE"),
+        ("task=none", "no message with task none; task is one of name, fixation"),
+        (
+            "taks=name",
+            "no column taks: the corpus has the columns task, hit",
+        ),
+    ):
+        code, _, err = ecsuite("score", "a.csv", *options, "--where", condition)
+        assert code == 2 and err.splitlines()[-1] == line
+
+
+def test_parts_of_objects_are_columns(tmp_path):
+    rows = [
+        {"answer": {"word": " ".join(words), "sure": 3}, "target": {"color": color, "shape": shape}}
+        for (color, shape), words in zip(GRID, WORDS, strict=True)
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    corpus = ec.read_corpus(
+        tmp_path / "a.json",
+        columns={"answer.word": "message", "answer.sure": "kept"},
+        where="target.color!=red",
+    )
+    assert len(corpus.messages) == 12 and corpus.attribute_names == ("target.color", "target.shape")
+
+
+def test_a_question_has_commands_that_answer_it(tmp_path, ecsuite):
+    (tmp_path / "a.csv").write_text(HEADER.replace("typed", "message") + ROWS.replace("fixation,,,,\n", ""))
+    code, out, err = ecsuite("score", "a.csv", "--metrics", "topsim")
+    assert (code, out) == (2, "") and err.splitlines() == [
+        "a.csv: which columns were meant: color, shape, or more?",
+        "  hit: only 0 and 1, as an outcome has",
+        "  ecsuite score a.csv --metrics topsim --attributes color,shape      # the others are stored",
+        "  ecsuite score a.csv --metrics topsim --attributes color,shape,hit  # all of them",
+    ]
+    with pytest.raises(ReadingQuestion) as caught:
+        ec.read_corpus(tmp_path / "a.csv")
+    for (words, _), number in zip(caught.value.readings, (2, 3), strict=True):
+        assert len(ec.read_corpus(tmp_path / "a.csv", **words).attribute_names) == number
+
+
+def test_a_layout_beside_a_file_is_proposed_and_used(tmp_path, ecsuite):
+    (tmp_path / "a.csv").write_text(HEADER.replace("typed", "message") + ROWS.replace("fixation,,,,\n", ""))
+    code, out, _ = ecsuite("show", "a.csv", "--write-layout")
+    assert code == 0 and "1 question answered" in out
+    assert yaml.safe_load((tmp_path / "corpus.yaml").read_text())["columns"]["hit"] == "kept"
+    assert ec.read_corpus(tmp_path / "a.csv").attribute_names == ("color", "shape")
+    code, _, err = ecsuite("show", "a.csv", "--write-layout")
+    assert (code, err) == (2, "corpus.yaml is there already: edit it, or remove it first\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("column: {a: message}", "lab.yaml: Object contains unknown field `column`"),
+        ("columns: {nothing: message}", "unknown column 'nothing'"),
+        ("columns: {color: speaker, shape: speaker}", "two columns with the role speaker, color and shape"),
+        ("columns: {color: colour}", "unknown role 'colour'"),
+        ("has: [trial]", "a.csv: layout lab.yaml does not fit: no column trial"),
+        ("header_rows: 0", "lab.yaml: Expected `int` >= 1 - at `$.header_rows`"),
+        ("line: '('", "lab.yaml: missing ), unterminated subpattern"),
+        ("layout: otre", "unknown layout 'otre'; did you mean 'otree'?"),
+        ("- a", "lab.yaml: Expected `object`, got `array`"),
+    ],
+)
+def test_a_layout_with_a_fault_is_refused_in_one_line(tmp_path, ecsuite, text, told):
+    (tmp_path / "a.csv").write_text("message,color,shape\na b,red,star\nb a,blue,box\n")
+    (tmp_path / "lab.yaml").write_text(text + "\n")
+    code, out, err = ecsuite("score", "a.csv", "--layout", "lab.yaml")
+    assert (code, out, err.count("\n")) == (2, "", 1) and told in err
+
+
+def test_a_layout_of_another_program_does_not_fit(tmp_path, ecsuite):
+    (tmp_path / "a.csv").write_text("message,color\na b,red\nb a,blue\n")
+    code, _, err = ecsuite("score", "a.csv", "--layout", "otree")
+    assert (code, err) == (2, "a.csv: layout otree does not fit: no column participant.code\n")
+    assert ecsuite("new", "layout", "lab.yaml")[0] == 0 and (tmp_path / "lab.yaml").is_file()
+    assert "otree" in ecsuite("list", "layouts")[1]
+
+
+def test_a_padding_of_minus_one_is_no_symbol(tmp_path):
+    rows = [[*row, -1, -1] for row in IDS]
+    np.savez(tmp_path / "a.npz", message=np.array(rows), sender_input=np.array(IDS))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"message": row}) + "\n" for row in rows))
+    (tmp_path / "b.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    for name in ("a.npz", "a.jsonl", "b.jsonl"):
+        assert said(ec.read_corpus(tmp_path / name)) == IDS
+        assert said(ec.read_corpus(tmp_path / name, eos=-1)) == IDS
+    assert said(ec.Corpus.from_arrays(np.array(rows), eos=-1)) == IDS
+    (tmp_path / "c.jsonl").write_text("[1, -1, 2]\n[2, 1, 3]\n")
+    with pytest.raises(CorpusError, match=r"c.jsonl:1: expected a list of non-negative integers, got -1"):
+        ec.read_corpus(tmp_path / "c.jsonl")
+
+
+def test_a_layout_is_an_expression_of_lines(tmp_path):
+    lines = [f"{' '.join(g)} is called {' '.join(w)}" for g, w in zip(GRID, WORDS, strict=True)]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        ReadingQuestion, match="all lines have is: is it between two columns, or a symbol"
+    ) as caught:
+        ec.read_corpus(tmp_path / "a.txt")
+    assert len(caught.value.readings) == 3
+    read = ec.read_corpus(tmp_path / "a.txt", layout="line:(?P<meaning>.+) is called (?P<message>.+)")
+    assert said(read) == WORDS and scores(read, ["topsim"])["topsim"] == pytest.approx(1)
+    assert len(ec.read_corpus(tmp_path / "a.txt", split="spaces").messages[0]) == 6
+
+
+def test_systems_of_several_files_are_compared_over_their_seeds(tmp_path, ecsuite):
+    rng = np.random.default_rng(0)
+    for system in ("gs", "rf"):
+        for seed in range(3):
+            rows = [
+                {
+                    "message": list(map(int, rng.permutation(row) if system == "rf" else row)),
+                    "color": c,
+                    "shape": s,
+                }
+                for row, (c, s) in zip(IDS, GRID, strict=True)
+            ]
+            (tmp_path / f"c_{system}_{seed}.jsonl").write_text(
+                "".join(json.dumps(row) + "\n" for row in rows)
+            )
+    code, out, err = ecsuite("compare", "gs=c_gs_*.jsonl", "rf=c_rf_*.jsonl", "--metric", "posdis")
+    assert (code == 0 and "3 and 3 seeds" in out.replace("\n", " ")) or "seeds" in out, err
+    files = {system: sorted(map(str, tmp_path.glob(f"c_{system}_*"))) for system in ("gs", "rf")}
+    assert "gs" in str(ec.compare(files, metric="posdis"))
+    code, _, err = ecsuite("compare", "gs=none_*.jsonl", "rf=c_rf_*.jsonl")
+    assert code == 2 and err.startswith("gs=none_*.jsonl: no file is called none_*.jsonl")
