@@ -23,10 +23,10 @@ from ecsuite.runtime.errors import ConfigError
 
 ALL = "all"
 BACKBONES = OneOf("decoder", "encoder")
-_TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
+_TUNING = ("preset", "predictions", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
-    "--model": _TUNING,
+    "--model": (*_TUNING, "protocol"),
     "--baselines": (),
 }
 """Options read by each kind of evaluation, in addition to the common ones."""
@@ -63,10 +63,13 @@ def xtreme(
         ),
     ] = None,
     protocol: Annotated[
-        str,
-        typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task."),
+        str | None,
+        typer.Option(
+            help="Training before and in a task, such as adapt (default) or translate-train; see "
+            "`ecsuite list xtreme-protocols`."
+        ),
         names_of("xtreme protocols"),
-    ] = "adapt",
+    ] = None,
     preset: Annotated[
         str, typer.Option(help="mini, or full: the benchmark's own settings."), names_of("xtreme presets")
     ] = "mini",
@@ -83,6 +86,13 @@ def xtreme(
     ] = None,
     seeds: Seeds = None,
     plot: Plot = None,
+    predictions: Annotated[
+        Path | None,
+        advanced(
+            metavar="FOLDER",
+            help="Write predictions and labels of the first seed there, for `ecsuite xtreme evaluate`.",
+        ),
+    ] = None,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
@@ -109,7 +119,14 @@ def xtreme(
     test_languages = () if languages is None else names_in(languages)
     from ecsuite.eval.xtreme.study import make_study, require_names
 
-    require_names(names, test_languages, protocol=protocol, preset=preset, body=backbone)
+    require_names(
+        names,
+        test_languages,
+        protocol=protocol,
+        preset=preset,
+        body=backbone,
+        has_model=model is not None,
+    )
     if baselines:
         from ecsuite.eval.xtreme.scoring.evaluation import baseline_report
 
@@ -133,5 +150,6 @@ def xtreme(
         human=human,
         seeds=read_seeds(seeds, 0) or (),
         device=options.device,
+        predictions=predictions,
     )
     options.publish(Xtreme(), study, plot=plot)

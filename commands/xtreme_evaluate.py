@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.options import As, Json, Out
+from ecsuite.commands.options import As, Json, Out, Plot
+from ecsuite.eval.views.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
 
@@ -27,6 +29,30 @@ def xtreme_evaluate(
     by_language: Annotated[
         bool, typer.Option("--by-language", help="Also print a table by language, grouped by family.")
     ] = False,
+    analyses: Annotated[
+        bool,
+        typer.Option(
+            "--analyses", help="Also errors shared with English, and scores by language family and script."
+        ),
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Data folder of the tasks, for analyses of tag n-grams and entities that English has or lacks.",
+        ),
+    ] = None,
+    articles: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Wikipedia articles by language, a language's code, a tab and a number a line.",
+        ),
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Also the published scores, people's among them (table 2).")
+    ] = False,
+    plot: Plot = None,
     out: Out = None,
     as_json: Json = False,
     form: As = Form.TEXT,
@@ -34,7 +60,16 @@ def xtreme_evaluate(
     """Score predictions for XTREME's tasks as its own program does, with the transfer gap."""
     if out is not None:
         prepare_output_file(out)
+    if not analyses and (plot or data or articles):
+        name = "--plot" if plot else "--data" if data else "--articles"
+        raise ConfigError(f"{name}: read with --analyses only")
+    if plot is not None:
+        prepare_picture(plot)
+    from ecsuite.eval.xtreme.scoring.analyses import analyse, read_articles
     from ecsuite.eval.xtreme.scoring.evaluation import evaluate, report
 
+    sizes = {} if articles is None else read_articles(articles)
     evaluation = evaluate(predictions, labels, languages)
-    report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json, form=form)
+    analysed = analyse(evaluation.answers, evaluation.tasks, data, sizes) if analyses else None
+    shown = report(evaluation, by_language=by_language, analyses=analysed, has_published=published)
+    shown.publish(out=out, picture=plot, as_json=as_json, form=form)

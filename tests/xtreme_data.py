@@ -238,6 +238,61 @@ def write_data(tmp_path):
     return write_data
 
 
+TRANSLATIONS = {
+    "translate-train": {
+        "xnli": "XNLI/translate-train/en-{}-translated.tsv",
+        "pawsx": "PAWSX/translate-train/en-{}-translated.tsv",
+        "xquad": "SQuAD/translate-train/squad.translate.train.en-{}.json",
+        "tydiqa": "TyDiQA-GoldP/translate-train/tydiqa.translate.train.en-{}.json",
+    },
+    "translate-test": {
+        "xnli": "XNLI/translate-test/test-{}-en-translated.tsv",
+        "pawsx": "PAWSX/translate-test/test-{}-en-translated.tsv",
+        "xquad": "XQuAD/translate-test/xquad.translate.test.{}-en.json",
+        "mlqa": "MLQA/translate-test/mlqa.translate.test.{}-en.json",
+        "tydiqa": "TyDiQA-GoldP/translate-test/tydiqa.translate.test.{}-en.json",
+    },
+    "pseudo-test": {
+        "xnli": "XNLI/translate-pseudo-test/xnli.translate.pseudo-test.en-{}.tsv",
+        "xquad": "XQuAD/translate-pseudo-test/xquad.translate.pseudo-test.en-{}.json",
+    },
+}
+"""Names of the benchmark's machine translations below `xtreme_translations`."""
+
+
+def write_translation(folder, kind, task, language, *, number=12, has_label=True):
+    """Write a machine translation of a task in the benchmark's form, with own sentences."""
+    source, target = (language, "en") if kind == "translate-test" else ("en", language)
+    start = PARTS.index("train" if kind == "translate-train" else "test") * 20
+    originals, sentences = (make_sentences(code, number, start) for code in (source, target))
+    file = folder / "xtreme_translations" / TRANSLATIONS[kind][task].format(language)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if TASKS[task].kind == "pairs":
+        rows = []
+        for place, (original, sentence) in enumerate(zip(originals, sentences, strict=True)):
+            label = JUDGED[task][place % len(JUDGED[task])]
+            before = [] if kind == "pseudo-test" else [original, originals[0]]
+            rows.append([*before, sentence, sentences[0], *([label] if has_label else [])])
+        file.write_text("".join("\t".join(row) + "\n" for row in rows))
+        return file
+    part = "train" if kind == "translate-train" else "test"
+    paragraphs = [
+        {
+            "context": f"{sentence} . {sentences[0]}",
+            "qas": [
+                {
+                    "id": f"{source}-{part}-{place}",
+                    "question": f"{target}la ?",
+                    "answers": [{"text": sentence.split()[1], "answer_start": 0}],
+                }
+            ],
+        }
+        for place, sentence in enumerate(sentences)
+    ]
+    file.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    return file
+
+
 @pytest.fixture
 def preset(monkeypatch, tiny_preset):
     """Replaces nano: little training, but different results for all backbones."""

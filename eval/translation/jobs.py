@@ -159,7 +159,7 @@ def make_study(
         setting=setting,
         preset=sizes,
         seed=seed,
-        # On CPU, products of these widths gain nothing from bf16 (docs/xtreme.md).
+        # On CPU, products of these widths gain nothing from bf16 (docs/evidence/mini.md).
         machine=Machine.chosen(
             device,
             "auto" if choose_device(device).type == "cuda" else "fp32",

@@ -19,7 +19,8 @@ from ecsuite.eval.xferbench.presets import MINI, XferBenchPreset
 from ecsuite.eval.xferbench.protocols import strict_source
 from ecsuite.eval.xferbench.texts import TextFile, in_hash_order, read_texts, tokens_of
 from ecsuite.eval.xtreme.presets import XtremePretraining
-from ecsuite.eval.xtreme.scoring.task import Bitext, XtremeTask
+from ecsuite.eval.xtreme.scoring import TRANSLATED
+from ecsuite.eval.xtreme.scoring.task import ENGLISH, Bitext, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.runtime.errors import ConfigError
@@ -77,6 +78,8 @@ def hash_of_text(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
+KEEPS_NO_IDS = ("tydiqa",)
+"""Tasks whose questions have other ids after the benchmark's preprocessing, so that translations cannot be matched."""
 NUM_PARTS = 5
 """If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
 Part = Literal["train", "test", "dev"]
@@ -96,6 +99,8 @@ class ExampleSet(IdentifiedContent):
     """For training, for the test, or, of BUCC, for the threshold."""
     is_zero_shot: bool
     """Whether the test split must not be used for training."""
+    translation: str = ""
+    """The split with machine translations that is read instead, a name in `TRANSLATED`; empty for the authors'."""
 
     def job_key(self) -> list[str]:
         """Identity in the key of a job."""
@@ -125,6 +130,8 @@ class ExampleSet(IdentifiedContent):
             ConfigError: If there are none, or they are malformed.
         """
         task, substitute = TASKS[self.task], TASKS.get(TASKS[self.task].substitute)
+        if self.translation:
+            return self._translated(task, substitute)
         if self.part == "dev":
             bitext = task.read(self.data, self.language, "dev")
             if bitext.gold is None:
@@ -162,6 +169,39 @@ class ExampleSet(IdentifiedContent):
         raise ConfigError(
             f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
         )
+
+    def _translated(self, task: XtremeTask, substitute: XtremeTask | None) -> tuple[str, Any]:
+        """The name of the set and its machine translated examples; labels of a test set may be in the original."""
+        if self.part == "train" and substitute is not None:
+            original = next(
+                (one for one in (task, substitute) if one.is_labelled(self.data, ENGLISH, "train")), task
+            )
+            examples = original.read(self.data, self.language, self.translation)
+            if original is not task:
+                return f"train of {original.name}", examples
+        else:
+            examples = task.read(self.data, self.language, self.translation)
+        translated_from = ENGLISH if self.translation != "translated_test" else self.language
+        split = "train" if self.part == "train" else "test"
+        place = f"{self.data}: {TRANSLATED[self.translation]} of {task.name} in '{self.language}'"
+        if task.kind == "questions" and task.name not in KEEPS_NO_IDS:
+            originals = (
+                task.read(self.data, translated_from, split)
+                if task.find(self.data, translated_from, split)
+                else []
+            )
+            if originals and not {each.id for each in originals} & {each.id for each in examples}:
+                raise ConfigError(
+                    f"{place}: expected questions of {task.name} by their ids, found those of another task"
+                )
+        if task.kind == "pairs" and any(each.label is None for each in examples):
+            originals = task.read(self.data, translated_from, split)
+            if len(originals) != len(examples):
+                raise ConfigError(
+                    f"{place}: expected {len(originals):,} pairs as in {split}, got {len(examples):,}"
+                )
+            examples = [replace(each, label=one.label) for each, one in zip(examples, originals, strict=True)]
+        return split, examples
 
     def _teaches(self, task: XtremeTask, split: str) -> bool:
         return task.is_labelled(self.data, self.language, split)

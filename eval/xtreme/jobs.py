@@ -255,9 +255,14 @@ def train_on_text(
 
 
 def _cost_of_a_task(
-    *, setting: TransferSetting, training: ExampleSet | None, tests: Sequence[ExampleSet], **_: Any
+    *,
+    setting: TransferSetting,
+    training: ExampleSet | None,
+    tests: Sequence[ExampleSet],
+    also: Sequence[ExampleSet] = (),
+    **_: Any,
 ) -> float:
-    num_trained = 0 if training is None else setting.max_train or MANY_TRAINED
+    num_trained = 0 if training is None else (1 + len(also)) * (setting.max_train or MANY_TRAINED)
     return EXAMPLE_TOKENS * (num_trained + (setting.max_test or MANY_TESTED) * len(tests))
 
 
@@ -282,6 +287,8 @@ def evaluate(
     seed: int | None,
     machine: Machine,
     context: Context,
+    also: tuple[ExampleSet, ...] = (),
+    keeps_predictions: bool = False,
 ) -> dict[str, Any]:
     """Fine-tune a backbone (see `prepared`) on a task in one language, and test it in others: see `run_task`.
 
@@ -289,7 +296,8 @@ def evaluate(
     `run_retrieval`. The seed is that of the head, of dropout and of the order of the examples.
 
     Returns:
-        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each.
+        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each, and
+        `predictions` if they are kept.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
@@ -301,16 +309,23 @@ def evaluate(
         if training is not None:
             assert seed is not None
             generator = torch.Generator().manual_seed(seed)
-            return run_task(backbone, load_vocabulary, setting, training, tests, generator, context)
-        [test] = tests
-        metrics = run_retrieval(backbone, load_vocabulary, setting.tuning, test, threshold)
-    context.report_progress(f"{test.task} in {test.language}", 1.0)
-    return {"learnt_from": None, "by_language": {test.language: metrics}}
+            value = run_task(backbone, load_vocabulary, setting, training, tests, generator, context, also)
+        else:
+            [test] = tests
+            scored = run_retrieval(backbone, load_vocabulary, setting.tuning, test, threshold)
+            value = {"learnt_from": None, "by_language": {test.language: scored}}
+            context.report_progress(f"{test.task} in {test.language}", 1.0)
+    for scored in value["by_language"].values():
+        if not keeps_predictions:
+            del scored["predictions"]
+    return value
 
 
 def plan(study: XtremeStudy) -> dict[Name, Job]:
     """The jobs of a study: those of the tasks; the others are among their inputs."""
     preset, zero_shot, named = study.preset, study.protocol.is_zero_shot, dict[Name, Job]()
+    limits = [each for each in (preset.max_train, study.protocol.max_train) if each is not None]
+    max_train = min(limits, default=None)
     swaps_embedding = zero_shot and not study.protocol.shares_vocabulary
     for name in study.bodies:
         for seed in study.seeds:
@@ -319,14 +334,25 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
                 if part != ("test" if TASKS[task].kind == "retrieval" else "train"):
                     continue
                 training = study.examples.get(("train", task, language))
-                tested = study.tested[task] if training is not None and zero_shot else (language,)
+                more: dict[str, Any] = {}  # absent unless needed, as inputs are the job's key
+                if study.predictions is not None and name == study.bodies[0]:
+                    more["keeps_predictions"] = True
+                if training is not None and study.protocol.is_joint:
+                    first, *also = (
+                        study.examples[each] for each in study.examples if each[:2] == (part, task)
+                    )
+                    if first != training:
+                        continue
+                    more["also"] = tuple(also)
+                tests_all = training is not None and (zero_shot or study.protocol.is_joint)
+                tested = study.tested[task] if tests_all else (language,)
                 tuning = preset.tuning[TASKS[task].kind]
                 setting = TransferSetting(task=task, tuning=tuning)
                 if training is not None:
                     setting = replace(
                         setting,
                         scope=preset.scope,
-                        max_train=preset.max_train,
+                        max_train=max_train,
                         max_test=preset.max_test,
                         swaps_embedding=swaps_embedding,
                     )
@@ -340,6 +366,7 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
                     tests=tuple(study.examples["test", task, each] for each in tested),
                     threshold=study.examples.get(("dev", task, language)),
                     seed=None if training is None else seed,
+                    **more,
                 )
     return named
 
@@ -361,7 +388,8 @@ def _trained(study: XtremeStudy, name: str, seed: int) -> tuple[dict[str, Any], 
     )
     training = preset.text if rules.text_trains_backbone else preset.embedding
     texts: dict[str, Job] = {}
-    for group in [study.languages] if rules.shares_vocabulary else [(each,) for each in study.languages]:
+    languages = tuple(study.texts)
+    for group in [languages] if rules.shares_vocabulary else [(each,) for each in languages]:
         job = Job(
             train_on_text,
             pretrained=pretrained,

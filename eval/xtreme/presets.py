@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ecsuite.eval.models import TrainingSizes, TransformerSizes
+from ecsuite.eval.xtreme.scoring import TRANSLATED
 from ecsuite.parts.config import read_presets
 
 Scope = Literal["head", "all"]
@@ -126,9 +127,38 @@ class XtremeProtocol:
     """Whether training on text updates the backbone, or the embedding only."""
     is_zero_shot: bool
     """Whether the task is trained in English only, or in each test language."""
+    for_models: bool = False
+    """Whether a published model can be evaluated so, too; it has a vocabulary and is not trained on text."""
+    tests_english: bool = True
+    """Whether English is a test language."""
+    is_joint: bool = False
+    """Whether a task is trained once, on the examples of all languages."""
+    max_train: int | None = None
+    """Most training examples per language, besides the limit of the preset."""
+    training_split: Literal["train", "translated_train"] = "train"
+    """Training examples of the other languages: the authors', or translated from English."""
+    test_split: Literal["test", "translated_test", "pseudo_test"] = "test"
+    """Test examples of the other languages: the authors', those translated to English, or translated from English."""
+
+    @property
+    def translation(self) -> str:
+        """The split that is machine translated; empty if none is."""
+        return next((each for each in (self.training_split, self.test_split) if each in TRANSLATED), "")
+
+    @property
+    def of_model(self) -> "XtremeProtocol":
+        """The protocol for a published model."""
+        return replace(
+            self, shares_vocabulary=True, learns_text=False, text_trains_backbone=False, tests_english=True
+        )
 
 
 PROTOCOLS = read_presets(XtremeProtocol, __package__, "protocols.yaml")
 """Protocols by name."""
 PUBLISHED = PROTOCOLS.pop("published")
 """The usual use of the benchmark, with `--model`."""
+MODEL_PROTOCOLS = {
+    PUBLISHED.name: PUBLISHED,
+    **{name: each.of_model for name, each in PROTOCOLS.items() if each.for_models},
+}
+"""Protocols for a published model by name, the usual one first."""

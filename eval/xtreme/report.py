@@ -23,6 +23,7 @@ from ecsuite.eval.xtreme.result import (
     gains_over_controls,
     gains_over_reference,
 )
+from ecsuite.eval.xtreme.scoring.evaluation import write_submission
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
     METRIC_TITLES,
@@ -83,7 +84,15 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
         ]
 
     def report(self, study: XtremeStudy, finding: TransferResult) -> Report:
-        """Gains, tasks and languages, see `report.report`."""
+        """Gains, tasks and languages, see `report.report`; writes the predictions that are kept."""
+        for task, by_language in finding.predictions.items():
+            assert study.predictions is not None
+            for language, predicted in by_language.items():
+                _, examples = study.examples["test", task, language].read()
+                if TASKS[task].kind != "retrieval":
+                    examples = examples[: study.preset.max_test]
+                labels = TASKS[task].labels(examples)
+                write_submission(study.predictions, TASKS[task], language, predicted, labels)
         return report(finding)
 
 
@@ -100,7 +109,7 @@ def report(result: TransferResult) -> Report:
             _bodies(result, over_reference),
             *([_controls(result, over_controls)] if over_controls else []),
             *([_tasks(result, headline)] if headline and len(result.splits) > 1 else []),
-            *([_zero_shot(result)] if result.is_zero_shot else []),
+            *([_zero_shot(result)] if result.compares_english else []),
             *(_languages(result, task) for task in result.splits),
         ],
         notes=tuple(_notes(result, headline, over_controls)),
@@ -229,7 +238,7 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
         lines.append("baseline: without a model, such as the most frequent tag of each English word.")
     if any(gain.overall.p_holm is not None for gain in controls):
         lines.append(f"p (Holm): of the paired t test, corrected for {len(controls)} controls.")
-    if result.is_zero_shot:
+    if result.compares_english:
         lines.append("gap: English minus the mean of the others; it is also about 0 at chance level.")
     for task, splits in result.splits.items():
         of_dev = [code for code, split in splits.items() if split == "dev"]
@@ -252,7 +261,7 @@ def _metrics(result: TransferResult) -> list[str]:
         f"Scores: {'; '.join(scores)}.",
         "A task's score is the mean over languages; all is the mean over tasks.",
     ]
-    if result.is_zero_shot and any(TASKS[task].kind == "questions" for task in result.splits):
+    if result.compares_english and any(TASKS[task].kind == "questions" for task in result.splits):
         lines.append("EM and F1: the score is their mean; English, others and gap are EM only.")
     for task in result.splits:
         if TASKS[task].kind == "tagging":

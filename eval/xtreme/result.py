@@ -12,7 +12,7 @@ its mean over the other seeds would be too favourable to it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ def complete_part(
 
 
 IN_LANGUAGE = "in-language"
-"""The protocol without transfer between languages: each is trained and tested separately."""
+"""First words of the protocols without transfer from English: each language has training examples of its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +115,8 @@ class TransferResult:
     """Notes for readers of the scores, such as reduced sizes."""
     signature: str
     """Everything that can change the scores, except the corpus."""
+    predictions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Predictions of the evaluated backbone with the first seed, by task and language; none if they are not kept."""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -132,9 +134,9 @@ class TransferResult:
         return {task: tuple(codes) for task, codes in self.splits.items()}
 
     @property
-    def is_zero_shot(self) -> bool:
-        """Whether tasks were trained in English and tested in all languages."""
-        return self.protocol != IN_LANGUAGE
+    def compares_english(self) -> bool:
+        """Whether English is compared with the other languages: all tasks are trained on its examples."""
+        return not self.protocol.startswith(IN_LANGUAGE)
 
     def language_scores(self, backbone: str, task: str) -> Floats:
         """Scores in the metric of the task, shape (num_seeds, num_languages)."""
@@ -200,7 +202,7 @@ class TransferResult:
             "overall_by_seed": dict(zip(map(str, self.seeds), scores.mean(1).tolist(), strict=True)),
             "tasks": dict(zip(self.splits, scores.mean(0).tolist(), strict=True)),
         }
-        if self.is_zero_shot:
+        if self.compares_english:
             summary["zero_shot"] = {
                 task: {
                     "metric": TASKS[task].main[0],
@@ -270,6 +272,10 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
         chance=chance_level,
         notes=(*_study_notes(study, learnt_from), *complete.notes),
         signature=study.signature,
+        predictions={
+            task: {code: scored[corpus, seeds[0], task, code]["predictions"] for code in codes}
+            for task, codes in (languages if study.predictions is not None else {}).items()
+        },
     )
 
 
@@ -444,6 +450,6 @@ def _gain_by_side(
     parts = []
     for task, codes in result.languages.items():
         chosen = [(code == ENGLISH) == is_english for code in codes]
-        if result.is_zero_shot and 0 < sum(chosen) < len(codes):
+        if result.compares_english and 0 < sum(chosen) < len(codes):
             parts.append(differences[task][:, chosen].mean(1))
     return estimate(np.mean(parts, axis=0)) if parts else None

@@ -23,7 +23,8 @@ from ecsuite.eval.xtreme.data import (
     Part,
     PublishedModel,
 )
-from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, XtremePreset, XtremeProtocol
+from ecsuite.eval.xtreme.presets import MODEL_PROTOCOLS, PRESETS, PROTOCOLS, XtremePreset, XtremeProtocol
+from ecsuite.eval.xtreme.scoring import TRANSLATED
 from ecsuite.eval.xtreme.scoring.task import ENGLISH
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -60,6 +61,8 @@ class XtremeStudy:
     texts: Mapping[str, LanguageText]
     """The text of each language, from which a vocabulary is trained even without training on text; none for a published
     model."""
+    predictions: Path | None
+    """Folder for the predictions of the evaluated backbone with the first seed, and their labels; None: not kept."""
     seeds: tuple[int, ...]
     """Seeds of weights, heads, dropout and the order of the data."""
     machine: Machine
@@ -125,12 +128,18 @@ class XtremeStudy:
 
 
 def require_names(
-    tasks: Sequence[str], languages: Sequence[str], *, protocol: str, preset: str, body: str
+    tasks: Sequence[str],
+    languages: Sequence[str],
+    *,
+    protocol: str | None,
+    preset: str,
+    body: str,
+    has_model: bool = False,
 ) -> None:
     """Raise `ConfigError` if a name is unknown, before anything is read; see `make_study`."""
     look_up("preset", preset, PRESETS)
     look_up("backbone", body, BACKBONES)
-    look_up("protocol", protocol, PROTOCOLS)
+    _protocol(protocol, has_model=has_model)
     for task in tasks:
         look_up("task", task, TASKS)
     for language in languages:
@@ -145,13 +154,14 @@ def make_study(
     skips_missing_tasks: bool = False,
     model: str | None = None,
     languages: Sequence[str] = (),
-    protocol: str = "adapt",
+    protocol: str | None = None,
     preset: str = "mini",
     body: str = "decoder",
     texts: Path | None = None,
     human: Path | None = None,
     seeds: Sequence[int] = (),
     device: str = "auto",
+    predictions: Path | None = None,
 ) -> XtremeStudy:
     """Validate the arguments and identify the data, which are all read once, so that missing data raise early.
 
@@ -162,19 +172,20 @@ def make_study(
         skips_missing_tasks: Whether tasks without data are skipped instead of an error.
         model: A published encoder, instead of a corpus: a folder, or a name on Hugging Face's hub.
         languages: Test languages besides English; empty for those of the preset.
-        protocol: A name in `PROTOCOLS`; not read with `model`.
+        protocol: A name in `PROTOCOLS`, by default `adapt`; with `model` in `MODEL_PROTOCOLS`, by default `published`.
         preset: A name in `PRESETS`.
         body: A name in `BACKBONES`; not read with `model`.
         texts: Folder of texts of the languages; None for the tagged sentences of the tasks; not read with `model`.
         human: A text in a human language, for an additional control; not read with `model`.
         seeds: Seeds; empty for as many as the preset says.
         device: `auto`, `cpu`, `cuda` or `mps`.
+        predictions: Folder for predictions and labels, as `xtreme evaluate` reads them; None: none are written.
 
     Raises:
         ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
     """
-    require_names(tasks, languages, protocol=protocol, preset=preset, body=body)
-    sizes, rules = PRESETS[preset], PUBLISHED if model is not None else PROTOCOLS[protocol]
+    require_names(tasks, languages, protocol=protocol, preset=preset, body=body, has_model=model is not None)
+    sizes, rules = PRESETS[preset], _protocol(protocol, has_model=model is not None)
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"seeds: expected different numbers, got {', '.join(map(str, seeds))}")
     if corpus is not None and len(corpus.messages.values) == 0:
@@ -202,7 +213,12 @@ def make_study(
     names += [("dev", MINED, language) for language in tested.get(MINED, ())]
     examples = {
         (part, task, language): ExampleSet(
-            data=data, task=task, language=language, part=part, is_zero_shot=zero_shot
+            data=data,
+            task=task,
+            language=language,
+            part=part,
+            is_zero_shot=zero_shot or bool(rules.translation),
+            translation=_translation(rules, part, language),
         ).identified()
         for part, task, language in names
     }
@@ -222,8 +238,9 @@ def make_study(
         examples=examples,
         texts={
             language: LanguageText(language=language, data=data, folder=texts).identified()
-            for language in (() if model is not None else _all_languages(rules, tested))
+            for language in (() if model is not None else _text_languages(rules, tested))
         },
+        predictions=predictions,
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
         machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
     )
@@ -234,18 +251,37 @@ def _test_languages(
 ) -> tuple[str, ...]:
     """The test languages of a task; empty if it is skipped."""
     info = TASKS[task]
+    if protocol.translation and not _has_split(task, protocol.translation):
+        if skips_missing_tasks:
+            return ()
+        names = ", ".join(each for each in TASKS if _has_split(each, protocol.translation))
+        raise ConfigError(
+            f"{task} has no {TRANSLATED[protocol.translation]}: protocol {protocol.name} is for {names}"
+        )
+    if skips_missing_tasks and protocol.translation and not info.available(data, protocol.translation):
+        return ()
     if info.kind == "retrieval" and not protocol.is_zero_shot:
         if skips_missing_tasks:
             return ()
         raise ConfigError(
             f"{task} compares two languages, but protocol {protocol.name} uses one language at a time"
         )
-    adds_english = protocol.is_zero_shot and info.kind != "retrieval"
+    adds_english = protocol.tests_english and info.kind != "retrieval"
     candidates: Iterable[str] = (ENGLISH, *requested) if adds_english else requested
+    is_pseudo, is_translated = (protocol.test_split == each for each in ("pseudo_test", "translated_test"))
+    of_task = info.available(data, "pseudo_test") if is_pseudo else info.languages
     if not requested:
-        candidates = (code for code in info.languages if protocol.is_zero_shot or code != ENGLISH)
-    available = tuple(code for code in dict.fromkeys(candidates) if info.scored_split(data, code) is not None)
-    expected = requested or tuple(code for code in info.languages if code != ENGLISH)
+        candidates = (ENGLISH, *of_task) if is_pseudo else of_task
+        candidates = (code for code in candidates if protocol.tests_english or code != ENGLISH)
+
+    def is_tested(code: str) -> bool:
+        has_labels = info.scored_split(data, code) is not None
+        if code == ENGLISH or not (is_pseudo or is_translated):
+            return has_labels
+        return (is_translated and has_labels) or info.find(data, code, protocol.test_split) is not None
+
+    available = tuple(filter(is_tested, dict.fromkeys(candidates)))
+    expected = requested or tuple(code for code in of_task if code != ENGLISH)
     if set(available).intersection(expected):
         return available
     if skips_missing_tasks:
@@ -257,5 +293,30 @@ def _test_languages(
 
 
 def _all_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    english = (ENGLISH,) if protocol.is_zero_shot else ()
+    english = (ENGLISH,) if protocol.tests_english else ()
     return tuple(dict.fromkeys((*english, *chain.from_iterable(tested.values()))))
+
+
+def _text_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Languages of the examples, which texts are needed of: English alone if tests are translated to it."""
+    return (ENGLISH,) if protocol.test_split == "translated_test" else _all_languages(protocol, tested)
+
+
+def _protocol(name: str | None, *, has_model: bool) -> XtremeProtocol:
+    """A protocol by name; by default the first."""
+    protocols = MODEL_PROTOCOLS if has_model else PROTOCOLS
+    if has_model and name in PROTOCOLS and name not in protocols:
+        raise ConfigError(
+            f"--protocol {name}: needs a corpus; for --model expected one of {', '.join(protocols)}"
+        )
+    return look_up("protocol", name or next(iter(protocols)), protocols)
+
+
+def _translation(protocol: XtremeProtocol, part: Part, language: str) -> str:
+    """The translated split that is read for a part of the examples in a language; empty if the authors' is read."""
+    split = {"train": protocol.training_split, "test": protocol.test_split}.get(part, "")
+    return split if split in TRANSLATED and language != ENGLISH else ""
+
+
+def _has_split(task: str, split: str) -> bool:
+    return any(split in layout.splits for layout in TASKS[task].layouts)

@@ -294,7 +294,7 @@ def run_retrieval(
         threshold: For BUCC, the examples on which the threshold is tuned.
 
     Returns:
-        `split` and `metrics`.
+        `split`, `metrics` and `predictions`.
     """
     task = TASKS[test.task]
     assert isinstance(task, Retrieval)
@@ -315,7 +315,8 @@ def run_retrieval(
         scores = mine_bitext(bitext, *vectors(bitext))
         _, dev = threshold.read()
         predicted = pairs_above(scores, tune_threshold(mine_bitext(dev, *vectors(dev)), dev.gold))
-    return {"split": split, "metrics": task.score(test.language, predicted, task.labels(bitext))}
+    metrics = task.score(test.language, predicted, task.labels(bitext))
+    return {"split": split, "metrics": metrics, "predictions": list(predicted)}
 
 
 KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -337,7 +338,7 @@ class TransferSetting:
     scope: Scope = "head"
     """Scope of training: the head only, on frozen states, or the backbone as well."""
     max_train: int | None = None
-    """Number of training examples, the first ones; None is all."""
+    """Number of training examples per language, the first ones; None is all."""
     max_test: int | None = None
     """Number of test examples per language, the first ones; None is all."""
     swaps_embedding: bool = False
@@ -352,6 +353,7 @@ def run_task(
     tests: Sequence[ExampleSet],
     generator: torch.Generator,
     context: Context,
+    also: Sequence[ExampleSet] = (),
 ) -> dict[str, Any]:
     """Train a head, and the backbone if the setting says so, and score the predictions.
 
@@ -363,9 +365,11 @@ def run_task(
         tests: The test examples, a language each.
         generator: Draws the head and the order of the examples.
         context: See `Context`.
+        also: Training examples in other languages with the same vocabulary, for one training.
 
     Returns:
-        `learnt_from`, the name of the training data; and `by_language`, with `split` and `metrics` of each.
+        `learnt_from`, the name of the training data; and `by_language`, with `split`, `metrics` and `predictions` of
+        each.
 
     Raises:
         DivergedError: If the loss or the weights are not finite.
@@ -375,8 +379,10 @@ def run_task(
     prepare, predict = KINDS[task.kind]
     row_length = min(setting.tuning.context, backbone.context)
     sub_words = load_vocabulary(training.language)
-    name, examples = training.read()
-    examples = examples[: setting.max_train]
+    read = {each.language: each.read() for each in (training, *also)}
+    examples = [one for _, of_language in read.values() for one in of_language[: setting.max_train]]
+    names = dict.fromkeys(name for name, _ in read.values())
+    name = ", ".join(names if len(names) == 1 else (f"{code} {each}" for code, (each, _) in read.items()))
     labels = task.choices_in(examples)
     prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
     head = (LabelHead if labels else SpanHead)(backbone.width, len(labels) or 2, generator)
@@ -403,6 +409,6 @@ def run_task(
         prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
         predicted = predict(logits_of(backbone, head, prepared.rows), prepared)
         metrics = task.score(test.language, predicted, task.labels(examples))
-        by_language[test.language] = {"split": split, "metrics": metrics}
+        by_language[test.language] = {"split": split, "metrics": metrics, "predictions": predicted}
         context.report_progress(f"{setting.task} in {test.language}", 0.8 + 0.2 * number / len(tests))
     return {"learnt_from": name, "by_language": by_language}

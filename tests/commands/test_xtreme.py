@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from xtreme_data import write_translation
 
 from ecsuite.eval.xtreme import study, transfer
 
@@ -115,6 +116,43 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
     assert err.startswith(message) and len(err.splitlines()) == 1
 
 
+XNLI, SQUAD = (
+    f"xtreme_translations/{name}/translate-train/{file}"
+    for name, file in (("XNLI", "en-{}-translated.tsv"), ("SQuAD", "squad.translate.train.en-{}.json"))
+)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "task", "copies", "message"),
+    [
+        ("translate-train", "xnli", {}, "data: expected translate-train of xnli in 'ru', such as "
+         f"{XNLI.format('ru')}, found none; available languages: de\n"),
+        ("translate-train", "xnli", {XNLI.format("ru"): "pawsx/train-en.tsv"},
+         f"data/{XNLI.format('ru')}:1: label '0'; expected one of contradiction, entailment, neutral\n"),
+        ("translate-train", "xquad", {SQUAD.format(code): "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.ru.dev.json"
+                                      for code in ("de", "ru")},
+         "data: translate-train of xquad in 'de': expected questions of xquad by their ids, found those of another"),
+        ("translate-train", "udpos", {}, "udpos has no translate-train: protocol translate-train is for xnli, pawsx, "
+         "xquad, mlqa, tydiqa\n"),
+        ("translate-tran", "xnli", {}, "unknown protocol 'translate-tran'; did you mean 'translate-train'?"),
+        ("monotrans", "xnli", {}, "--protocol monotrans: needs a corpus; for --model expected one of published, "),
+    ],
+)  # fmt: skip
+def test_bad_translations_are_a_line_and_exit_with_2(
+    xtreme, write_data, tiny_bert, protocol, task, copies, message
+):
+    data = write_data("xnli", "pawsx", "xquad", "tydiqa")
+    write_translation(data, "translate-train", "xnli", "de")
+    for name, source in copies.items():
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text((data / source).read_text())
+    code, out, err = xtreme(
+        "--model", tiny_bert, "--tasks", task, "--protocol", protocol, "--languages", "de,ru"
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith(message) and len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -157,3 +195,27 @@ def test_the_plan_computes_nothing(xtreme):
     assert not list(Path("runs").glob("**/*.json"))
     assert xtreme(*arguments[:3])[0] == 0
     assert all(each["is_kept"] for each in json.loads(xtreme(*arguments)[1])["jobs"])
+
+
+def test_predictions_of_a_run_are_scored_and_analysed(xtreme, ecsuite, tiny_bert, write_data):
+    write_data("xnli", "xquad", "bucc2018")
+    tasks = "xnli,udpos,panx,xquad,bucc2018,tatoeba"
+    code, _, err = xtreme(
+        "--model", tiny_bert, "--tasks", tasks, "--predictions", "kept", "--out", "run.json"
+    )
+    assert code == 0, err
+    folders = ("--predictions", "kept/predictions", "--labels", "kept/labels", "--languages", "available")
+    code, out, err = ecsuite("xtreme", "evaluate", *folders, "--analyses", "--data", "data", "--json")
+    assert code == 0, err
+    found, run = json.loads(out), json.loads(Path("run.json").read_text())
+    for cell in run["cells"]:
+        for metric, by_language in found[cell["task"]].items():
+            if not metric.startswith("avg"):
+                assert by_language[cell["language"]] == pytest.approx(cell["metrics"][metric])
+    analyses = found["ecsuite"]["analyses"]
+    assert set(analyses["agreement_with_english"]["xquad"]) == {"de", "ru"} and set(analyses["entities"]) == {
+        "en",
+        "de",
+        "ru",
+    }
+    assert analyses["tag_ngrams"]["de"]["3 seen"] is not None

@@ -1,6 +1,8 @@
 """`xtreme evaluate` as users type it."""
 
 import json
+import statistics
+from statistics import correlation
 
 import pytest
 import typer
@@ -8,6 +10,7 @@ from typer.testing import CliRunner
 
 from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
 from ecsuite.eval.xtreme.scoring.evaluation import evaluate
+from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -99,3 +102,102 @@ def test_json_and_file(run, write_submission, tmp_path):
     assert data == json.loads((tmp_path / "made" / "scores.json").read_text())
     assert data["pawsx"]["accuracy"]["en"] == 100
     assert data["ecsuite"]["signature"].startswith("xtreme|tasks:pawsx+udpos|languages:all|labels:")
+
+
+def analysed(run, tmp_path, *options):
+    """The analyses of a submission, with a data folder that has the words of entities in English and German."""
+    for name, text in {
+        "udpos/train-en.tsv": "a\tDET\nb\tNOUN\nc\tNOUN\nd\tADJ\n",
+        "panx/train-en.tsv": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nOslo\tB-LOC\n",
+        "panx/test-en.tsv": "Ann\nLee\nin\nOslo\n\nyes\n",
+        "panx/dev-de.tsv": "Ann\tB-PER\nLee\tI-PER\nin\tO\nBonn\tB-LOC\n\nja\tO\n",
+    }.items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(text)
+    out = run("--analyses", "--json", "--languages", "available", *options)
+    return json.loads(out)["ecsuite"]["analyses"]
+
+
+def test_errors_are_compared_with_those_in_english(run, write_submission, tmp_path):
+    """In English three of four pairs are right; in German others, one of them right in both languages."""
+    write_submission(tmp_path, ("xnli", "xquad"))
+    for language, predicted in (
+        ("en", "EntaiLment neutral neutral neutral"),
+        ("de", "neutral neutral neutral"),
+    ):
+        labels = [*predicted.lower().split(), "contradiction"][:4]
+        (tmp_path / f"predictions/xnli/test-{language}.tsv").write_text("\n".join(labels) + "\n")
+    found = analysed(run, tmp_path)["agreement_with_english"]
+    # Labels: entailment neutral contradiction neutral; English is wrong in the third, German right in the second alone.
+    assert found["xnli"]["de"] == {"right": pytest.approx(100 / 3), "wrong": 0, "same": 50}
+    assert found["xquad"]["de"] == {"right": 50, "wrong": None, "same": None}
+    assert "en" not in found["xnli"] and len(found["xnli"]) == 14
+
+
+def test_tag_ngrams_and_entities_that_english_has_or_lacks(run, write_submission, tmp_path):
+    write_submission(tmp_path, ("udpos", "panx"))
+    for folder in ("labels", "predictions"):
+        for file in (tmp_path / folder / "panx").iterdir():
+            if file.stem not in ("test-en", "test-de"):
+                file.unlink()
+    found = analysed(run, tmp_path, "--data", tmp_path / "data")
+    # Gold DET NOUN NOUN VERB, with DET NOUN NOUN in English training data; others predict DET NOUN VERB VERB.
+    assert found["tag_ngrams"]["en"] == {"3 seen": 100, "3 unseen": 100, "4 seen": None, "4 unseen": 100}
+    assert found["tag_ngrams"]["de"] == {"3 seen": 0, "3 unseen": 0, "4 seen": None, "4 unseen": 0}
+    (tmp_path / "predictions/udpos/test-de.tsv").write_text("DET\nNOUN\nNOUN\nADJ\n\n")
+    # Ann Lee is in the training data and found, Bonn is not; in English both are.
+    again = analysed(run, tmp_path, "--data", tmp_path / "data")
+    assert again["tag_ngrams"]["de"]["3 seen"] == 100 and again["tag_ngrams"]["de"]["3 unseen"] == 0
+    assert found["entities"]["en"] == {"seen": 100, "unseen": None}
+    assert found["entities"]["de"] == {"seen": 100, "unseen": 0}
+    table = run("--analyses", "--data", tmp_path / "data", "--languages", "available")
+    assert cells(table, "mean without en")[3:] == ["3.1", "0.0", "-", "0.0"]
+    assert cells(table, "difference")[1:] == ["96.9", "100.0", "-", "100.0"]
+
+
+def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp_path):
+    write_submission(tmp_path, ("pawsx",))
+    (tmp_path / "articles.tsv").write_text("en\t100\nde\t10\nfr\t20\nes\t30\n")
+    found = analysed(
+        run, tmp_path, "--articles", tmp_path / "articles.tsv", "--plot", tmp_path / "wikipedia.svg"
+    )
+    assert found["by_family"]["IE: Germanic"] == {"pawsx": 75} and found["by_family"]["Japonic"] == {
+        "pawsx": 50
+    }
+    assert found["by_script"]["Latin"] == {"pawsx": pytest.approx(62.5)}
+    # Scores 100, 50, 50, 50 at 100, 10, 20, 30 articles.
+    sizes, scores = (100, 10, 20, 30), (100, 50, 50, 50)
+    assert found["correlation_with_wikipedia_articles"]["pawsx"] == pytest.approx(correlation(sizes, scores))
+    assert (tmp_path / "wikipedia.svg").is_file()
+    run("--analyses", "--plot", tmp_path / "groups.png")
+    assert (tmp_path / "groups.png").is_file()
+    for text, message in (("en\tmany\n", "above 0, got 'many'"), ("en\n", "expected a language's code")):
+        (tmp_path / "articles.tsv").write_text(text)
+        with pytest.raises(ConfigError, match=rf"articles.tsv:1: .*{message}"):
+            run("--analyses", "--articles", tmp_path / "articles.tsv")
+    with pytest.raises(ConfigError, match="--articles: read with --analyses only"):
+        run("--articles", tmp_path / "articles.tsv")
+
+
+def test_published_scores_are_beside_the_submission(run, write_submission, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    write_submission(tmp_path, ("xnli", "xquad"))
+    out = run("--published")
+    assert cells(out, "Human")[2:8] == ["-", "92.8", "97.5", "97.0", "-", "91.2"]
+    assert cells(out, "predictions")[:3] == ["predictions", "-", "76.7"]
+    assert "MMTE is closed" in out
+    published = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
+    for entry in published.values():
+        if "average" in entry:  # the paper's average is over F1 and exact match of questions
+            scores = [
+                statistics.mean(each) if isinstance(each, list) else each for each in entry["scores"].values()
+            ]
+            assert statistics.mean(scores) == pytest.approx(entry["average"], abs=0.06)
+
+
+def test_words_of_other_sentences_are_refused(run, write_submission, tmp_path):
+    write_submission(tmp_path, ("panx",))
+    with pytest.raises(
+        ConfigError, match=r"expected words of panx in 'ar', test or dev, with the labels' 2 sent"
+    ):
+        analysed(run, tmp_path, "--data", tmp_path / "data")

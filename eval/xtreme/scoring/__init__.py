@@ -14,3 +14,9 @@ from ecsuite.parts.config import packaged_yaml
 
 ENTRIES: Mapping[str, Mapping[str, Any]] = packaged_yaml("ecsuite.eval.xtreme.scoring", "tasks.yaml")
 """Fields of an `XtremeTask` and its kind, by name, in the order of the paper's tables."""
+TRANSLATED: Mapping[str, str] = {
+    "translated_train": "translate-train",
+    "translated_test": "translate-test",
+    "pseudo_test": "pseudo test",
+}
+"""Titles of the splits that are the benchmark's machine translations."""

@@ -14,10 +14,12 @@ from typing import Any
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
+from ecsuite.eval.xtreme.scoring.analyses import Analyses, Answers, published_table
 from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
     METRIC_TITLES,
+    MINED,
     TASKS,
     ByTask,
     EnglishVsOthers,
@@ -32,6 +34,7 @@ from ecsuite.eval.xtreme.scoring.tasks import (
     sides,
     task_score,
 )
+from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.formats.stored_text import ENDINGS
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -59,6 +62,8 @@ class SubmissionScores:
     """Tasks with predictions or labels only."""
     labels: str
     """Hash of all labels used."""
+    answers: Answers
+    """Predictions and labels by task and language."""
 
     @property
     def scores(self) -> dict[str, float]:
@@ -162,12 +167,14 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Submiss
     scores: dict[str, dict[str, Metrics]] = {}
     chance: dict[str, dict[str, Metrics]] = {}
     unanswered: dict[str, dict[str, int]] = {}
+    kept: dict[str, dict[str, tuple[Any, Any]]] = {}
     for name, task in TASKS.items():
         of_task = _languages_of(task, predictions, labels, languages) if name in predicted & labelled else ()
         for language in of_task:
             files = (_require_file(folder, task, language) for folder in (predictions, labels))
             answers, gold = task.read_submission(*files)
             digest.update(json.dumps([name, language, gold], ensure_ascii=False, default=sorted).encode())
+            kept.setdefault(name, {})[language] = answers, gold
             scores.setdefault(name, {})[language] = task.score(language, answers, gold)
             chance.setdefault(name, {})[language] = task.chance(language, gold)
             if task.kind == "questions" and (number := sum(each not in answers for each, _ in gold)):
@@ -178,6 +185,7 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Submiss
         unanswered=unanswered,
         left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
+        answers=kept,
     )
 
 
@@ -212,6 +220,35 @@ def _languages_of(task: XtremeTask, predictions: Path, labels: Path, languages: 
     return available
 
 
+def write_submission(folder: Path, task: XtremeTask, language: str, predictions: Any, labels: Any) -> None:
+    """Write predictions and labels of a language, as `evaluate` reads them.
+
+    Args:
+        folder: Gets the folders `predictions` and `labels`.
+        task: The task.
+        language: Code of the language.
+        predictions: As for `XtremeTask.score`, or a list of pairs of names.
+        labels: As from `XtremeTask.labels`.
+    """
+    for side, values in (("predictions", predictions), ("labels", labels)):
+        if task.kind == "questions":
+            questions = [
+                {"id": name, "answers": [{"text": text, "answer_start": 0} for text in texts]}
+                for name, texts in (values if side == "labels" else ())
+            ]
+            stored = {"data": [{"paragraphs": [{"qas": questions}]}]} if side == "labels" else values
+            text = json.dumps(stored, ensure_ascii=False)
+        elif task.kind == "tagging":
+            text = "\n".join("".join(f"{tag}\n" for tag in tags) for tags in values)
+        elif task.name == MINED:
+            text = "".join(f"{source}\t{target}\n" for source, target in sorted(map(tuple, values)))
+        else:
+            text = "".join(f"{value}\n" for value in values)
+        file = folder / side / task.name / f"test-{language}.{task.ending}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_if_changed(file, text.encode())
+
+
 GROUPS = {
     "classification": "classification",
     "tagging": "tagging",
@@ -222,10 +259,25 @@ GROUPS = {
 """Titles of groups in tables, in order."""
 
 
-def report(evaluation: SubmissionScores, *, by_language: bool) -> Report:
-    """Scores by task and group; with `by_language` also by language."""
+def report(
+    evaluation: SubmissionScores,
+    *,
+    by_language: bool,
+    analyses: Analyses | None = None,
+    has_published: bool = False,
+) -> Report:
+    """Scores by task and group; with `by_language` also by language; analyses, and the published scores."""
     tables = [_summary(evaluation), *([_by_language(evaluation)] if by_language else [])]
-    return Report(tables=tables, notes=tuple(_notes(evaluation)), data=evaluation.to_json())
+    notes, data = _notes(evaluation), evaluation.to_json()
+    if analyses is not None:
+        tables += analyses.tables()
+        data["ecsuite"]["analyses"] = analyses.to_json()
+    if has_published:
+        tables.append(published_table(evaluation.scores))
+        notes.insert(0, "Published question answering: F1 / EM; of the predictions their mean.")
+        notes.insert(0, "MMTE is closed: neither its weights nor its data were published.")
+    draw = None if analyses is None else analyses.draw
+    return Report(tables=tables, notes=tuple(notes), data=data, draw=draw)
 
 
 def _summary(evaluation: SubmissionScores) -> Table:

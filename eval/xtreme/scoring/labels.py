@@ -31,6 +31,7 @@ from ecsuite.eval.xtreme.scoring.task import (
     blocks,
     columns,
     most_frequent,
+    most_of,
     one_of,
     read_values,
     require_equal_numbers,
@@ -40,7 +41,8 @@ from ecsuite.eval.xtreme.scoring.task import (
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
 
-_OUTSIDE = "O"
+OUTSIDE = "O"
+"""Tag of words outside of entities; after a sentence, it ends the last span."""
 
 
 def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -60,21 +62,21 @@ def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]
         raise ValueError("expected as many predicted tags as there are gold tags in every sentence")
     # An `O` after each sentence, so that no span continues into the next one.
     flat_predicted, flat_gold = (
-        [tag for sentence in sentences for tag in (*sentence, _OUTSIDE)] for sentences in (predicted, gold)
+        [tag for sentence in sentences for tag in (*sentence, OUTSIDE)] for sentences in (predicted, gold)
     )
     if "" in flat_predicted or "" in flat_gold:
         raise ValueError("expected tags, found an empty one")
     num_tags = len(flat_gold) - len(gold)
     num_equal = sum(map(str.__eq__, flat_predicted, flat_gold)) - len(gold)
-    scores = set_scores(_spans(flat_predicted), _spans(flat_gold))
+    scores = set_scores(spans(flat_predicted), spans(flat_gold))
     return scores | {"accuracy": num_equal / num_tags * 100 if num_tags else 0.0}
 
 
-def _spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
+def spans(tags: Sequence[str]) -> set[tuple[int, int, str | None]]:
     """Start, end and type of each span."""
     spans: set[tuple[int, int, str | None]] = set()
     previous_kind: str | None = None
-    start, previous = 0, _OUTSIDE
+    start, previous = 0, OUTSIDE
     for position, tag in enumerate(tags):
         before, prefix, kind = previous[0], tag[0], tag.rpartition("-")[2]
         is_new = kind != previous_kind
@@ -331,7 +333,7 @@ _NUM_HEADER_BYTES = 1 << 16
 def has_labels(path: Path) -> bool:
     """Whether the first line has a third column, or names a label column; fast."""
     first = read_beginning(path, _NUM_HEADER_BYTES).partition("\n")[0].split("\t")
-    return len(first) == 3 or any(name in first for name in LABEL_COLUMNS)
+    return len(first) in (3, 5) or any(name in first for name in LABEL_COLUMNS)
 
 
 def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
@@ -384,6 +386,31 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
             label = _label(fields[labelled], labels, location)
             pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))
     return _require_pairs(pairs, path, f"rows in '{language}'")
+
+
+def read_translated_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
+    """Read the benchmark's machine translations: pair, translated pair and label, or translated pair and label.
+
+    The label may be withheld if both pairs are there. Malformed lines, of which the published files have a few, are
+    left out.
+
+    Args:
+        path: The file.
+        labels: The valid labels.
+
+    Raises:
+        ConfigError: If the file cannot be read, or most lines are malformed.
+    """
+
+    def parse(numbered: tuple[int, str]) -> TextPair:
+        location = f"{path}:{numbered[0]}"
+        fields = columns(numbered[1], location, (3, 4, 5), "a pair, its translation and a label")
+        first, second, *rest = fields[2:] if len(fields) > 3 else fields
+        label = _label(rest[0], labels, location) if rest else None
+        return TextPair(first=_unquoted(first), second=_unquoted(second), label=label)
+
+    pairs = most_of(enumerate(read_lines(path), 1), parse)
+    return _require_pairs(pairs, path, "translated pairs")
 
 
 def _require_pairs(pairs: list[TextPair], path: Path, expected: str) -> list[TextPair]:
@@ -441,6 +468,8 @@ class PairTask(XtremeTask):
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[TextPair]:
         if form == "pairs":
             return read_pairs(paths[0], self.choices)
+        if form == "translated_pairs":
+            return read_translated_pairs(paths[0], self.choices)
         return read_named_pairs(paths[0], self.choices, language)
 
     def _is_labelled(self, form: str, path: Path) -> bool:

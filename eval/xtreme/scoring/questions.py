@@ -18,7 +18,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion, Predict, XtremeTask, english_name
+from ecsuite.eval.xtreme.scoring.task import (
+    Answer,
+    ExtractiveQuestion,
+    Predict,
+    XtremeTask,
+    english_name,
+    most_of,
+)
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
 from ecsuite.runtime.errors import ConfigError, look_up, shown
@@ -153,7 +160,7 @@ def has_answers(path: Path) -> bool:
     return match is not None and match[1] not in ('"', "")
 
 
-def read_questions(path: Path, *, prefix: str = "") -> list[ExtractiveQuestion]:
+def read_questions(path: Path, *, prefix: str = "", is_translated: bool = False) -> list[ExtractiveQuestion]:
     """Read the questions in the order of the file.
 
     An answer that is not at its stated position is replaced by its nearest occurrence. Repeated ids get a number as
@@ -162,29 +169,30 @@ def read_questions(path: Path, *, prefix: str = "") -> list[ExtractiveQuestion]:
     Args:
         path: The file.
         prefix: Prefix of the ids to read, such as `finnish-`; empty for all.
+        is_translated: Whether questions whose answer is not in its context are left out, as machine translation loses
+            a few, unless they are most.
 
     Raises:
         ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
     """
-    questions: list[ExtractiveQuestion] = []
     num_seen: Counter[str] = Counter()
-    for paragraph, entry in _entries(path):
+
+    def parse(stored: tuple[_Paragraph, _Entry]) -> ExtractiveQuestion:
+        paragraph, entry = stored
         name, context = str(entry.id), paragraph.context
-        if not name.startswith(prefix):
-            continue
         location = f"{path}: question {name}"
         if context is None or entry.question is None:
             raise ConfigError(f"{location}: expected a question and its context, found one of them")
         num_seen[name] += 1
-        answers = (_located(answer, context, location) for answer in entry.answers if answer.text)
-        questions.append(
-            ExtractiveQuestion(
-                id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
-                question=entry.question,
-                context=context,
-                answers=tuple(answers),
-            )
+        return ExtractiveQuestion(
+            id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
+            question=entry.question,
+            context=context,
+            answers=tuple(_located(answer, context, location) for answer in entry.answers if answer.text),
         )
+
+    entries = [each for each in _entries(path) if str(each[1].id).startswith(prefix)]
+    questions = most_of(entries, parse) if is_translated else [parse(each) for each in entries]
     if not questions:
         selection = f" with ids that begin with '{prefix}'" if prefix else ""
         raise ConfigError(f"{path}: expected questions{selection}, found none")
@@ -242,7 +250,7 @@ class Questions(XtremeTask):
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[ExtractiveQuestion]:
         self._words(language)  # raises on an unknown language before the work
         prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
-        return read_questions(paths[0], prefix=prefix)
+        return read_questions(paths[0], prefix=prefix, is_translated=form == "translated_questions")
 
     def _is_labelled(self, form: str, path: Path) -> bool:
         return has_answers(path)

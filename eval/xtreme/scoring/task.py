@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ecsuite.downloads.languages import LANGUAGES
+from ecsuite.eval.xtreme.scoring import TRANSLATED
 from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
@@ -259,8 +260,8 @@ class XtremeTask(ABC):
         Args:
             folder: The folder with one subfolder per task.
             language: Code of two letters.
-            split: train, dev or test. As in XTREME, test is the authors' dev split for tydiqa and their training split
-                for bucc2018; train of xquad and mlqa is SQuAD's.
+            split: train, dev or test, or a name in `TRANSLATED`. As in XTREME, test is the authors' dev split for
+                tydiqa and their training split for bucc2018; train of xquad and mlqa is SQuAD's.
 
         Returns:
             Tagged sentences, pairs, questions or a bitext, by the kind of the task; without labels if the file has
@@ -273,11 +274,11 @@ class XtremeTask(ABC):
         if stored is None:
             patterns = [layout.relative(language, split) for layout in self.layouts if split in layout.splits]
             if not patterns:
-                raise ConfigError(f"{self.name} has no {split}")
+                raise ConfigError(f"{self.name} has no {TRANSLATED.get(split, split)}")
             languages = ", ".join(self.available(folder, split)) or "none"
             raise ConfigError(
-                f"{folder}: expected {split} of {self.name} in '{language}', such as {patterns[0]}, found none; "
-                f"available languages: {languages}"
+                f"{folder}: expected {TRANSLATED.get(split, split)} of {self.name} in '{language}', such as "
+                f"{patterns[0]}, found none; available languages: {languages}"
             )
         layout, paths = stored
         return self._read(layout.format, paths, language)
@@ -288,8 +289,8 @@ class XtremeTask(ABC):
         Raises:
             ConfigError: If there is no such split, or a file cannot be opened.
         """
-        if split not in SPLITS:
-            raise unknown_name("split", split, SPLITS)
+        if split not in (*SPLITS, *TRANSLATED):
+            raise unknown_name("split", split, (*SPLITS, *TRANSLATED))
         stored = [
             (layout, files) for layout in self.layouts if (files := layout.files(folder, language, split))
         ]
@@ -317,6 +318,28 @@ class XtremeTask(ABC):
         if None in labels:
             raise ValueError(f"{self.title}: example {labels.index(None)} has no label")
         return labels
+
+
+Stored = TypeVar("Stored")
+Example = TypeVar("Example")
+
+
+def most_of(stored: Iterable[Stored], parse: Callable[[Stored], Example]) -> list[Example]:
+    """Examples without the malformed ones, of which the benchmark's machine translations have a few.
+
+    Raises:
+        ConfigError: If most are malformed, as in the file of another task: the first error.
+    """
+    examples: list[Example] = []
+    errors: list[ConfigError] = []
+    for each in stored:
+        try:
+            examples.append(parse(each))
+        except ConfigError as error:
+            errors.append(error)
+    if len(errors) > len(examples):
+        raise errors[0]
+    return examples
 
 
 def most_frequent(labels: Iterable[str]) -> str:

@@ -46,7 +46,7 @@ def assert_all_nine(result, bodies):
 def test_all_nine_tasks_with_a_corpus(ask, write_data):
     result = Xtreme().measure(ask(data=write_data(), languages=(), tasks=tuple(TASKS)), Runner())
     assert_all_nine(result, CONTROLS)
-    assert result.corpus == "corpus" and result.is_zero_shot
+    assert result.corpus == "corpus" and result.compares_english
     assert "protocol:adapt|body:decoder|tasks:xnli+pawsx+udpos" in result.signature
 
 

@@ -92,7 +92,7 @@ def test_tatoeba_uses_the_nearest_neighbour():
     """A translation has the same letters in another order."""
     gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
     found = retrieve("tatoeba", bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold))
-    assert found == {"split": "test", "metrics": {"accuracy": 100}}
+    assert found == {"split": "test", "metrics": {"accuracy": 100}, "predictions": [2, 0, 1]}
 
 
 def test_bucc_uses_the_best_threshold_of_dev(monkeypatch):
