@@ -121,7 +121,9 @@ MISTAKES = {
     "xtreme --baselines --human nowhere.txt": "--human: not read by --baselines; read by CORPUS\n",
     "xtreme --baselines --seeds 5": "--seeds: not read by --baselines; read by CORPUS, --model\n",
     "xtreme --model bert --human nowhere.txt": "--human: not read by --model; read by CORPUS\n",
-    "xtreme --model bert --protocol adapt": "--protocol adapt: needs a corpus; for --model expected one of published, in-language, ",
+    "xtreme --model bert --protocol adapt": (
+        "--protocol adapt: needs a corpus; for --model expected one of published, in-language, "
+    ),
     "xtreme nowhere --tasks udpo": "unknown task 'udpo'; did you mean 'udpos'? choices: ",
     "xtreme --baselines --languages xx": "unknown language 'xx'; choices: ",
     "xtreme nowhere --preset tiny": "unknown preset 'tiny'; ",
