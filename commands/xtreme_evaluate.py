@@ -15,12 +15,13 @@ from ecsuite.tables.forms import Form
 
 def xtreme_evaluate(
     predictions: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder of predictions: udpos/test-de.tsv and so on.")
-    ],
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of predictions: udpos/test-de.tsv and so on."),
+    ] = None,
     labels: Annotated[
-        Path,
+        Path | None,
         typer.Option(metavar="FOLDER", help="Folder of labels, with the same file names; also .xz and .gz."),
-    ],
+    ] = None,
     languages: Annotated[
         str,
         typer.Option(help="all, or available: the languages with predictions and labels."),
@@ -50,7 +51,11 @@ def xtreme_evaluate(
         ),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Also the published scores, people's among them (table 2).")
+        bool,
+        typer.Option(
+            "--published",
+            help="Also the published scores, people's among them (table 2); without predictions, these alone.",
+        ),
     ] = False,
     plot: Plot = None,
     out: Out = None,
@@ -66,8 +71,14 @@ def xtreme_evaluate(
     if plot is not None:
         prepare_picture(plot)
     from ecsuite.eval.xtreme.scoring.analyses import analyse, read_articles
-    from ecsuite.eval.xtreme.scoring.evaluation import evaluate, report
+    from ecsuite.eval.xtreme.scoring.evaluation import evaluate, published_report, report
 
+    if predictions is None or labels is None:
+        if not published or predictions or labels or analyses or by_language:
+            name = "--predictions" if predictions is None else "--labels"
+            raise ConfigError(f"missing option '{name}': expected a folder (only --published needs none)")
+        published_report().publish(out=out, picture=None, as_json=as_json, form=form)
+        return
     sizes = {} if articles is None else read_articles(articles)
     evaluation = evaluate(predictions, labels, languages)
     analysed = analyse(evaluation.answers, evaluation.tasks, data, sizes) if analyses else None

@@ -201,3 +201,16 @@ def test_words_of_other_sentences_are_refused(run, write_submission, tmp_path):
         ConfigError, match=r"expected words of panx in 'ar', test or dev, with the labels' 2 sent"
     ):
         analysed(run, tmp_path, "--data", tmp_path / "data")
+
+
+def test_the_published_scores_need_no_predictions():
+    """Hu et al. (2020), table 2."""
+    app, runner = typer.Typer(pretty_exceptions_enable=False), CliRunner()
+    app.command()(xtreme_evaluate)
+    shown = runner.invoke(app, ["--published", "--json"])
+    scores = json.loads(shown.stdout)["published"]
+    assert scores["mBERT"]["average"] == 59.8 and scores["Human"]["scores"]["pawsx"] == 97.5
+    for more in ([], ["--published", "--analyses"], ["--published", "--labels", "labels"]):
+        refused = runner.invoke(app, more)
+        assert isinstance(refused.exception, ConfigError)
+        assert str(refused.exception).startswith("missing option '--predictions'")

@@ -195,7 +195,7 @@ def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
     }
     lines = []
     for rerun, (heading, decides) in headings.items():
-        lines += [f"### {heading}", "", f"| claim | verdict | effect, 95 % interval | {decides} | seeds |"]
+        lines += [f"## {heading}", "", f"| claim | verdict | effect, 95 % interval | {decides} | seeds |"]
         lines += ["|---|---|---|---|---|"]
         lines += [_list_row(row) for row in rows if row.rerun == rerun]
         lines += [""]

@@ -14,7 +14,7 @@ from typing import Any
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
-from ecsuite.eval.xtreme.scoring.analyses import Analyses, Answers, published_table
+from ecsuite.eval.xtreme.scoring.analyses import Analyses, Answers, published_scores, published_table
 from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
@@ -259,6 +259,18 @@ GROUPS = {
 """Titles of groups in tables, in order."""
 
 
+PUBLISHED_NOTES = (
+    "MMTE is closed: neither its weights nor its data were published.",
+    "Published question answering: F1 / EM.",
+)
+"""What readers of the published scores must know."""
+
+
+def published_report() -> Report:
+    """The published scores alone."""
+    return Report(tables=[published_table()], notes=PUBLISHED_NOTES, data={"published": published_scores()})
+
+
 def report(
     evaluation: SubmissionScores,
     *,
@@ -274,8 +286,7 @@ def report(
         data["ecsuite"]["analyses"] = analyses.to_json()
     if has_published:
         tables.append(published_table(evaluation.scores))
-        notes.insert(0, "Published question answering: F1 / EM; of the predictions their mean.")
-        notes.insert(0, "MMTE is closed: neither its weights nor its data were published.")
+        notes = [*PUBLISHED_NOTES, "Question answering of the predictions: the mean of F1 and EM.", *notes]
     draw = None if analyses is None else analyses.draw
     return Report(tables=tables, notes=tuple(notes), data=data, draw=draw)
 
