@@ -263,7 +263,7 @@ PUBLISHED_NOTES = (
     "MMTE is closed: neither its weights nor its data were published.",
     "Published question answering: F1 / EM.",
 )
-"""What readers of the published scores must know."""
+"""Notes for readers of the published scores."""
 
 
 def published_report() -> Report:
