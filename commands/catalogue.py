@@ -157,6 +157,11 @@ COMMANDS = {
         "The games and tables of the CBM paper.",
         ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
     ),
+    "xferbench": Entry(
+        MEASURE,
+        "The sources and tables of the XferBench paper.",
+        ("--plan", "--targets texts --plot figure2.svg", "--preset full --targets texts --plan"),
+    ),
     "reproduce": Entry(
         MEASURE,
         "Claims of published work with verdicts; run one again.",

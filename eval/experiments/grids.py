@@ -63,13 +63,14 @@ class StudyFiles:
 
 ICY = StudyFiles(command="icy", prefixes=("icy_",))
 CBM = StudyFiles(command="cbm", prefixes=("cbm_",))
+XFERBENCH = StudyFiles(command="xferbench", prefixes=("xferbench_main",))
 SWEEP = StudyFiles(command="sweep", prefixes=("xferbench_search", "zoo_", "society_", "collection_", "elcc"))
 
 
 def command_of(name: str) -> str:
     """The command that runs a shipped study."""
     plain = name.removeprefix(f"{FOLDER}/")
-    return next(files.command for files in (ICY, CBM, SWEEP) if plain.startswith(files.prefixes))
+    return next(files.command for files in (ICY, CBM, XFERBENCH, SWEEP) if plain.startswith(files.prefixes))
 
 
 WORDS = ("int", "float", "log")

@@ -441,7 +441,7 @@ def read_study(
     if not header.base and header.rows is None:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
     base = Base(name=header.base, set=mapping(header.set, at(source, "set")))
-    seeds = _seeds(header.seeds, source)
+    seeds = study_seeds(header.seeds, source)
     metrics = metrics_of(header.score, source)
     instead = "search" if header.search is not None else "rows" if header.rows is not None else ""
     unread = ("vary", "zip", "random", *(("search", "base") if instead == "rows" else ()))
@@ -542,7 +542,8 @@ def _rows(
     return [variant for name, variant in found.items() if not wanted or name in wanted]
 
 
-def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
+def study_seeds(seeds: Any, source: str) -> tuple[int, ...]:
+    """The seeds of a study: a number of seeds, or a list of different ones; `ConfigError` if it is neither."""
     listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
     if not is_list or not listed or len(set(listed)) < len(listed):

@@ -73,11 +73,14 @@ PAPER_SCORES = {name: row.pop("score") for name, row in _TABLE5.items()}
 """The last column of Table 5, as printed: the score of each source."""
 PAPER_CROSS_ENTROPIES: Mapping[str, Mapping[str, float]] = _TABLE5
 """The paper's Table 5, by source and target: one run each, OSCAR data, two decimals."""
-PAPER_CHRF = {
-    setting: {name: figures[column] for name, figures in _OSCAR["table2"].items()}
-    for column, setting in enumerate(_OSCAR["mt_settings"])
-}
-"""The paper's Table 2: chrF of English to French, by setting and source."""
+PAPER_CHRF, PAPER_BLEU = (
+    {
+        setting: {name: figures[column] for name, figures in _OSCAR[table].items()}
+        for column, setting in enumerate(_OSCAR["mt_settings"])
+    }
+    for table in ("table2", "table4")
+)
+"""The paper's Tables 2 and 4: chrF and BLEU of English to French, by setting and source."""
 PAPER_CORRELATIONS = dict(zip(_OSCAR["mt_settings"], _OSCAR["correlations"], strict=True))
 """The last row of Table 2: Pearson correlation of chrF with the XferBench score over the 17 sources."""
 

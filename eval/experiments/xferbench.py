@@ -1,0 +1,832 @@
+"""Tables of the XferBench paper (Boldt & Mortensen 2024): its sources times target languages, with published figures.
+
+A source is a game that is trained here, a reference source or a text that is drawn for each seed, or a corpus of other
+authors. Table 5 and figure 2 show its score; tables 2 and 4 and figure 3 compare scores with translation.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ecsuite.corpus import Corpus
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
+from ecsuite.eval.experiments.benchmark import Benchmark
+from ecsuite.eval.experiments.grids import XFERBENCH, StudySource, at, mapping
+from ecsuite.eval.experiments.jobs import Label, PlannedRun, plan_run, unpack
+from ecsuite.eval.experiments.study import read_study, study_seeds
+from ecsuite.eval.experiments.sweep import measured_seconds
+from ecsuite.eval.metrics.score import Score, Signature
+from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.results.sources import Source
+from ecsuite.eval.statistics.estimates import average_ranks, mean_and_half_width
+from ecsuite.eval.views.console import Report
+from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.curves import Curve, curves
+from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.xferbench import metric
+from ecsuite.eval.xferbench.comparison import (
+    PAPER_BLEU,
+    PAPER_CHRF,
+    PAPER_CORRELATIONS,
+    PAPER_CROSS_ENTROPIES,
+    PAPER_SCORES,
+)
+from ecsuite.eval.xferbench.correlation import MIN_SOURCES, Correlation, correlate
+from ecsuite.eval.xferbench.jobs import XferBenchStudy, make_study
+from ecsuite.eval.xferbench.jobs import plan as transfer_jobs
+from ecsuite.eval.xferbench.normalising import normalised_scores
+from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, SOURCES, XferBenchPreset
+from ecsuite.eval.xferbench.presets import XFERBENCH as TRAITS
+from ecsuite.eval.xferbench.texts import (
+    BaselineSettings,
+    Text,
+    TextFile,
+    choose_texts,
+    fingerprint,
+    preset_folder,
+    read_texts,
+)
+from ecsuite.files.data_folder import data_folder
+from ecsuite.formats import read_corpus
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Context, Job, Result, Stopped, job_function
+from ecsuite.parts.config import build
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
+from ecsuite.runtime.provenance import own_commit, processor
+from ecsuite.tables.cells import Cell, estimate, interval, nothing, number, text
+from ecsuite.tables.table import Row, Table, name_column, number_column, row_of
+from ecsuite.version import __version__
+
+KINDS = ("game", "baseline", "text", "elcc")
+"""Keys of a source, one of which says what it is."""
+PUBLISHED_MINUTES = 330
+"""Minutes of one score of the paper's size on its GPU, an RTX 2080 Ti (section 3.3)."""
+H100_MINUTES = 5.8
+"""Minutes of training and tests of one score of the paper's size on an H100 (docs/gpu.md)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperSourceKeys:
+    """The keys of an item of `sources`."""
+
+    name: str
+    """Name in the paper's tables."""
+    game: str = ""
+    """Name of a shipped game, or a YAML file."""
+    set: Any = field(default_factory=dict)
+    """Changes of settings of the game, by `section.key`."""
+    baseline: str = ""
+    """A reference source: paren_synth, paren_real, random or no_pretrain."""
+    text: str = ""
+    """Language code of the text that is the source, or whose words it needs."""
+    elcc: str = ""
+    """SYSTEM/VARIANT of ELCC."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperKeys:
+    """The keys of the YAML file of a study."""
+
+    name: str
+    """Name of the study; by default that of its file."""
+    sources: Any
+    """The sources in the order of the table."""
+    about: str = ""
+    """One-line description."""
+    preset: str = "mini-3m"
+    """Preset of XferBench."""
+    protocol: str = "strict"
+    """Protocol of XferBench."""
+    seeds: Any = 3
+    """Seeds of XferBench's models, and of sources that are drawn: their number, or a list."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperSource:
+    """One source of the table."""
+
+    name: str
+    """Name in the table."""
+    origin: str
+    """How it is made."""
+    corpora: Mapping[int, Corpus | None] = field(default_factory=dict)
+    """Corpus by seed, None of no pretraining; empty for a game and for a missing source."""
+    game: PlannedRun | None = None
+    """The training of a game."""
+    missing: str = ""
+    """What is missing; empty: nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperStudy:
+    """Sources, targets and seeds; made by `load_paper`."""
+
+    name: str
+    """Name of the study."""
+    about: str
+    """One-line description."""
+    preset: XferBenchPreset
+    """Sizes of models and data."""
+    protocol: str
+    """Protocol of XferBench."""
+    seeds: tuple[int, ...]
+    """Seeds of the models."""
+    device: str
+    """Device of the models: cpu, cuda or mps."""
+    texts: tuple[Text, ...]
+    """The target languages."""
+    sources: tuple[PaperSource, ...]
+    """The sources."""
+    translation: Mapping[str, Mapping[str, Mapping[str, float]]]
+    """Translation scores by metric, setting and source: the paper's, or the user's."""
+    is_translated: bool
+    """Whether translation scores are the user's."""
+
+    def transfer(self, source: PaperSource) -> XferBenchStudy:
+        """The study of XferBench of a source that is drawn or read."""
+        return make_study(
+            source.corpora,
+            self.texts,
+            self.preset,
+            self.seeds,
+            protocol=self.protocol,
+            device=self.device,
+        )
+
+
+class PaperFiles(NamedTuple):
+    """Files of the user that a study reads."""
+
+    targets: Path | None = None
+    """Folder of target texts; None: those of the preset."""
+    texts: Path | None = None
+    """Folder of texts that are sources; None: that of the targets."""
+    corpora: Mapping[str, Path] = {}
+    """Corpora by name of a source, also of sources that the study does not have."""
+    translation: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
+    """Translation scores by metric, setting and source; None: the paper's."""
+
+
+def load_paper(
+    study: StudySource,
+    files: PaperFiles,
+    *,
+    folder: Path,
+    preset: str | None = None,
+    seeds: tuple[int, ...] | None = None,
+    names: Sequence[str] = (),
+    device: str = "auto",
+) -> PaperStudy:
+    """Read a study, draw its reference sources, and find out which sources are missing.
+
+    Args:
+        study: A shipped study such as `paper/xferbench_main`, a YAML file, or its content.
+        files: Files of the user.
+        folder: Parent of the run folders of games.
+        preset: Replaces the preset of the study; None keeps it.
+        seeds: Replace the seeds of the study; None keeps them.
+        names: Names of the sources to take; empty: all.
+        device: auto, cpu, cuda or mps.
+
+    Raises:
+        ConfigError: If a key, a name or a file is not valid, or no source is left.
+    """
+    tree, place = XFERBENCH.read(study)
+    keys: PaperKeys = build(PaperKeys, tree, place)
+    sizes = look_up("preset", preset or keys.preset, PRESETS)
+    look_up("protocol", keys.protocol, PROTOCOLS)
+    if not isinstance(keys.sources, list) or not keys.sources:
+        raise ConfigError(f"{place}: sources: expected a list of sources, each with a name")
+    items: list[PaperSourceKeys] = []
+    for index, entry in enumerate(keys.sources):
+        item: PaperSourceKeys = build(PaperSourceKeys, mapping(entry, f"{place}: sources[{index}]"), place)
+        if not (item.game or item.baseline or item.text or item.elcc):
+            raise ConfigError(f"{at(place, 'sources')}: {item.name}: expected one of {', '.join(KINDS)}")
+        items.append(item)
+    known = {item.name: item for item in items} | dict.fromkeys(files.corpora)
+    for name in names:
+        look_up("source", name, known)
+    chosen = [item for item in items if not names or item.name in names]
+    targets = _targets(files.targets, sizes)
+    texts_folder = files.texts or files.targets
+    texts = {} if texts_folder is None else read_texts(texts_folder)
+    asked = keys.seeds if seeds is None else list(seeds)
+    maker = _SourceMaker(
+        sizes=sizes,
+        protocol=keys.protocol,
+        seeds=study_seeds(asked, place),
+        device=choose_device(device).type,
+        texts=texts,
+        texts_folder=texts_folder,
+        folder=folder,
+        place=place,
+    )
+    sources = [
+        maker.own_corpus(item.name, files.corpora[item.name])
+        if item.name in files.corpora
+        else maker.source(item)
+        for item in chosen
+    ]
+    listed = {item.name for item in items}
+    sources += [
+        maker.own_corpus(name, path)
+        for name, path in files.corpora.items()
+        if name not in listed and (not names or name in names)
+    ]
+    if all(source.missing for source in sources):
+        raise ConfigError(f"{sources[0].name}: {sources[0].missing}")
+    return PaperStudy(
+        name=keys.name,
+        about=keys.about,
+        preset=sizes,
+        protocol=keys.protocol,
+        seeds=maker.seeds,
+        device=maker.device,
+        texts=tuple(targets),
+        sources=tuple(sources),
+        translation=files.translation or {"chrF": PAPER_CHRF, "BLEU": PAPER_BLEU},
+        is_translated=files.translation is not None,
+    )
+
+
+def _targets(folder: Path | None, sizes: XferBenchPreset) -> list[Text]:
+    """Target texts; of a folder, those of the paper's ten languages that it has."""
+    texts = choose_texts(preset_folder(folder, sizes), sizes)
+    if folder is not None and not sizes.languages:
+        texts = [each for each in texts if each.name in XFERBENCH_TARGETS]
+        if not texts:
+            wanted = ", ".join(f"{code}.txt.gz" for code in XFERBENCH_TARGETS)
+            raise ConfigError(f"--targets {folder}: expected some of {wanted}; found none")
+    return [each.identified() if isinstance(each, TextFile) else each for each in texts]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _SourceMaker:
+    """Settings that all sources of a study share."""
+
+    sizes: XferBenchPreset
+    protocol: str
+    seeds: tuple[int, ...]
+    device: str
+    texts: Mapping[str, Text]
+    texts_folder: Path | None
+    folder: Path
+    place: str
+
+    def source(self, item: PaperSourceKeys) -> PaperSource:
+        """A source of the study."""
+        if item.game:
+            changes = mapping(item.set, f"{self.place}: {item.name}: set")
+            row = {"name": item.game, "base": item.game, "set": changes}
+            game = read_study({"name": item.name, "rows": [row]}, self.place, device=self.device)
+            run = plan_run(game, game.variants[0], game.seeds[0], self.folder)
+            settings = "".join(f" --set {key}={value}" for key, value in changes.items())
+            return PaperSource(name=item.name, origin=f"ecsuite train-game {item.game}{settings}", game=run)
+        if item.elcc:
+            return self._of_elcc(item)
+        kind = item.baseline or "human"
+        make = SOURCES.load(kind)
+        origin = f"ecsuite score reference {kind}"
+        path = None
+        if item.text:
+            found = self.texts.get(item.text)
+            if found is None:
+                where = "no --texts FOLDER" if self.texts_folder is None else f"not in {self.texts_folder}"
+                missing = f"{item.text}.txt.gz ({where}); ecsuite data wikipedia --languages {item.text}"
+                return PaperSource(name=item.name, origin=origin, missing=missing)
+            assert isinstance(found, TextFile)
+            path, origin = found.path, f"{origin} --text {found.path.name}"
+        drawn = {
+            seed: make(BaselineSettings(preset=self.sizes, protocol=self.protocol, seed=seed, text=path))
+            for seed in (self.seeds if item.baseline not in ("", "no_pretrain") else self.seeds[:1])
+        }
+        corpora = {seed: drawn.get(seed, drawn[self.seeds[0]]) for seed in self.seeds}
+        return PaperSource(name=item.name, origin=origin, corpora=corpora)
+
+    def _of_elcc(self, item: PaperSourceKeys) -> PaperSource:
+        system, _, variant = item.elcc.partition("/")
+        origin = f"ecsuite data elcc --system {system}"
+        paths = sorted(data_folder("elcc").glob(f"systems/{system}/data/{variant}/corpus.jsonl"))
+        if paths:
+            return self.own_corpus(item.name, paths[0])
+        missing = f"{item.elcc} of ELCC ({origin}), or --corpus '{item.name}=corpus.jsonl'"
+        return PaperSource(name=item.name, origin=origin, missing=missing)
+
+    def own_corpus(self, name: str, path: Path) -> PaperSource:
+        """A corpus of a file or folder."""
+        corpus = read_corpus(path)
+        if not len(corpus.messages.values):
+            raise ConfigError(f"{name}: {path}: the corpus has no symbols to learn from")
+        return PaperSource(name=name, origin=path.name, corpora=dict.fromkeys(self.seeds, corpus))
+
+
+def _work(*, texts: Sequence[Text], preset: str, **_: Any) -> float:
+    sizes = PRESETS[preset]
+    return sizes.pretrain_tokens * sizes.pretrain_epochs + len(texts) * sizes.tune_tokens * sizes.tune_epochs
+
+
+@job_function(
+    version=TRAITS.version,
+    work=_work,
+    label=lambda *, name, seed, **_: f"XferBench of {name.key}, seed {seed}",
+)
+def transfer_of_game(
+    *,
+    run: Result,
+    texts: list[Text],
+    preset: str,
+    protocol: str,
+    seed: int,
+    device: str,
+    name: Label,
+    context: Context,
+) -> dict[str, Any]:
+    """Score the corpus of a trained game by XferBench.
+
+    Args:
+        run: The result of `train_game`.
+        texts: The target languages.
+        preset: Name of the sizes.
+        protocol: Name of the protocol.
+        seed: Seed of the models.
+        device: cpu, cuda or mps.
+        name: The name of the source, for progress.
+        context: See `Context`.
+
+    Returns:
+        `by_target`, nats per token; and `passes` over the corpus per epoch of pretraining.
+
+    Raises:
+        DivergedError: If a training diverged.
+    """
+    assert run.arrays is not None
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(run.arrays, Path(folder))
+        corpus = read_corpus(Path(folder))
+    study = make_study(corpus, texts, PRESETS[preset], [seed], protocol=protocol, device=device)
+    runner = Runner(
+        folder=context.scratch,
+        should_stop=lambda: "interrupt" if context.should_stop() else None,
+        progress=lambda label, done, total: context.report_progress(label, done / total if total else 0.0),
+    )
+    try:
+        found = metric.measure(study, runner)
+    except (
+        KeyboardInterrupt
+    ):  # the runner's answer to a request to stop; its finished jobs are in the scratch folder
+        raise Stopped from None
+    return {"by_target": found.by_seed[seed], "passes": max(1.0, found.pretrained["repeats"])}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperRow:
+    """A source with what came out."""
+
+    source: PaperSource
+    """The source."""
+    by_seed: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """Cross-entropy by seed and target, nats per token; empty without a score."""
+    passes: float | None = None
+    """Passes over the corpus per epoch of pretraining; None of no pretraining, and without a score."""
+    accuracy: float | None = None
+    """Accuracy of a game at the end of its training."""
+    reason: str = ""
+    """Why there is no score; empty: there is one."""
+
+    @property
+    def name(self) -> str:
+        """Name in the table."""
+        return self.source.name
+
+    @property
+    def published(self) -> float | None:
+        """Score of Table 5; None of a source that it does not have."""
+        return PAPER_SCORES.get(self.name)
+
+    @property
+    def scores(self) -> list[float]:
+        """The score of each seed: means over the targets."""
+        return [float(np.mean(list(values.values()))) for values in self.by_seed.values()]
+
+    @property
+    def score(self) -> float | None:
+        """Mean over seeds and targets; None without a score."""
+        return float(np.mean(self.scores)) if self.by_seed else None
+
+    def of_target(self, target: str) -> float | None:
+        """Mean over seeds for one target; None without a score."""
+        return float(np.mean([each[target] for each in self.by_seed.values()])) if self.by_seed else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperResult:
+    """The rows of a study, with their computing time."""
+
+    rows: tuple[PaperRow, ...]
+    """The sources in the order of the study."""
+    hours: float
+    """Computing time of all jobs."""
+
+    @property
+    def scored(self) -> dict[str, float]:
+        """Scores by source, of those that have one."""
+        return {row.name: row.score for row in self.rows if row.score is not None}
+
+    def ranks(self) -> dict[str, tuple[float, float]]:
+        """Published rank and ours of each source that has both scores, 1 for the lowest score."""
+        rows = [row for row in self.rows if row.score is not None and row.published is not None]
+        columns = [np.array([row.published for row in rows]), np.array([row.score for row in rows])]
+        ranks = [average_ranks(column) for column in columns] if rows else ([], [])
+        return {row.name: (float(one), float(other)) for row, one, other in zip(rows, *ranks, strict=True)}
+
+    def agreement(self) -> Correlation | None:
+        """Correlation of our scores with those of Table 5; None for fewer than three sources."""
+        return _correlation(self.scored, PAPER_SCORES)
+
+
+def _correlation(scores: Mapping[str, float], others: Mapping[str, float]) -> Correlation | None:
+    return correlate(scores, others) if len(scores.keys() & others.keys()) >= MIN_SOURCES else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperTables(Benchmark[PaperStudy, PaperResult]):
+    """Tables 2, 4 and 5 and figures 2 and 3 of the paper, from the scores of its sources."""
+
+    folder: Path
+    """Folder of stored results; the runs of games are in it, too."""
+    figure: int = 2
+    """Figure of the paper that is drawn: 2 or 3."""
+
+    @property
+    def store(self) -> Path:
+        """The folder of stored results."""
+        return self.folder
+
+    def _jobs(self, study: PaperStudy, source: PaperSource) -> dict[tuple[int, ...] | tuple[int, str], Job]:
+        """The jobs of the scores of a source, by seed, and by seed and target where targets have jobs."""
+        if source.game is None:
+            return dict(transfer_jobs(study.transfer(source)))
+        return {
+            (seed,): Job(
+                transfer_of_game,
+                run=source.game.training,
+                texts=list(study.texts),
+                preset=study.preset.name,
+                protocol=study.protocol,
+                seed=seed,
+                device=study.device,
+                name=Label(key=source.name),
+            )
+            for seed in study.seeds
+        }
+
+    def plan_groups(self, study: PaperStudy) -> dict[Job, tuple[str, int]]:
+        """The source and the seed of each job; the training of a game is with its first seed."""
+        groups = {}
+        for source in study.sources:
+            if source.missing:
+                continue
+            if source.game is not None:
+                groups[source.game.training] = (source.name, study.seeds[0])
+            for key, job in self._jobs(study, source).items():
+                groups.setdefault(job, (source.name, key[0]))
+        return groups
+
+    def plan(self, study: PaperStudy) -> list[Job]:
+        """The training of each game, and the scores of all sources."""
+        return list(self.plan_groups(study))
+
+    def notes_on_plan(self, study: PaperStudy) -> list[str]:
+        """What is missing, and the cost of scores of the paper's size."""
+        lines = [f"{source.name}: missing: {source.missing}" for source in study.sources if source.missing]
+        if study.preset.is_reduced:
+            return lines
+        number = sum(not source.missing for source in study.sources) * len(study.seeds)
+        sizes = study.preset
+        pretraining = sizes.pretrain_tokens * sizes.pretrain_epochs
+        tuning = sizes.tune_tokens * sizes.tune_epochs
+        part = (pretraining + len(study.texts) * tuning) / (pretraining + len(XFERBENCH_TARGETS) * tuning)
+        h100, published = (number * part * minutes / 60 for minutes in (H100_MINUTES, PUBLISHED_MINUTES))
+        lines.append(
+            f"{number} scores of {len(study.texts)} targets need a GPU: about {h100:.1f} hours of an H100, or "
+            f"{published:.0f} hours of the paper's RTX 2080 Ti, and the games' training"
+        )
+        return lines
+
+    def seconds_of(self, study: PaperStudy, jobs: Sequence[Job]) -> float | None:
+        """Time of the training of games, from a few that are begun and given up; scores are not counted."""
+        return measured_seconds(jobs)
+
+    def device(self, study: PaperStudy) -> str:
+        """Type of the device on which models and games are trained."""
+        return study.device
+
+    def collect(self, study: PaperStudy, results: Mapping[Job, Result]) -> PaperResult:
+        """The rows.
+
+        Raises:
+            DivergedError: If no source has a score.
+        """
+        rows = tuple(self._row(study, source, results) for source in study.sources)
+        if not any(row.by_seed for row in rows):
+            raise DivergedError(next(row.reason for row in rows))
+        jobs = self.plan(study)
+        return PaperResult(rows=rows, hours=sum(results[job].seconds for job in jobs) / 3600)
+
+    def _row(self, study: PaperStudy, source: PaperSource, results: Mapping[Job, Result]) -> PaperRow:
+        if source.missing:
+            return PaperRow(source=source, reason=f"missing: {source.missing}")
+        jobs = self._jobs(study, source)
+        if source.game is None:
+            transfer = study.transfer(source)
+            try:
+                found = metric.collect(transfer, results)
+            except DivergedError as error:
+                return PaperRow(source=source, reason=str(error))
+            has_corpus = source.corpora[study.seeds[0]] is not None
+            passes = max(1.0, found.pretrained["repeats"]) if has_corpus else None
+            return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
+        training = results[source.game.training]
+        scored = {key[0]: results[job] for key, job in jobs.items()}
+        values = {seed: found.value for seed, found in scored.items() if found.failure is None}
+        if not values:
+            return PaperRow(
+                source=source, reason=str(training.failure or next(iter(scored.values())).failure)
+            )
+        return PaperRow(
+            source=source,
+            by_seed={seed: value["by_target"] for seed, value in values.items()},
+            passes=next(iter(values.values()))["passes"],
+            accuracy=training.value["measures"].get("accuracy"),
+        )
+
+    def record(self, study: PaperStudy, finding: PaperResult) -> list[Source]:
+        """A source for each row and seed."""
+        line = _signature(study)
+        return [
+            Source(
+                name=f"{row.name}, seed {seed}",
+                file=self.folder,
+                game=row.name,
+                group=row.name,
+                seed=seed,
+                records=(Score(name=TRAITS.name, value=score, signature=line),),
+            )
+            for row in finding.rows
+            for seed, score in zip(row.by_seed, row.scores, strict=True)
+        ]
+
+    def report(self, study: PaperStudy, finding: PaperResult) -> Report:
+        """The tables, and one of the figures."""
+        draw = _draw_scores if self.figure == 2 else _draw_translation
+        return Report(
+            tables=[
+                _score_table(study, finding),
+                _target_table(study, finding),
+                _translation_table(study, finding),
+                _correlation_table(study, finding),
+            ],
+            notes=tuple(_notes(study, finding)),
+            data=_to_json(study, finding),
+            draw=lambda file: draw(study, finding, file),
+        )
+
+
+def _signature(study: PaperStudy) -> str:
+    is_embedded = not any(isinstance(each, TextFile) for each in study.texts)
+    return Signature.of(
+        TRAITS.name,
+        TRAITS.version,
+        preset=study.preset.name,
+        protocol=study.protocol,
+        targets="embedded" if is_embedded else fingerprint(study.texts),
+        seeds=",".join(map(str, study.seeds)),
+    )
+
+
+def _published_intervals() -> dict[str, tuple[float, float] | None]:
+    """Intervals of figure 2 by source, computed from Table 5 as the authors' program does."""
+    samples = [
+        Sample(name=name, by_target=(values,), seeds=(0,), signature="")
+        for name, values in PAPER_CROSS_ENTROPIES.items()
+    ]
+    normalised = normalised_scores(samples)
+    assert not isinstance(normalised, str)
+    return {each.name: each.program for each in normalised}
+
+
+def _score_table(study: PaperStudy, finding: PaperResult) -> Table:
+    ranks, published = finding.ranks(), _published_intervals()
+    columns = [
+        name_column("source"),
+        number_column("published", ("published", "[95 % CI]"), parts=("low", "high")),
+        number_column("published_rank", "rank"),
+        number_column("score", ("here", "± 95 % CI")),
+        number_column("rank", "rank"),
+        number_column("passes"),
+        number_column("accuracy", ("game's", "accuracy")),
+    ]
+    rows = []
+    for row in finding.rows:
+        one, other = ranks.get(row.name, (None, None))
+        score: Cell = nothing("missing" if row.source.missing else "failed")
+        if row.by_seed:
+            score = estimate(*mean_and_half_width(row.scores), 3)
+        rows.append(
+            row_of(
+                row.name,
+                interval(row.published, published.get(row.name), 2),
+                number(one, 1),
+                score,
+                number(other, 1),
+                number(row.passes, 1),
+                number(row.accuracy, 3),
+            )
+        )
+    return Table(
+        columns=columns,
+        rows=rows,
+        title="Table 5 and figure 2: XferBench, nats per token, lower is better; ranks of the sources with both",
+        notes=[_signature(study)],
+    )
+
+
+def _target_table(study: PaperStudy, finding: PaperResult) -> Table:
+    targets = [text.name for text in study.texts]
+    rows: list[Row] = []
+    for row in finding.rows:
+        if not row.by_seed:
+            continue
+        paper = PAPER_CROSS_ENTROPIES.get(row.name, {})
+        has_published = any(target in paper for target in targets)
+        values = (number(row.of_target(target), 3) for target in targets)
+        rows.append(row_of(row.name, *values))
+        if has_published:
+            printed = (number(paper[target], 2) if target in paper else nothing() for target in targets)
+            label = text(row.name, shown="  the paper")
+            rows.append(row_of(label, *printed, role="dim", ends_section=True))
+    columns = [name_column("source"), *(number_column(target, target) for target in targets)]
+    return Table(columns=columns, rows=rows, title="Table 5 by target, means over seeds")
+
+
+def _translation_table(study: PaperStudy, finding: PaperResult) -> Table:
+    settings = [(name, setting) for name, by_setting in study.translation.items() for setting in by_setting]
+    columns = [name_column("source"), number_column("score", "XferBench")]
+    columns += [number_column(f"{name}_{setting}", (name, setting)) for name, setting in settings]
+    rows = [
+        row_of(
+            row.name,
+            number(row.score, 3),
+            *(number(study.translation[name][setting].get(row.name), 2) for name, setting in settings),
+        )
+        for row in finding.rows
+        if row.by_seed
+    ]
+    whose = "translations of --translation" if study.is_translated else "the paper's translations"
+    return Table(columns=columns, rows=rows, title=f"Tables 2 and 4, figure 3: XferBench here and {whose}")
+
+
+def _correlation_table(study: PaperStudy, finding: PaperResult) -> Table:
+    columns = [name_column("with"), number_column("sources")]
+    columns += [
+        number_column(name, (name, "95 % CI"), parts=("low", "high"))
+        for name in ("pearson", "kendall", "spearman")
+    ]
+    columns.append(number_column("printed", ("Pearson,", "the paper")))
+    rows = []
+    for name, found in _correlations(study, finding).items():
+        if found is None:
+            continue
+        by_name = {each.name.lower().partition(" ")[0]: each for each in found.coefficients}
+        cells = [
+            interval(by_name[key].value, by_name[key].ci95, 2) for key in ("pearson", "kendall", "spearman")
+        ]
+        printed = PAPER_CORRELATIONS.get(name.removeprefix("chrF, ")) if name.startswith("chrF") else None
+        rows.append(row_of(name, len(found.sources), *cells, number(printed, 2)))
+    title = (
+        "Correlation of the scores here with Table 5 (agreement: positive) and with translation (negative)"
+    )
+    return Table(columns=columns, rows=rows, title=title)
+
+
+def _correlations(study: PaperStudy, finding: PaperResult) -> dict[str, Correlation | None]:
+    found = {"Table 5": finding.agreement()}
+    for name, by_setting in study.translation.items():
+        for setting, scores in by_setting.items():
+            found[f"{name}, {setting}"] = _correlation(finding.scored, scores)
+    return found
+
+
+def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
+    seeds = ", ".join(map(str, study.seeds))
+    yield (
+        f"seeds {seeds} of models and of drawn sources; ±: Student's interval over them, of one corpus of each game, "
+        "as in the paper; published intervals: over languages, by the authors' program from Table 5"
+    )
+    if study.preset.is_reduced:
+        yield f"preset {study.preset.name}: {metric.REDUCED}"
+    agreement = finding.agreement()
+    if agreement is not None and agreement.ci_reason:
+        yield f"no intervals of correlations: {agreement.ci_reason}"
+    for row in finding.rows:
+        if row.reason:
+            yield f"{row.name}: {row.reason}"
+        elif row.passes is not None and row.passes > 1.02:
+            yield f"{row.name}: its corpus is read {row.passes:.1f} times an epoch, which alone changes a score"
+    yield f"{finding.hours:.2f} hours of computing"
+
+
+def _to_json(study: PaperStudy, finding: PaperResult) -> dict[str, Any]:
+    ranks = finding.ranks()
+    rows = []
+    for row in finding.rows:
+        one, other = ranks.get(row.name, (None, None))
+        rows.append(
+            {
+                "name": row.name,
+                "origin": row.source.origin,
+                "published": row.published,
+                "published_rank": one,
+                "score": row.score,
+                "rank": other,
+                "passes": row.passes,
+                "accuracy": row.accuracy,
+                "reason": row.reason or None,
+                "by_seed": [
+                    {"seed": seed, "value": score, "by_target": dict(values)}
+                    for (seed, values), score in zip(row.by_seed.items(), row.scores, strict=True)
+                ],
+            }
+        )
+    return {
+        "study": {
+            "name": study.name,
+            "about": study.about,
+            "preset": study.preset.name,
+            "protocol": study.protocol,
+            "seeds": list(study.seeds),
+            "targets": [text.name for text in study.texts],
+        },
+        "signature": _signature(study),
+        "rows": rows,
+        "correlations": {
+            name: None if found is None else asdict(found)
+            for name, found in _correlations(study, finding).items()
+        },
+        "translation": {
+            "is_published": not study.is_translated,
+            **{
+                name: {setting: dict(scores) for setting, scores in by_setting.items()}
+                for name, by_setting in study.translation.items()
+            },
+        },
+        "version": __version__,
+        "commit": own_commit(),
+        "processor": processor(),
+        "hours": round(finding.hours, 3),
+    }
+
+
+def _draw_scores(study: PaperStudy, finding: PaperResult, file: Path) -> None:
+    """Draw figure 2: published scores in one panel, ours in the other, in the published order."""
+    published = _published_intervals()
+    rows = sorted(
+        (row for row in finding.rows if row.by_seed or row.published is not None),
+        key=lambda row: (row.published is None, row.published or 0.0),
+    )
+    left, right = [], []
+    for row in rows:
+        low, high = published.get(row.name) or (None, None)
+        left.append(Point(row=row.name, value=row.published, low=low, high=high))
+        bounds = ends(*mean_and_half_width(row.scores)) if row.by_seed else (None, None)
+        right.append(Point(row=row.name, value=row.score, low=bounds[0], high=bounds[1], single=row.scores))
+    panels = (
+        Panel(points=left, axis="Boldt & Mortensen (2024), nats per token"),
+        Panel(points=right, axis=f"here, preset {study.preset.name}, nats per token"),
+    )
+    title = "XferBench of the paper's sources, published and here; lower is better"
+    save(intervals(*panels, title=title), file)
+
+
+def _draw_translation(study: PaperStudy, finding: PaperResult, file: Path) -> None:
+    """Draw figure 3: translation scores over XferBench, a panel for each metric and setting."""
+    lines = []
+    for name, by_setting in study.translation.items():
+        for setting, scores in by_setting.items():
+            names = [source for source in finding.scored if source in scores]
+            lines.append(
+                Curve(
+                    x=[finding.scored[source] for source in names],
+                    y=[scores[source] for source in names],
+                    panel=f"{name}, {setting}",
+                    is_points=True,
+                    texts=names,
+                )
+            )
+    axis = f"XferBench here, preset {study.preset.name}, nats per token"
+    save(curves(lines, x=axis, y="score of translation", title="XferBench and translation"), file)
