@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,10 @@ from ecsuite.tables.cells import Cell, estimate, interval, nothing, number, text
 from ecsuite.tables.table import Row, Table, name_column, number_column, row_of
 from ecsuite.version import __version__
 
+SourceKind = Literal["human", "synthetic or emergent", "random"]
+"""Kinds of sources that the paper's first hypothesis puts in this order, best first."""
+RANDOM = ("random", "no_pretrain")
+"""Reference sources of the kind random."""
 KINDS = ("game", "baseline", "text", "elcc")
 """Keys of a source, one of which says what it is."""
 PUBLISHED_MINUTES = 330
@@ -114,10 +118,14 @@ class PaperSource:
     """Name in the table."""
     origin: str
     """How it is made."""
-    corpora: Mapping[int, Corpus | None] = field(default_factory=dict)
-    """Corpus by seed, None of no pretraining; empty for a game and for a missing source."""
+    kind: SourceKind
+    """Its kind in the paper's first hypothesis."""
     game: PlannedRun | None = None
     """The training of a game."""
+    transfer: XferBenchStudy | None = None
+    """The study of XferBench of what is drawn or read; None of a game, and where something is missing."""
+    jobs: Mapping[tuple[int, ...] | tuple[int, str], Job] = field(default_factory=dict)
+    """Jobs of its scores by seed, and by seed and target where targets have jobs of their own."""
     missing: str = ""
     """What is missing; empty: nothing."""
 
@@ -147,17 +155,6 @@ class PaperStudy:
     is_translated: bool
     """Whether translation scores are the user's."""
 
-    def transfer(self, source: PaperSource) -> XferBenchStudy:
-        """The study of XferBench of a source that is drawn or read."""
-        return make_study(
-            source.corpora,
-            self.texts,
-            self.preset,
-            self.seeds,
-            protocol=self.protocol,
-            device=self.device,
-        )
-
 
 class PaperFiles(NamedTuple):
     """Files of the user that a study reads."""
@@ -165,7 +162,7 @@ class PaperFiles(NamedTuple):
     targets: Path | None = None
     """Folder of target texts; None: those of the preset."""
     texts: Path | None = None
-    """Folder of texts that are sources; None: that of the targets."""
+    """Folder of texts that are sources; None: that of the targets, or of downloaded articles."""
     corpora: Mapping[str, Path] = {}
     """Corpora by name of a source, also of sources that the study does not have."""
     translation: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
@@ -213,15 +210,16 @@ def load_paper(
         look_up("source", name, known)
     chosen = [item for item in items if not names or item.name in names]
     targets = _targets(files.targets, sizes)
-    texts_folder = files.texts or files.targets
-    texts = {} if texts_folder is None else read_texts(texts_folder)
+    downloaded = data_folder("wikipedia")
+    texts_folder = files.texts or files.targets or (downloaded if downloaded.is_dir() else None)
     asked = keys.seeds if seeds is None else list(seeds)
     maker = _SourceMaker(
         sizes=sizes,
         protocol=keys.protocol,
         seeds=study_seeds(asked, place),
         device=choose_device(device).type,
-        texts=texts,
+        targets=targets,
+        texts={} if texts_folder is None else read_texts(texts_folder),
         texts_folder=texts_folder,
         folder=folder,
         place=place,
@@ -273,6 +271,7 @@ class _SourceMaker:
     protocol: str
     seeds: tuple[int, ...]
     device: str
+    targets: Sequence[Text]
     texts: Mapping[str, Text]
     texts_folder: Path | None
     folder: Path
@@ -281,32 +280,57 @@ class _SourceMaker:
     def source(self, item: PaperSourceKeys) -> PaperSource:
         """A source of the study."""
         if item.game:
-            changes = mapping(item.set, f"{self.place}: {item.name}: set")
-            row = {"name": item.game, "base": item.game, "set": changes}
-            game = read_study({"name": item.name, "rows": [row]}, self.place, device=self.device)
-            run = plan_run(game, game.variants[0], game.seeds[0], self.folder)
-            settings = "".join(f" --set {key}={value}" for key, value in changes.items())
-            return PaperSource(name=item.name, origin=f"ecsuite train-game {item.game}{settings}", game=run)
+            return self._game(item)
         if item.elcc:
             return self._of_elcc(item)
-        kind = item.baseline or "human"
-        make = SOURCES.load(kind)
-        origin = f"ecsuite score reference {kind}"
-        path = None
+        name = item.baseline or "human"
+        kind: SourceKind = (
+            "human" if not item.baseline else "random" if name in RANDOM else "synthetic or emergent"
+        )
+        make, origin, path = SOURCES.load(name), f"ecsuite score reference {name}", None
         if item.text:
             found = self.texts.get(item.text)
             if found is None:
-                where = "no --texts FOLDER" if self.texts_folder is None else f"not in {self.texts_folder}"
-                missing = f"{item.text}.txt.gz ({where}); ecsuite data wikipedia --languages {item.text}"
-                return PaperSource(name=item.name, origin=origin, missing=missing)
+                at_hand = "no --texts FOLDER" if self.texts_folder is None else f"not in {self.texts_folder}"
+                missing = f"{item.text}.txt.gz ({at_hand}); ecsuite data wikipedia --languages {item.text}"
+                return PaperSource(name=item.name, origin=origin, kind=kind, missing=missing)
             assert isinstance(found, TextFile)
             path, origin = found.path, f"{origin} --text {found.path.name}"
-        drawn = {
+        is_drawn = item.baseline not in ("", "no_pretrain")  # others are the same for all seeds
+        corpora = {
             seed: make(BaselineSettings(preset=self.sizes, protocol=self.protocol, seed=seed, text=path))
-            for seed in (self.seeds if item.baseline not in ("", "no_pretrain") else self.seeds[:1])
+            for seed in (self.seeds if is_drawn else self.seeds[:1])
         }
-        corpora = {seed: drawn.get(seed, drawn[self.seeds[0]]) for seed in self.seeds}
-        return PaperSource(name=item.name, origin=origin, corpora=corpora)
+        return self._of_corpora(
+            item.name, origin, kind, {seed: corpora.get(seed, corpora[self.seeds[0]]) for seed in self.seeds}
+        )
+
+    def _game(self, item: PaperSourceKeys) -> PaperSource:
+        changes = mapping(item.set, f"{self.place}: {item.name}: set")
+        row = {"name": item.game, "base": item.game, "set": changes}
+        game = read_study({"name": item.name, "rows": [row]}, self.place, device=self.device)
+        run = plan_run(game, game.variants[0], game.seeds[0], self.folder)
+        settings = "".join(f" --set {key}={value}" for key, value in changes.items())
+        jobs = {
+            (seed,): Job(
+                transfer_of_game,
+                run=run.training,
+                texts=list(self.targets),
+                preset=self.sizes.name,
+                protocol=self.protocol,
+                seed=seed,
+                device=self.device,
+                name=Label(key=item.name),
+            )
+            for seed in self.seeds
+        }
+        return PaperSource(
+            name=item.name,
+            origin=f"ecsuite train-game {item.game}{settings}",
+            kind="synthetic or emergent",
+            game=run,
+            jobs=jobs,
+        )
 
     def _of_elcc(self, item: PaperSourceKeys) -> PaperSource:
         system, _, variant = item.elcc.partition("/")
@@ -315,14 +339,24 @@ class _SourceMaker:
         if paths:
             return self.own_corpus(item.name, paths[0])
         missing = f"{item.elcc} of ELCC ({origin}), or --corpus '{item.name}=corpus.jsonl'"
-        return PaperSource(name=item.name, origin=origin, missing=missing)
+        return PaperSource(name=item.name, origin=origin, kind="synthetic or emergent", missing=missing)
 
     def own_corpus(self, name: str, path: Path) -> PaperSource:
         """A corpus of a file or folder."""
         corpus = read_corpus(path)
         if not len(corpus.messages.values):
             raise ConfigError(f"{name}: {path}: the corpus has no symbols to learn from")
-        return PaperSource(name=name, origin=path.name, corpora=dict.fromkeys(self.seeds, corpus))
+        return self._of_corpora(name, path.name, "synthetic or emergent", dict.fromkeys(self.seeds, corpus))
+
+    def _of_corpora(
+        self, name: str, origin: str, kind: SourceKind, corpora: Mapping[int, Corpus | None]
+    ) -> PaperSource:
+        study = make_study(
+            corpora, self.targets, self.sizes, self.seeds, protocol=self.protocol, device=self.device
+        )
+        return PaperSource(
+            name=name, origin=origin, kind=kind, transfer=study, jobs=dict(transfer_jobs(study))
+        )
 
 
 def _work(*, texts: Sequence[Text], preset: str, **_: Any) -> float:
@@ -467,33 +501,13 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         """The folder of stored results."""
         return self.folder
 
-    def _jobs(self, study: PaperStudy, source: PaperSource) -> dict[tuple[int, ...] | tuple[int, str], Job]:
-        """The jobs of the scores of a source, by seed, and by seed and target where targets have jobs."""
-        if source.game is None:
-            return dict(transfer_jobs(study.transfer(source)))
-        return {
-            (seed,): Job(
-                transfer_of_game,
-                run=source.game.training,
-                texts=list(study.texts),
-                preset=study.preset.name,
-                protocol=study.protocol,
-                seed=seed,
-                device=study.device,
-                name=Label(key=source.name),
-            )
-            for seed in study.seeds
-        }
-
     def plan_groups(self, study: PaperStudy) -> dict[Job, tuple[str, int]]:
-        """The source and the seed of each job; the training of a game is with its first seed."""
-        groups = {}
+        """The source and the seed of each job; the training of a game is with the first seed of the study."""
+        groups: dict[Job, tuple[str, int]] = {}
         for source in study.sources:
-            if source.missing:
-                continue
             if source.game is not None:
                 groups[source.game.training] = (source.name, study.seeds[0])
-            for key, job in self._jobs(study, source).items():
+            for key, job in source.jobs.items():
                 groups.setdefault(job, (source.name, key[0]))
         return groups
 
@@ -541,18 +555,17 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
     def _row(self, study: PaperStudy, source: PaperSource, results: Mapping[Job, Result]) -> PaperRow:
         if source.missing:
             return PaperRow(source=source, reason=f"missing: {source.missing}")
-        jobs = self._jobs(study, source)
-        if source.game is None:
-            transfer = study.transfer(source)
+        if source.transfer is not None:
             try:
-                found = metric.collect(transfer, results)
+                found = metric.collect(source.transfer, results)
             except DivergedError as error:
                 return PaperRow(source=source, reason=str(error))
-            has_corpus = source.corpora[study.seeds[0]] is not None
+            has_corpus = source.transfer.corpora[study.seeds[0]] is not None
             passes = max(1.0, found.pretrained["repeats"]) if has_corpus else None
             return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
+        assert source.game is not None
         training = results[source.game.training]
-        scored = {key[0]: results[job] for key, job in jobs.items()}
+        scored = {key[0]: results[job] for key, job in source.jobs.items()}
         values = {seed: found.value for seed, found in scored.items() if found.failure is None}
         if not values:
             return PaperRow(

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, TypeVar
 
-from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, at, mapping
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, XFERBENCH, at, mapping
 from ecsuite.parts.config import Natural, Seed, Weight, checked, read_yaml, refuse_unread, shipped_configs
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
@@ -18,7 +18,7 @@ SEEDS = tuple(range(101, 111))
 """Default seeds of a claim; nothing else uses them."""
 OF_CORPORA = "collection"
 """The key of a study of existing corpora, whose runs are numbered from 1 in place of seeds."""
-STUDIES = {"sweep": SWEEP, "icy": ICY, "cbm": CBM, OF_CORPORA: SWEEP}
+STUDIES = {"sweep": SWEEP, "icy": ICY, "cbm": CBM, "xferbench": XFERBENCH, OF_CORPORA: SWEEP}
 """Readers of the studies of claims, by key."""
 OF_CLAIM = "claim"
 """The key of a study that is that of another claim."""

@@ -18,10 +18,11 @@ from ecsuite.eval.experiments.claims.claim import OF_CLAIM, OF_CORPORA, Claim, l
 from ecsuite.eval.experiments.claims.report import report_of
 from ecsuite.eval.experiments.collection import Collections, CollectionStudy, load_collection
 from ecsuite.eval.experiments.corpora import CollectionMember
-from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, mapping
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, XFERBENCH, mapping
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.experiments.study import load_study as load_sweep
 from ecsuite.eval.experiments.sweep import Sweeps
+from ecsuite.eval.experiments.xferbench import PaperFiles, PaperResult, PaperStudy, PaperTables, load_paper
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
@@ -232,6 +233,52 @@ class CbmReproduction(Reproduction):
                 )
 
 
+class PaperReproduction(Reproduction):
+    """A claim whose study are the sources of the XferBench paper."""
+
+    study: PaperStudy
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The sources, with their kinds."""
+        return [{"source": source.name, "kind": source.kind} for source in self.study.sources]
+
+    def measure(self, study: Claim, runner: Runner) -> ClaimOutcome:
+        """Run its study.
+
+        Raises:
+            ConfigError: If a source is missing, but for a check of minutes.
+            DivergedError: If no run ended.
+        """
+        for source in self.study.sources:
+            if source.missing and not self.is_small:
+                raise ConfigError(f"claim {self.claim}: {source.name}: missing: {source.missing}")
+        return Reproduction.measure(self, study, runner)
+
+    def runs(self, finding: PaperResult, results: Mapping[Job, Result]) -> Iterator[Source]:
+        """A run for each source and seed, with the paper's translation scores as further figures."""
+        for row, cell in zip(finding.rows, self.cells(), strict=True):
+            printed = {
+                f"{name}, {setting}": scores.get(row.name)
+                for name, by_setting in self.study.translation.items()
+                for setting, scores in by_setting.items()
+            }
+            scores = dict(zip(row.by_seed, row.scores, strict=True))
+            for seed in self.study.seeds:
+                yield claim_run(
+                    self.claim,
+                    settings=cell,
+                    seed=seed,
+                    values={"xferbench": scores[seed], **printed} if seed in scores else {},
+                    status="done" if seed in scores else "failed",
+                    failure=None if seed in scores else row.reason or "its training diverged",
+                    seconds=sum(
+                        results[job].seconds
+                        for key, job in row.source.jobs.items()
+                        if key[0] == seed and job in results
+                    ),
+                )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusReproduction(Reproduction):
     """A claim about existing corpora, each a run: numbered from 1 in the order of their names, in place of seeds.
@@ -350,6 +397,11 @@ def _load(
             device=device,
         )
         return CbmReproduction, {"benchmark": CbmTables(folder=folder), "study": cbm}
+    if kind == "xferbench":
+        tree = {**XFERBENCH.read(content)[0], **changes, "name": name, "seeds": list(seeds)}
+        tables = PaperTables(folder=folder)
+        paper = load_paper(tree, PaperFiles(), folder=folder / "runs", device=device)
+        return PaperReproduction, {"benchmark": tables, "study": paper}
     former = SWEEP.read(content)[0]
     settings = mapping(former.get("set", {}), "set") | mapping(changes.get("set", {}), "small.set")
     tree = {**former, **changes, "name": name, "seeds": list(seeds), "set": settings}
