@@ -334,7 +334,7 @@ class _SourceMaker:
 
     def _of_elcc(self, item: PaperSourceKeys) -> PaperSource:
         system, _, variant = item.elcc.partition("/")
-        origin = f"ecsuite data elcc --system {system}"
+        origin = f"ecsuite data elcc --systems {system}"
         paths = sorted(data_folder("elcc").glob(f"systems/{system}/data/{variant}/corpus.jsonl"))
         if paths:
             return self.own_corpus(item.name, paths[0])

@@ -1,0 +1,83 @@
+"""The page of all tables, figures, systems and settings of the four seed papers, made of the YAML files of this folder.
+
+`python benchmarks/seeds/page.py` writes docs/evidence/seeds.md. A file has a row for each item of a paper: `paper`,
+`item`, `what`, `command`, `state` and `why_or_file`, the result of what was run here, or why it was not.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+from ecsuite.files.atomic_files import write_atomically
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "evidence" / "seeds.md"
+KEYS = {"paper", "item", "what", "command", "state", "why_or_file"}
+"""The keys of a row."""
+RUN, RUNS, NOT_POSSIBLE = STATES = ("run here", "runs", "not possible")
+"""The states of a row."""
+TITLES = {
+    "cbm": "Concept Best Matching (Carmeli et al. 2024)",
+    "icy": "ICY (Perkins 2021)",
+    "xferbench": "XferBench (Boldt & Mortensen 2024)",
+    "xtreme": "XTREME (Hu et al. 2020)",
+}
+"""Headings by paper."""
+HEAD = """# Tables of the four papers
+
+The four papers that this project began with, item by item: each table, figure, system and setting with the
+command that makes it. *Run here* names the result; *runs* says why the command was not run here at the
+published size; *not possible* says why there is none. The page is made by `python benchmarks/seeds/page.py`
+from `benchmarks/seeds/*.yaml`; a test parses each command. What agrees with published figures and what does
+not is on [the page of claims](../claims.md) and on [the page of peers](peers.md).
+"""
+
+
+def read_rows() -> dict[str, list[Mapping[str, str]]]:
+    """Rows by paper, in the order of the names of the files."""
+    files = sorted(Path(__file__).parent.glob("*.yaml"))
+    return {file.stem: yaml.safe_load(file.read_text()) for file in files}
+
+
+def commands_of(row: Mapping[str, str]) -> Iterator[list[str]]:
+    """The words of each command of a row, which may be joined by `&&`."""
+    for part in row["command"].split("&&"):
+        if part.strip():
+            yield shlex.split(part)
+
+
+def page() -> str:
+    """The text of docs/evidence/seeds.md."""
+    papers = read_rows()
+    parts = [HEAD, "| paper | " + " | ".join(STATES) + " |\n|---|" + "---|" * len(STATES)]
+    for paper, rows in papers.items():
+        counts = Counter(row["state"] for row in rows)
+        numbers = " | ".join(str(counts[state]) for state in STATES)
+        parts[-1] += f"\n| [{TITLES[paper]}](#{paper}) | {numbers} |"
+    for paper, rows in papers.items():
+        parts.append(
+            f"\n## {paper}\n\n{TITLES[paper]}.\n\n| item | what | command | state |\n|---|---|---|---|"
+        )
+        parts[-1] += "".join(f"\n{_line(row)}" for row in rows)
+    return "\n".join(parts) + "\n"
+
+
+def _line(row: Mapping[str, str]) -> str:
+    reason = row["why_or_file"]
+    if row["state"] == RUN:
+        shown = f"[{RUN}](../../{reason})" if not reason.startswith("docs/") else f"[{RUN}](../{reason[5:]})"
+    else:
+        shown = f"*{row['state']}*: {_plain(reason)}"
+    command = f"`{row['command'].replace('|', chr(92) + '|')}`" if row["command"] else ""
+    return f"| {_plain(row['item'])} | {_plain(row['what'])} | {command} | {shown} |"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    write_atomically(PAGE, page().encode())
