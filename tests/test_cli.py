@@ -15,7 +15,7 @@ from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.commands.named import KINDS, found
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.claims.claim import shipped_claims
-from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP
+from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, XFERBENCH
 from ecsuite.eval.icy.protocol import PROTOCOLS
 from ecsuite.eval.metrics.topsim import OF_MESSAGES
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
@@ -205,7 +205,7 @@ def test_list_names_everything(ecsuite):
     registries |= {
         "games": named_configs(), "senders": senders, "receivers": receivers, "prompts": SHIPPED,
         "distances": OF_MESSAGES, "presets": PRESETS, "protocols": PROTOCOLS,
-        "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
+        "studies": {f"paper/{name}" for files in (ICY, CBM, XFERBENCH, SWEEP) for name in files.shipped()},
         "claims": shipped_claims(), "layouts": shipped_layouts(), "xferbench protocols": RULES,
         "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,

@@ -125,6 +125,15 @@ def test_cbm(as_json):
     require_listed("cbm", as_json("cbm", "cbm_study.yaml", *given, "--workers", "1", "--device", "cpu"))
 
 
+def test_xferbench(as_json):
+    study = {"preset": "nano", "seeds": 1, "sources": [
+        {"name": name, "baseline": baseline} for name, baseline in
+        (("Paren, synth", "paren_synth"), ("Random", "random"), ("No pretrain", "no_pretrain"))
+    ]}  # fmt: skip
+    Path("sources.yaml").write_text(json.dumps(study))
+    require_listed("xferbench", as_json("xferbench", "sources.yaml", "--workers", "1", "--device", "cpu"))
+
+
 def test_reproduce(as_json):
     require_listed("reproduce, the list", as_json("reproduce"))
     effect = {

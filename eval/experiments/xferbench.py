@@ -414,7 +414,7 @@ def transfer_of_game(
         KeyboardInterrupt
     ):  # the runner's answer to a request to stop; its finished jobs are in the scratch folder
         raise Stopped from None
-    return {"by_target": found.by_seed[seed], "passes": max(1.0, found.pretrained["repeats"])}
+    return {"by_target": found.by_seed[seed], "passes": round(max(1.0, found.pretrained["repeats"]), 2)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -561,7 +561,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
             except DivergedError as error:
                 return PaperRow(source=source, reason=str(error))
             has_corpus = source.transfer.corpora[study.seeds[0]] is not None
-            passes = max(1.0, found.pretrained["repeats"]) if has_corpus else None
+            passes = round(max(1.0, found.pretrained["repeats"]), 2) if has_corpus else None
             return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
         assert source.game is not None
         training = results[source.game.training]

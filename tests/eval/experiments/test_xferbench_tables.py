@@ -1,0 +1,167 @@
+"""Tables of the XferBench paper: sources that are drawn, trained, read or missing, and figures from known scores."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ecsuite.corpus import Corpus
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
+from ecsuite.eval.experiments.claims.claim import load_claim
+from ecsuite.eval.experiments.claims.studies import reproduction_of
+from ecsuite.eval.experiments.xferbench import (
+    PaperFiles,
+    PaperResult,
+    PaperRow,
+    PaperTables,
+    load_paper,
+)
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.xferbench.comparison import PAPER_CORRELATIONS, PAPER_CROSS_ENTROPIES, PAPER_SCORES
+from ecsuite.eval.xferbench.metric import own_options, score_source
+from ecsuite.eval.xferbench.presets import NANO, SOURCES
+from ecsuite.eval.xferbench.texts import BaselineSettings, TextFile
+from ecsuite.formats import write_corpus
+from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
+
+TINY = {"training.num_epochs": 1, "training.num_examples": 64, "evaluation.num_valid": 32}
+SOURCES_OF_STUDY = [
+    {"name": "Paren, synth", "baseline": "paren_synth"},
+    {"name": "Disc, small", "game": "disc_tiny", "set": TINY},
+    {"name": "Yao+", "elcc": "corpus-transfer-yao-et-al/cc"},
+    {"name": "French", "text": "fr"},
+    {"name": "Random", "baseline": "random"},
+    {"name": "No pretrain", "baseline": "no_pretrain"},
+]
+STUDY = {"preset": "nano", "seeds": [1, 2], "sources": SOURCES_OF_STUDY}
+ALL = {"preset": "nano", "seeds": [1], "sources": [{"name": name, "text": "xx"} for name in PAPER_SCORES]}
+
+
+@pytest.fixture(autouse=True)
+def no_downloads(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+
+
+def load(tree=STUDY, files=None, **options):
+    options = {"folder": Path("runs"), "device": "cpu", **options}
+    return load_paper(tree, files or PaperFiles(), **options)
+
+
+def as_published():
+    """A result whose scores are the cross-entropies that the paper printed."""
+    study = load({**ALL, "sources": [*ALL["sources"], {"name": "x", "baseline": "no_pretrain"}]})
+    rows = [
+        PaperRow(source=replace(source, missing=""), by_seed={1: PAPER_CROSS_ENTROPIES[source.name]})
+        for source in study.sources
+        if source.name in PAPER_SCORES
+    ]
+    texts = tuple(TextFile(name, Path(name), digest=name) for name in XFERBENCH_TARGETS)
+    return replace(study, texts=texts), PaperResult(rows=tuple(rows), hours=0.0)
+
+
+def test_a_study_scores_what_it_can_and_names_what_is_missing(ecsuite):
+    Path("study.yaml").write_text(json.dumps(STUDY))
+    command = ["xferbench", "study.yaml", "--workers", "1", "--device", "cpu"]
+    code, out, _ = ecsuite(*command, "--out", "rows.json", "--plot", "figure.svg")
+    assert code == 0 and Path("figure.svg").stat().st_size > 1000
+    rows = {row["name"]: row for row in json.loads(Path("rows.json").read_text())["rows"]}
+    assert [*rows] == [source["name"] for source in SOURCES_OF_STUDY]
+    assert {name for name, row in rows.items() if row["score"] is None} == {"Yao+", "French"}
+    assert "fr.txt.gz" in rows["French"]["reason"] and "ecsuite data elcc" in rows["Yao+"]["reason"]
+    assert "Yao+: missing" in out and "French: missing" in out
+    assert rows["Disc, small"]["accuracy"] is not None and rows["Disc, small"]["passes"] > 1
+    assert rows["No pretrain"]["passes"] is None and rows["Paren, synth"]["passes"] == 1
+    scored = [row for row in rows.values() if row["score"] is not None]
+    assert (
+        sorted(row["published_rank"] for row in scored)
+        == sorted(row["rank"] for row in scored)
+        == [1, 2, 3, 4]
+    )
+    again = ecsuite(*command, "--plan")
+    assert again[0] == 0 and "0 to compute" in again[1]
+
+
+def test_scores_are_those_of_the_reference_command():
+    study = load(names=["Paren, synth"])
+    finding = PaperTables(folder=Path("kept")).measure(study, Runner(folder=Path("kept")))
+    own = own_options("xferbench,preset=nano,num_seeds=2")
+    drawn = {
+        seed: SOURCES.load("paren_synth")(
+            BaselineSettings(preset=NANO, protocol="strict", seed=seed, text=None)
+        )
+        for seed in (1, 2)
+    }
+    expected = score_source(drawn, Options(seed=1, device="cpu"), own)
+    assert finding.rows[0].score == pytest.approx(expected.value, abs=1e-12)
+
+
+def test_published_scores_agree_with_themselves():
+    """Ranks are equal but for rounding, and correlations are those that the paper printed."""
+    study, finding = as_published()
+    assert all(abs(one - other) <= 1 for one, other in finding.ranks().values())
+    found = PaperTables(folder=Path("kept")).report(study, finding).data["correlations"]
+    spearman = {each["name"]: each["value"] for each in found["Table 5"]["coefficients"]}["Spearman"]
+    assert spearman > 0.98  # the printed means are rounded: some are tied
+    for setting, printed in PAPER_CORRELATIONS.items():
+        pearson = {each["name"]: each["value"] for each in found[f"chrF, {setting}"]["coefficients"]}[
+            "Pearson"
+        ]
+        assert pearson == pytest.approx(printed, abs=0.011)
+
+
+def test_a_missing_source_may_be_given_as_a_file_and_further_ones_too():
+    corpus = Corpus(messages=Ragged.from_rows([[1, 2, 3]] * 50))
+    write_corpus(corpus, Path("own"))
+    study = load(files=PaperFiles(corpora={"Yao+": Path("own"), "mine": Path("own")}))
+    assert [source.name for source in study.sources][-1] == "mine"
+    assert not next(source for source in study.sources if source.name == "Yao+").missing
+
+
+def test_targets_of_a_folder_are_those_of_the_paper_and_its_texts_are_sources():
+    folder = Path("texts")
+    folder.mkdir()
+    for code in ("fr", "da", "eu", "en"):
+        (folder / f"{code}.txt").write_text(
+            "\n".join(f"{code} word{number} and more" for number in range(99))
+        )
+    study = load(files=PaperFiles(targets=folder))
+    assert [text.name for text in study.texts] == ["da", "eu"]
+    assert not next(source for source in study.sources if source.name == "French").missing
+    (folder / "da.txt").unlink()
+    (folder / "eu.txt").unlink()
+    with pytest.raises(ConfigError, match=r"--targets texts: expected some of da\.txt\.gz"):
+        load(files=PaperFiles(targets=folder))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"sources": []}, "expected a list of sources"),
+        ({"sources": [{"name": "a"}]}, "a: expected one of game, baseline, text, elcc"),
+        ({"sources": [{"name": "a", "text": "fr"}]}, "a: fr.txt.gz"),
+        ({"preset": "huge"}, "huge"),
+        ({"seeds": [1, 1]}, "seeds"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_a_study_must_not_be(change, told):
+    with pytest.raises(ConfigError, match=told):
+        load({**STUDY, **change})
+
+
+def test_the_papers_size_is_planned_with_its_cost():
+    study = replace(load(), preset=replace(load().preset, is_reduced=False))
+    [note] = [line for line in PaperTables(folder=Path("kept")).notes_on_plan(study) if "GPU" in line]
+    assert "8 scores of 2 targets need a GPU" in note and "H100" in note
+
+
+@pytest.mark.parametrize("name", ["boldt2024_order", "boldt2024_human_alike", "boldt2024_translation"])
+def test_claims_of_the_paper_have_its_sources_and_kinds(name):
+    claim = load_claim(name)
+    found = reproduction_of(claim, folder=Path("claims"), device="cpu", is_small=True)
+    assert {cell["kind"] for cell in found.cells()} == {"human", "synthetic or emergent", "random"}
+    assert set(claim.seeds) <= set(range(201, 211))
