@@ -124,10 +124,10 @@ class PaperSource:
     """The training of a game."""
     transfer: XferBenchStudy | None = None
     """The study of XferBench of what is drawn or read; None of a game, and where something is missing."""
-    jobs: Mapping[tuple[int, ...] | tuple[int, str], Job] = field(default_factory=dict)
-    """Jobs of its scores by seed, and by seed and target where targets have jobs of their own."""
+    jobs: tuple[tuple[int, Job], ...] = ()
+    """Jobs of its scores, each with its seed."""
     missing: str = ""
-    """What is missing; empty: nothing."""
+    """Missing files and how to get them; empty: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -311,19 +311,22 @@ class _SourceMaker:
         game = read_study({"name": item.name, "rows": [row]}, self.place, device=self.device)
         run = plan_run(game, game.variants[0], game.seeds[0], self.folder)
         settings = "".join(f" --set {key}={value}" for key, value in changes.items())
-        jobs = {
-            (seed,): Job(
-                transfer_of_game,
-                run=run.training,
-                texts=list(self.targets),
-                preset=self.sizes.name,
-                protocol=self.protocol,
-                seed=seed,
-                device=self.device,
-                name=Label(key=item.name),
+        jobs = tuple(
+            (
+                seed,
+                Job(
+                    transfer_of_game,
+                    run=run.training,
+                    texts=list(self.targets),
+                    preset=self.sizes.name,
+                    protocol=self.protocol,
+                    seed=seed,
+                    device=self.device,
+                    name=Label(key=item.name),
+                ),
             )
             for seed in self.seeds
-        }
+        )
         return PaperSource(
             name=item.name,
             origin=f"ecsuite train-game {item.game}{settings}",
@@ -355,7 +358,11 @@ class _SourceMaker:
             corpora, self.targets, self.sizes, self.seeds, protocol=self.protocol, device=self.device
         )
         return PaperSource(
-            name=name, origin=origin, kind=kind, transfer=study, jobs=dict(transfer_jobs(study))
+            name=name,
+            origin=origin,
+            kind=kind,
+            transfer=study,
+            jobs=tuple((key[0], job) for key, job in transfer_jobs(study).items()),
         )
 
 
@@ -474,9 +481,15 @@ class PaperResult:
     def ranks(self) -> dict[str, tuple[float, float]]:
         """Published rank and ours of each source that has both scores, 1 for the lowest score."""
         rows = [row for row in self.rows if row.score is not None and row.published is not None]
-        columns = [np.array([row.published for row in rows]), np.array([row.score for row in rows])]
-        ranks = [average_ranks(column) for column in columns] if rows else ([], [])
-        return {row.name: (float(one), float(other)) for row, one, other in zip(rows, *ranks, strict=True)}
+        if not rows:
+            return {}
+        published, here = (
+            average_ranks(np.array([getattr(row, name) for row in rows])) for name in ("published", "score")
+        )
+        return {
+            row.name: (float(one), float(other))
+            for row, one, other in zip(rows, published, here, strict=True)
+        }
 
     def agreement(self) -> Correlation | None:
         """Correlation of our scores with those of Table 5; None for fewer than three sources."""
@@ -507,8 +520,8 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         for source in study.sources:
             if source.game is not None:
                 groups[source.game.training] = (source.name, study.seeds[0])
-            for key, job in source.jobs.items():
-                groups.setdefault(job, (source.name, key[0]))
+            for seed, job in source.jobs:
+                groups.setdefault(job, (source.name, seed))
         return groups
 
     def plan(self, study: PaperStudy) -> list[Job]:
@@ -516,7 +529,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         return list(self.plan_groups(study))
 
     def notes_on_plan(self, study: PaperStudy) -> list[str]:
-        """What is missing, and the cost of scores of the paper's size."""
+        """Missing sources, and the cost of scores of the paper's size."""
         lines = [f"{source.name}: missing: {source.missing}" for source in study.sources if source.missing]
         if study.preset.is_reduced:
             return lines
@@ -565,7 +578,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
             return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
         assert source.game is not None
         training = results[source.game.training]
-        scored = {key[0]: results[job] for key, job in source.jobs.items()}
+        scored = {seed: results[job] for seed, job in source.jobs}
         values = {seed: found.value for seed, found in scored.items() if found.failure is None}
         if not values:
             return PaperRow(

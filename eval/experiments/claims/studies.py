@@ -273,8 +273,8 @@ class PaperReproduction(Reproduction):
                     failure=None if seed in scores else row.reason or "its training diverged",
                     seconds=sum(
                         results[job].seconds
-                        for key, job in row.source.jobs.items()
-                        if key[0] == seed and job in results
+                        for each, job in row.source.jobs
+                        if each == seed and job in results
                     ),
                 )
 

@@ -17,12 +17,13 @@ from ecsuite.eval.experiments.xferbench import (
     PaperTables,
     load_paper,
 )
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench.comparison import PAPER_CORRELATIONS, PAPER_CROSS_ENTROPIES, PAPER_SCORES
 from ecsuite.eval.xferbench.metric import own_options, score_source
 from ecsuite.eval.xferbench.presets import NANO, SOURCES
 from ecsuite.eval.xferbench.texts import BaselineSettings, TextFile
-from ecsuite.formats import write_corpus
+from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -81,6 +82,9 @@ def test_a_study_scores_what_it_can_and_names_what_is_missing(ecsuite):
         == sorted(row["rank"] for row in scored)
         == [1, 2, 3, 4]
     )
+    [corpus] = Path("runs/xferbench_main/runs").glob("*/corpus.jsonl")
+    alone = find_metric("xferbench,preset=nano")(read_corpus(corpus.parent), Options(seed=2, device="cpu"))
+    assert rows["Disc, small"]["by_seed"][1]["value"] == pytest.approx(alone[0].value, abs=1e-12)
     again = ecsuite(*command, "--plan")
     assert again[0] == 0 and "0 to compute" in again[1]
 
