@@ -52,6 +52,7 @@ from ecsuite.eval.xferbench.texts import (
 )
 from ecsuite.files.data_folder import data_folder
 from ecsuite.formats import read_corpus
+from ecsuite.games.training.train import TrainingJob
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, job_function
 from ecsuite.parts.config import build
@@ -70,6 +71,8 @@ KINDS = ("game", "baseline", "text", "elcc")
 """Keys of a source, one of which says what it is."""
 PUBLISHED_MINUTES = 330
 """Minutes of one score of the paper's size on its GPU, an RTX 2080 Ti (section 3.3)."""
+SMALL_TOKENS_A_SECOND = 40_000
+"""Tokens of training a second of a reduced preset's model on one core (docs/evidence/mini.md)."""
 H100_MINUTES = 5.8
 """Minutes of training and tests of one score of the paper's size on an H100 (docs/gpu.md)."""
 
@@ -546,8 +549,12 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         return lines
 
     def seconds_of(self, study: PaperStudy, jobs: Sequence[Job]) -> float | None:
-        """Time of the training of games, from a few that are begun and given up; scores are not counted."""
-        return measured_seconds(jobs)
+        """Time of games, from a few that are begun, and of scores of small models; others are not estimated."""
+        scores = [job for job in jobs if not isinstance(job.inputs.get("game"), TrainingJob)]
+        training = measured_seconds(jobs) if len(scores) < len(jobs) else 0.0
+        if training is None or study.device != "cpu" or not study.preset.is_reduced:
+            return None
+        return training + sum(job.work for job in scores) / SMALL_TOKENS_A_SECOND
 
     def device(self, study: PaperStudy) -> str:
         """Type of the device on which models and games are trained."""
