@@ -1,5 +1,8 @@
 """Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
 
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -25,12 +28,15 @@ from ecsuite.formats.strict_json import (
     show_line,
 )
 from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import CorpusError, missing_extra
+from ecsuite.runtime.memory import require_memory
 
 Row = dict[str, Any]
 SAMPLE = 200
 """Lines by which the form is chosen."""
 
+_ZSTANDARD = 93
+"""Number of the method in zip archives."""
 _BLOCK = 1 << 18
 """Bytes that are parsed at once; the working memory fits the second-level cache."""
 _DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
@@ -206,6 +212,48 @@ def read_json_table(file: Path, name: str) -> RawTable:
             roles={"message": "message"},
         )  # fmt: skip
     return _table(name, kind.about, "line", rows, number)
+
+
+def read_packed_log(file: Path, name: str) -> RawTable:
+    """Read a log of Inspect in its packed form, a zip archive with a JSON file a sample, as its JSON form.
+
+    Raises:
+        ConfigError: If it takes more memory than is allowed.
+        CorpusError: If it is damaged, has no sample, or pyarrow is not installed, which unpacks Zstandard.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = [each for each in archive.infolist() if each.filename.startswith("samples/")]
+            members += [archive.getinfo("header.json")]
+            require_memory(VALUES * sum(each.file_size for each in members), file)
+            texts = [_unpacked(archive, each, file).decode() for each in members]
+    except ImportError:
+        raise CorpusError(str(missing_extra(f"{name}: packed logs need pyarrow", "data"))) from None
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, KeyError, ValueError, RuntimeError,
+    ) as error:  # fmt: skip
+        raise CorpusError(f"{name}: can't be unpacked: {error!s:.120}") from None
+    *samples, header = (documents(text, name)[:1] for text in texts)
+    if not samples or not header or not isinstance(header[0], dict):
+        raise CorpusError(f"{name}: no samples in it, expected a log of Inspect")
+    log = {**header[0], "samples": [sample for each in samples for sample in each]}
+    return _table(name, "a packed log of Inspect", "item", [log], 1, nests=False)
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> bytes:
+    """The content of a member, which may be packed with Zstandard, for which `zipfile` has no reader."""
+    if member.compress_type != _ZSTANDARD:
+        return archive.read(member)
+    import pyarrow
+
+    with open(file, "rb") as opened:
+        opened.seek(member.header_offset + 26)
+        opened.seek(sum(struct.unpack("<HH", opened.read(4))), 1)
+        packed = pyarrow.BufferReader(opened.read(member.compress_size))
+    content = bytes(pyarrow.CompressedInputStream(packed, "zstd").read(member.file_size))
+    if zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+    return content
 
 
 def _starts_with_value(lines: Sequence[bytes]) -> bool:

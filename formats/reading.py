@@ -25,7 +25,7 @@ from ecsuite.formats.frames import (
     read_arrow_table,
     read_frame,
 )
-from ecsuite.formats.json_tables import begins_document, read_json_table
+from ecsuite.formats.json_tables import begins_document, read_json_table, read_packed_log
 from ecsuite.formats.layouts import (
     BESIDE,
     Missing,
@@ -50,6 +50,8 @@ WORD_LIST = "forms.csv"
 """The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
+PACKED_LOG = ".eval"
+"""Ending of logs of Inspect in their packed form."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
 """Endings of files that are no texts."""
 OTHER: Mapping[bytes, str] = {
@@ -292,6 +294,8 @@ def read_table(
             kind = _kind(start, name)
             if kind == "arrays":
                 return read_arrays(file, name, given)
+            if kind == "log":
+                return read_packed_log(file, name)
             if kind == "arrow":
                 return read_arrow_table(file, name)
             ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
@@ -305,12 +309,14 @@ def read_table(
 
 
 def _kind(start: bytes, name: str) -> str:
-    """The kind of a file by its first bytes: arrays, arrow, or text.
+    """The kind of a file by its first bytes: arrays, arrow, log, or text.
 
     Raises:
         CorpusError: If it is something that is not read.
     """
     other = next((what for magic, what in OTHER.items() if start.startswith(magic)), None)
+    if start[:2] == b"PK" and name.lower().endswith(PACKED_LOG):
+        return "log"
     if start[:2] == b"PK" and b".npy" not in start[:512]:
         other = (
             "an Excel workbook: save the sheet as CSV"
