@@ -282,6 +282,9 @@ def read_table(
             files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
             listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
             choose = f"; name one of its files: {listed}" if files else ""
+            levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
+            if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
+                choose = f"; name one of the {len(corpora):,} corpora below it, such as {printable(str(corpora[0]))}"
             raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
         return read_arrow_table(path, str(path))
     with local_file(path) as file:
