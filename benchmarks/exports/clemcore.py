@@ -28,6 +28,8 @@ for number, (color, shape) in enumerate((color, shape) for color in COLORS for s
     recorder.log_event("Player 1", "GM", {"type": "get message", "content": said, "label": "response"})
     recorder.log_event("GM", "Player 2", {"type": "send message", "content": said, "label": "context"})
     recorder.count_request()
-    recorder.log_event("Player 2", "GM", {"type": "get message", "content": f"{color} {shape}", "label": "response"})
+    recorder.log_event(
+        "Player 2", "GM", {"type": "get message", "content": f"{color} {shape}", "label": "response"}
+    )
 recorder.log_game_end()
 Path(sys.argv[1], "clemcore.json").write_text(json.dumps(recorder.interactions) + "\n")

@@ -69,7 +69,9 @@ class PlayerBot(Bot):
         if self.player.id_in_group == 1:
             yield Name, dict(signal=f"{WORDS[self.group.color]} {WORDS[self.group.shape]}")
 """
-PAGE = "{{ block title }}Name it{{ endblock }}{{ block content }}{{ formfields }}{{ next_button }}{{ endblock }}"
+PAGE = (
+    "{{ block title }}Name it{{ endblock }}{{ block content }}{{ formfields }}{{ next_button }}{{ endblock }}"
+)
 
 with tempfile.TemporaryDirectory() as project:
     app = Path(project, "naming")

@@ -1,8 +1,8 @@
 """A wide CSV of PsychoPy (psychopy 2026.2.5) of a naming task, as its ExperimentHandler writes it without a window.
 
     pip install --no-deps psychopy==2026.2.5
-    pip install numpy scipy pandas openpyxl requests packaging pyyaml json_tricks msgpack xlrd six future i18next \\
-        pyglet pillow matplotlib
+    pip install numpy scipy pandas openpyxl requests packaging pyyaml json_tricks msgpack xlrd six future i18next
+    pip install pyglet pillow matplotlib
     python benchmarks/exports/psychopy.py tests/formats/exports
 
 writes `psychopy.csv`. Four objects are shown and named, a word an attribute; one of them twice without an answer.
