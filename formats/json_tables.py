@@ -174,11 +174,8 @@ def read_json_table(file: Path, name: str) -> RawTable:
     blocks = chunks(file, name)
     first, following = next(blocks), next(blocks, None)
     lines = first[1][:-1].split(b"\n")
-    if following is None and (table := _document(lines, file, name)) is not None:
+    if (table := _document(lines, file, name, is_all=following is None)) is not None:
         return table
-    if following is not None and not _starts_with_value(lines) and begins_document(lines[0]):
-        if (table := _printed(file, name, lines[0])) is not None:
-            return table
     sample = []
     for line in lines[:SAMPLE]:
         try:
@@ -256,24 +253,15 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> 
     return content
 
 
-def _starts_with_value(lines: Sequence[bytes]) -> bool:
-    """Whether the first line is one or more whole JSON values."""
-    try:
-        decode(lines[0])
-        return True
-    except LineError:
-        return len(lines) < 2
-
-
 def begins_document(line: bytes) -> bool:
     """Whether a line that is no JSON value begins one of several lines: it ends between values."""
     return line.strip()[:1] in (b"[", b"{") and line.strip()[-1:] in (b"[", b"{", b",")
 
 
-def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
-    """The table of a document that is not a message or record a line; None if it is that."""
+def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) -> RawTable | None:
+    """The table of a document, or of several, that are not a message or record a line; None if they are that."""
     filled = [line for line in lines if line.strip()]
-    if len(filled) == 1:
+    if is_all and len(filled) == 1:
         try:
             values = decode(filled[0])
         except LineError:
@@ -284,21 +272,18 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
         if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
-    return (
-        _printed(file, name, lines[0])
-        if not _starts_with_value(lines) and begins_document(lines[0])
-        else None
-    )
-
-
-def _printed(file: Path, name: str, first: bytes) -> RawTable | None:
-    """The table of documents over several lines; None if the first line has content, and they are none."""
+    try:
+        decode(lines[0])
+        return None
+    except LineError:
+        if len(lines) < 2 or not begins_document(lines[0]):
+            return None
     try:
         return _of_documents(file, name)
     except CorpusError:
-        if first.strip() in (b"[", b"{", b"[{", b"[["):
+        if lines[0].strip() in (b"[", b"{", b"[{", b"[["):
             raise
-        return None
+        return None  # its first line has content: what is wrong is a line
 
 
 def _is_document(name: str) -> bool:
@@ -461,13 +446,8 @@ def _table(
     keys = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
     is_header = not about.endswith(("strings", "arrays", "pairs", "CBM pairs", "CSAR pairs"))
-    roles = {} if is_header else {"message": "message"}
-    if (
-        is_header
-        and columns.keys() == {"message"}
-        and not any(isinstance(row["message"], dict) for row in rows)
-    ):
-        roles = {"message": "message"}
+    is_plain = columns.keys() == {"message"} and not any(isinstance(row["message"], dict) for row in rows)
+    roles = {} if is_header and not is_plain else {"message": "message"}
     table = RawTable(
         source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
         roles=roles,
