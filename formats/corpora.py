@@ -1,7 +1,7 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -268,7 +268,7 @@ def _vectors(
 
     None where a value is missing; a set of concepts is then empty.
     """
-    _require_alike(table, rows, notes)
+    _require_alike(table, rows)
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     lengths = {len(row) for row in rows}
@@ -278,17 +278,20 @@ def _vectors(
     if lacking:
         note_missing(table, lacking, "a meaning", notes, metadata)
         return {"meanings": None}
-    if len(lengths) > 1:
-        raise CorpusError(
-            f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
-        )
+    _require_one_length(table, lengths)
     if are_texts and lengths != {0}:
         return word_vectors(rows)
     numbers = [[int(item) if isinstance(item, bool) else item for item in row] for row in rows]
     return integer_vectors(numbers) if lengths != {0} else {"meanings": np.array(numbers)}
 
 
-def _require_alike(table: RawTable, rows: Sequence[Any], notes: list[str]) -> None:
+def _require_one_length(table: RawTable, lengths: Collection[int]) -> None:
+    if len(lengths) > 1:
+        listed = ", ".join(map(str, sorted(lengths)))
+        raise CorpusError(f"{table.source}: expected meanings of one length, got {listed}")
+
+
+def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
     is_words = all(isinstance(item, str) for item in first)
@@ -316,12 +319,8 @@ def _features(
 ) -> dict[str, Any]:
     """Features, (num_messages, num_features); none where a value is missing."""
     if bare is not None:
-        _require_alike(table, bare, notes)
-        lengths = {len(row) for row in bare if row is not None}
-        if len(lengths) > 1:
-            raise CorpusError(
-                f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
-            )
+        _require_alike(table, bare)
+        _require_one_length(table, {len(row) for row in bare if row is not None})
         rows: list[Any] = list(bare)
     else:
         rows = [None if None in row else row for row in zip(*named.values(), strict=True)]
@@ -594,7 +593,8 @@ def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list
     """Say where two symbols, or two values, look the same and are written with other characters."""
     if pair := _alike(names, lambda name: unicodedata.normalize("NFC", name)):
         notes.append(
-            f"{table.source}: {pair[1]} is there in two spellings (composed and decomposed letters), which are two {what}"
+            f"{table.source}: {pair[1]} is there in two spellings (composed and decomposed letters), which are two "
+            f"{what}"
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -68,10 +68,10 @@ OTHER: Mapping[bytes, str] = {
     b"BZh": "bzip2 data: unpack it with bunzip2 first",
     b"\x28\xb5\x2f\xfd": "zstandard data: unpack it with unzstd first",
     b"FEA1": "a Feather file of version 1: save it with version 2, or as CSV",
-    b"\x80\x02": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x03": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x04": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    ),
 }
 """Kinds of files that are not read, by their first bytes."""
 OTHER_ENDINGS = {
@@ -165,8 +165,8 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
         raise ConfigError(
             f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
         )
-    for name, choices in _CHOICES.items():
-        look_up(name, getattr(reading, name), dict.fromkeys(choices))
+    for name, choices in (("numeric", Numeric), ("missing", Missing)):
+        look_up(name, getattr(reading, name), dict.fromkeys(get_args(choices)))
     with allowing(max_memory), kept_memory():
         if isinstance(source, str | os.PathLike):
             return _read_path(Path(source), reading)
@@ -178,12 +178,6 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
         return _corpus_of(table, reading, None)
-
-
-_CHOICES = {
-    "numeric": ("auto", "values", "features"),
-    "missing": ("auto", "keep", "leave", "value"),
-}
 
 
 def _read_path(path: Path, reading: Reading) -> Corpus:
