@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inspect (inspect-ai) 0.3.285: its logs are zip archives that Python's zipfile lists, but cannot read.
+# Inspect (inspect-ai) 0.3.285: its logs are zip archives that Python reads only where `inspect_ai` has been imported.
 #
 # Guess, written before it was run: a `.eval` file is, as its first bytes say, a zip archive of JSON files; `zipfile`, or
 # any program that unpacks zip archives, gives the samples.
