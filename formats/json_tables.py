@@ -28,7 +28,7 @@ from ecsuite.formats.strict_json import (
     show_line,
 )
 from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
-from ecsuite.runtime.errors import CorpusError, missing_extra
+from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 from ecsuite.runtime.memory import require_memory
 
 Row = dict[str, Any]
@@ -224,6 +224,8 @@ def read_packed_log(file: Path, name: str) -> RawTable:
             members += [archive.getinfo("header.json")]
             require_memory(VALUES * sum(each.file_size for each in members), file)
             texts = [_unpacked(archive, each, file).decode() for each in members]
+    except ConfigError:
+        raise
     except ImportError:
         raise CorpusError(str(missing_extra(f"{name}: packed logs need pyarrow", "data"))) from None
     except (
