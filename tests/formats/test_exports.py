@@ -412,7 +412,7 @@ def test_packed_logs_say_what_is_wrong(tmp_path):
         with pytest.raises(CorpusError) as error:
             read_corpus(tmp_path / name)
         assert line in str(error.value) and len(str(error.value).splitlines()) == 1
-    with pytest.raises(ConfigError, match="--max-memory|max_memory="):
+    with pytest.raises(ConfigError, match=r"--max-memory|max_memory="):
         read_corpus(EXPORTS / "inspect.eval", max_memory="100K")
 
 
