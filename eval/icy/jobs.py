@@ -40,7 +40,7 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 """Estimated ratios of updates to CONCAT for models that are not in the paper; for other grammars, `USUAL_RATIO`."""
 USUAL_RATIO = 1.5
 
-UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
+UNBATCHED_FAMILIES = ("hashtable", "knn", "transformer", "sru", "sru-tanh")
 """Families whose runs are trained one at a time; on CUDA, those of `BATCHED_ON_CUDA` are trained together."""
 BATCHED_ON_CUDA = ("transformer",)
 SMALL_FAMILIES = ("fc1l", "fc2l")

@@ -11,7 +11,7 @@ import torch
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.experiments.grids import ICY, StudySource
-from ecsuite.eval.icy.agents import parse_model, try_agent
+from ecsuite.eval.icy.agents import BASELINES, parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
 from ecsuite.eval.results.files import require_no_other
@@ -69,7 +69,10 @@ MOST_BUDGET_STEPS = MOST_PRETRAINING_STEPS = 20_000
 STEPS_END_TO_END = 1000
 """Default number of end-to-end updates; the paper's 10,000 take too long for a first run."""
 
-FAST_FAMILIES = ("fc1l", "fc2l", "hashtable")
+FAST_FAMILIES: dict[Role, tuple[str, ...]] = {
+    "sender": ("fc1l", "fc2l", "hashtable"),
+    "receiver": ("hashtable",),
+}
 """Families for which ten seeds take less time than two seeds of others."""
 NUM_METRIC_SEEDS = 5
 
@@ -284,7 +287,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
 
     Raises:
         ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, a
-            hashtable cannot be trained so, or corpora cannot be written.
+            lookup table cannot be trained so, or corpora cannot be written.
     """
     protocol = config.protocol
     if corpora is not None:
@@ -302,10 +305,12 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
             if is_foreign(spec.family):  # a mistake in a user's file is reported before training
                 try_agent(spec, role, config.geometry, config.hidden_size)
     channels = tuple(parse_channel(channel) for channel in config.channels or ("soft",))
-    if "hashtable" in models and is_pair:
-        raise ConfigError("hashtable has no weights to train end to end; name another sender")
-    if "hashtable" in models and any(channel.channel != "soft" for channel in channels):
-        raise ConfigError("hashtable has no logits for a channel; use --channel soft")
+    for role, names in ((config.role, models), ("receiver", receivers)):
+        for table in (name for name in names if name in BASELINES[role]):
+            if is_pair:
+                raise ConfigError(f"{table} has no weights to train end to end; name another {role}")
+            if any(channel.channel != "soft" for channel in channels):
+                raise ConfigError(f"{table} has no logits for a channel; use --channel soft")
     if protocol == "metrics":
         from ecsuite.eval.icy.measures import MEASURES  # which imports scipy
 
@@ -356,7 +361,7 @@ def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
         count = NUM_METRIC_SEEDS
     elif config.protocol == "end-to-end":
         count = 1
-    elif families <= set(FAST_FAMILIES) and config.role == "sender":
+    elif families <= set(FAST_FAMILIES[config.role]):
         count = 10
     else:
         count = 1 if "transformer" in families or config.role == "receiver" else 2
