@@ -343,13 +343,18 @@ def _plan_pair(
 ) -> dict[JobName, Job]:
     channel = study.pretraining_channel(link)
     models: dict[Role, str] = {"sender": sender, "receiver": receiver}
-    basis = {role: _run(study, role, model, channel, BASIS, seed) for role, model in models.items()}
+    basis = {
+        role: _run(study, role, model, channel, BASIS, seed, study.pretraining)
+        for role, model in models.items()
+    }
     jobs: dict[JobName, Job] = {}
     for grammar in study.grammars:
         runs = basis
         if grammar != BASIS:
             runs = {
-                role: _run(study, role, model, channel, grammar, seed, study.training, list(basis.values()))
+                role: _run(
+                    study, role, model, channel, grammar, seed, study.pretraining, list(basis.values())
+                )
                 for role, model in models.items()
             }
         name = (str(link), sender, receiver, grammar, seed)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.experiments.grids import ICY, StudySource
 from ecsuite.eval.icy.agents import BASELINES, parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
+from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, TARGETS, Protocol
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.games.runs.run_folder import RunFolder
@@ -104,8 +104,8 @@ class StudyConfig:
     """Maximum number of updates of a run, as a multiple of CONCAT's updates."""
     max_steps: int | None = None
     """Maximum updates of CONCAT in `budget` (none: 20,000); end-to-end updates in `end-to-end` (none: 1000)."""
-    supervised: Literal["soft", "same"] = "soft"
-    """Pretraining channel of `end-to-end`: soft, or the same as in end-to-end training."""
+    supervised: Literal["soft", "same", "none"] = "soft"
+    """Pretraining channel of `end-to-end`: soft, or the same as in end-to-end training; none: from scratch."""
     clip: float | None = None
     """Maximum norm of a gradient; none: no clipping. The paper says 5.0; its program does not clip."""
     held_out: float = 0.0
@@ -246,6 +246,13 @@ class IcyStudy:
         """Pretraining channel of agents that are then trained end to end over `link`."""
         return link if self.config.supervised == "same" else SupervisedChannel()
 
+    @property
+    def pretraining(self) -> Protocol:
+        """Pretraining of the agents of `end-to-end`; from scratch it ends before the first update."""
+        if self.config.supervised != "none":
+            return self.training
+        return replace(self.training, target=0.0, window=1)
+
 
 def load_study(
     study: StudySource, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
@@ -327,7 +334,6 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         grammars = tuple(grammar for grammar in grammars if grammar != BASIS)
     if protocol != "metrics" or any(parse(grammar)[0].name == BASIS for grammar in grammars):
         draw_words(config.geometry, np.random.default_rng(0))  # raises an error if there are too few
-    default_target = 0.8 if protocol in ("exact", "paper") else 0.99
     basis_caps = {"budget": config.max_steps or MOST_BUDGET_STEPS, "end-to-end": MOST_PRETRAINING_STEPS}
     return IcyStudy(
         config=config,
@@ -340,7 +346,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         metrics=config.metrics or METRICS,
         training=Protocol(
             name="paper" if protocol == "paper" else "exact",
-            target=default_target if config.target is None else config.target,
+            target=TARGETS[protocol] if config.target is None else config.target,
             clip=config.clip,
             held_out=config.held_out,
             precision=products_precision(config.precision, torch.device(device)),  # type: ignore[arg-type]
