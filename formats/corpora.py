@@ -1,7 +1,7 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -268,7 +268,7 @@ def _vectors(
 
     None where a value is missing; a set of concepts is then empty.
     """
-    _require_alike(table, rows, notes)
+    _require_alike(table, rows)
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     lengths = {len(row) for row in rows}
@@ -278,17 +278,20 @@ def _vectors(
     if lacking:
         note_missing(table, lacking, "a meaning", notes, metadata)
         return {"meanings": None}
-    if len(lengths) > 1:
-        raise CorpusError(
-            f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
-        )
+    _require_one_length(table, lengths)
     if are_texts and lengths != {0}:
         return word_vectors(rows)
     numbers = [[int(item) if isinstance(item, bool) else item for item in row] for row in rows]
     return integer_vectors(numbers) if lengths != {0} else {"meanings": np.array(numbers)}
 
 
-def _require_alike(table: RawTable, rows: Sequence[Any], notes: list[str]) -> None:
+def _require_one_length(table: RawTable, lengths: Collection[int]) -> None:
+    if len(lengths) > 1:
+        listed = ", ".join(map(str, sorted(lengths)))
+        raise CorpusError(f"{table.source}: expected meanings of one length, got {listed}")
+
+
+def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
     is_words = all(isinstance(item, str) for item in first)
@@ -316,12 +319,8 @@ def _features(
 ) -> dict[str, Any]:
     """Features, (num_messages, num_features); none where a value is missing."""
     if bare is not None:
-        _require_alike(table, bare, notes)
-        lengths = {len(row) for row in bare if row is not None}
-        if len(lengths) > 1:
-            raise CorpusError(
-                f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
-            )
+        _require_alike(table, bare)
+        _require_one_length(table, {len(row) for row in bare if row is not None})
         rows: list[Any] = list(bare)
     else:
         rows = [None if None in row else row for row in zip(*named.values(), strict=True)]
@@ -454,7 +453,11 @@ def messages_of(
     errors = ErrorList(
         table.source, "a message as a list of integers or of strings, or as a text", table.unit
     )
-    rows = [_parsed(errors, table, place, cell, how) for place, cell in enumerate(cells)]
+    rows = [
+        row
+        for number, cell in zip(table.rows, cells, strict=True)
+        for row in errors.parse([cell], number, lambda each: _symbols(each, how))
+    ]
     errors.check()
     are_listed = any(isinstance(item, str) for cell in cells if isinstance(cell, list) for item in cell)
     if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
@@ -525,11 +528,6 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 
-def _parsed(errors: ErrorList, table: RawTable, place: int, cell: Any, how: str) -> list[Any]:
-    found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
-    return found[0] if found else []
-
-
 def _symbols(cell: Any, how: str) -> list[Any]:
     """The symbols of a cell.
 
@@ -593,22 +591,21 @@ def shown_symbols(symbols: Sequence[str]) -> str:
 
 def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list[str]) -> None:
     """Say where two symbols, or two values, look the same and are written with other characters."""
-    forms: dict[str, str] = {}
-    for name in names:
-        other = forms.setdefault(unicodedata.normalize("NFC", name), name)
-        if other != name:
-            notes.append(
-                f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
-                f"{what}"
-            )
-            return
+    if pair := _alike(names, lambda name: unicodedata.normalize("NFC", name)):
+        notes.append(
+            f"{table.source}: {pair[1]} is there in two spellings (composed and decomposed letters), which are two "
+            f"{what}"
+        )
 
 
 def note_capitals(table: RawTable, names: Sequence[str], notes: list[str]) -> None:
     """Say where two values differ in capital letters alone, as typed ones do."""
+    if pair := _alike(names, str.casefold):
+        notes.append(f"{table.source}: {pair[0]} and {pair[1]} are two values")
+
+
+def _alike(names: Sequence[str], form: Callable[[str], str]) -> tuple[str, str] | None:
+    """The first two names with one form; None if all have their own."""
     forms: dict[str, str] = {}
-    for name in names:
-        other = forms.setdefault(name.casefold(), name)
-        if other != name:
-            notes.append(f"{table.source}: {other} and {name} are two values")
-            return
+    pairs = ((forms.setdefault(form(name), name), name) for name in names)
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)

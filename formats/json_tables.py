@@ -1,5 +1,8 @@
 """Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
 
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -25,12 +28,15 @@ from ecsuite.formats.strict_json import (
     show_line,
 )
 from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+from ecsuite.runtime.memory import require_memory
 
 Row = dict[str, Any]
 SAMPLE = 200
 """Lines by which the form is chosen."""
 
+_ZSTANDARD = 93
+"""Number of the method in zip archives."""
 _BLOCK = 1 << 18
 """Bytes that are parsed at once; the working memory fits the second-level cache."""
 _DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
@@ -168,11 +174,8 @@ def read_json_table(file: Path, name: str) -> RawTable:
     blocks = chunks(file, name)
     first, following = next(blocks), next(blocks, None)
     lines = first[1][:-1].split(b"\n")
-    if following is None and (table := _document(lines, file, name)) is not None:
+    if (table := _document(lines, file, name, is_all=following is None)) is not None:
         return table
-    if following is not None and not _starts_with_value(lines) and begins_document(lines[0]):
-        if (table := _printed(file, name, lines[0])) is not None:
-            return table
     sample = []
     for line in lines[:SAMPLE]:
         try:
@@ -208,13 +211,48 @@ def read_json_table(file: Path, name: str) -> RawTable:
     return _table(name, kind.about, "line", rows, number)
 
 
-def _starts_with_value(lines: Sequence[bytes]) -> bool:
-    """Whether the first line is one or more whole JSON values."""
+def read_packed_log(file: Path, name: str) -> RawTable:
+    """Read a log of Inspect in its packed form, a zip archive with a JSON file a sample, as its JSON form.
+
+    Raises:
+        ConfigError: If it takes more memory than is allowed.
+        CorpusError: If it is damaged, has no sample, or pyarrow is not installed, which unpacks Zstandard.
+    """
     try:
-        decode(lines[0])
-        return True
-    except LineError:
-        return len(lines) < 2
+        with zipfile.ZipFile(file) as archive:
+            members = [each for each in archive.infolist() if each.filename.startswith("samples/")]
+            members += [archive.getinfo("header.json")]
+            require_memory(VALUES * sum(each.file_size for each in members), file)
+            texts = [_unpacked(archive, each, file).decode() for each in members]
+    except ConfigError:
+        raise
+    except ImportError:
+        raise CorpusError(str(missing_extra(f"{name}: packed logs need pyarrow", "data"))) from None
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, KeyError, ValueError, RuntimeError,
+    ) as error:  # fmt: skip
+        raise CorpusError(f"{name}: can't be unpacked: {error!s:.120}") from None
+    *samples, header = (documents(text, name)[:1] for text in texts)
+    if not samples or not header or not isinstance(header[0], dict):
+        raise CorpusError(f"{name}: no samples in it, expected a log of Inspect")
+    log = {**header[0], "samples": [sample for each in samples for sample in each]}
+    return _table(name, "a packed log of Inspect", "item", [log], 1, nests=False)
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> bytes:
+    """The content of a member, which may be packed with Zstandard, for which `zipfile` has no reader."""
+    if member.compress_type != _ZSTANDARD:
+        return archive.read(member)
+    import pyarrow
+
+    with open(file, "rb") as opened:
+        opened.seek(member.header_offset + 26)
+        opened.seek(sum(struct.unpack("<HH", opened.read(4))), 1)
+        packed = pyarrow.BufferReader(opened.read(member.compress_size))
+    content = bytes(pyarrow.CompressedInputStream(packed, "zstd").read(member.file_size))
+    if zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+    return content
 
 
 def begins_document(line: bytes) -> bool:
@@ -222,10 +260,10 @@ def begins_document(line: bytes) -> bool:
     return line.strip()[:1] in (b"[", b"{") and line.strip()[-1:] in (b"[", b"{", b",")
 
 
-def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
-    """The table of a document that is not a message or record a line; None if it is that."""
+def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) -> RawTable | None:
+    """The table of a document, or of several, that are not a message or record a line; None if they are that."""
     filled = [line for line in lines if line.strip()]
-    if len(filled) == 1:
+    if is_all and len(filled) == 1:
         try:
             values = decode(filled[0])
         except LineError:
@@ -236,21 +274,18 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> RawTable | None:
         if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
             return _of_items(values[0], name)
         return _of_mapping(values[0], name) if len(values) == 1 else None
-    return (
-        _printed(file, name, lines[0])
-        if not _starts_with_value(lines) and begins_document(lines[0])
-        else None
-    )
-
-
-def _printed(file: Path, name: str, first: bytes) -> RawTable | None:
-    """The table of documents over several lines; None if the first line has content, and they are none."""
+    try:
+        decode(lines[0])
+        return None
+    except LineError:
+        if len(lines) < 2 or not begins_document(lines[0]):
+            return None
     try:
         return _of_documents(file, name)
     except CorpusError:
-        if first.strip() in (b"[", b"{", b"[{", b"[["):
+        if lines[0].strip() in (b"[", b"{", b"[{", b"[["):
             raise
-        return None
+        return None  # its first line has content: what is wrong is a line
 
 
 def _is_document(name: str) -> bool:
@@ -413,13 +448,8 @@ def _table(
     keys = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
     is_header = not about.endswith(("strings", "arrays", "pairs", "CBM pairs", "CSAR pairs"))
-    roles = {} if is_header else {"message": "message"}
-    if (
-        is_header
-        and columns.keys() == {"message"}
-        and not any(isinstance(row["message"], dict) for row in rows)
-    ):
-        roles = {"message": "message"}
+    is_plain = columns.keys() == {"message"} and not any(isinstance(row["message"], dict) for row in rows)
+    roles = {} if is_header and not is_plain else {"message": "message"}
     table = RawTable(
         source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
         roles=roles,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -55,6 +56,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A regular expression of columns with a part a row; its group `column` is the name, others are columns."""
     rows: tuple[str, ...] = ()
     """Columns whose cells are lists, or mappings, with a row an item; several are parallel."""
+    items: tuple[str, ...] = ()
+    """Names of the values of an item of `rows` that is a list, in their order."""
+    copies: bool = False
+    """Whether an item of `rows` that equals the one before it is a copy of it, for another listener."""
     unwrap: bool = False
     """Whether a mapping with one key that begins with `$` is its value."""
     none: tuple[str, ...] = ()
@@ -244,7 +249,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
     if layout.wide:
         table = _lengthened(table, re.compile(layout.wide))
     if layout.rows:
-        table = unfolded(table, layout.rows)
+        table = unfolded(table, layout.rows, layout.items, has_copies=layout.copies)
     if layout.none or layout.unwrap:
         columns: dict[str, Cells] = {
             key: [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
@@ -321,10 +326,13 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     return table.replaced(columns, rows=rows)
 
 
-def unfolded(table: RawTable, names: Sequence[str]) -> RawTable:
+def unfolded(
+    table: RawTable, names: Sequence[str], parts: Sequence[str] = (), *, has_copies: bool = False
+) -> RawTable:
     """A table with a row for each item of the lists, or of the mapping, in cells of some columns.
 
     Mappings in a list have their keys as columns; of a mapping, `key` and `value` are; the number of an item is `turn`.
+    `parts` are the columns of items that are lists; of equal items in a row only the first is a row with `has_copies`.
 
     Raises:
         CorpusError: If a cell is neither, or parallel lists have different lengths; with the place.
@@ -346,11 +354,14 @@ def unfolded(table: RawTable, names: Sequence[str]) -> RawTable:
         elif len({len(cell) for cell in cells}) > 1:
             counts = ", ".join(f"{name} {len(cell)}" for name, cell in zip(names, cells, strict=True))
             raise CorpusError(f"{table.place(place)}: expected lists of one length, got {counts}")
+        elif parts:
+            said = [each for each, _ in groupby(cells[0])] if has_copies else cells[0]
+            items = [_named(item, parts, turn, table.place(place)) for turn, item in enumerate(said)]
         else:
             items = [
                 each
-                for turn, parts in enumerate(zip(*cells, strict=True))
-                for each in _items(names, parts, turn)
+                for turn, item in enumerate(zip(*cells, strict=True))
+                for each in _items(names, item, turn)
             ]
         for item in items:
             found.append({**same, **item})
@@ -368,6 +379,13 @@ def _items(names: Sequence[str], parts: Sequence[Any], turn: int) -> Iterator[di
         yield {**parts[0], "turn": turn}
     else:
         yield {**dict(zip(names, parts, strict=True)), "turn": turn}
+
+
+def _named(item: Any, names: Sequence[str], turn: int, place: str) -> dict[str, Any]:
+    """The row of an item that is a list of values."""
+    if not isinstance(item, list) or len(item) != len(names):
+        raise CorpusError(f"{place}: expected a list of {', '.join(names)}, got {show(item)}")
+    return {**dict(zip(names, item, strict=True)), "turn": turn}
 
 
 def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:

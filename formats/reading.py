@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ecsuite.formats.frames import (
     read_arrow_table,
     read_frame,
 )
-from ecsuite.formats.json_tables import begins_document, read_json_table
+from ecsuite.formats.json_tables import begins_document, read_json_table, read_packed_log
 from ecsuite.formats.layouts import (
     BESIDE,
     Missing,
@@ -50,6 +50,8 @@ WORD_LIST = "forms.csv"
 """The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
+PACKED_LOG = ".eval"
+"""Ending of logs of Inspect in their packed form."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
 """Endings of files that are no texts."""
 OTHER: Mapping[bytes, str] = {
@@ -66,10 +68,10 @@ OTHER: Mapping[bytes, str] = {
     b"BZh": "bzip2 data: unpack it with bunzip2 first",
     b"\x28\xb5\x2f\xfd": "zstandard data: unpack it with unzstd first",
     b"FEA1": "a Feather file of version 1: save it with version 2, or as CSV",
-    b"\x80\x02": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x03": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x04": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    ),
 }
 """Kinds of files that are not read, by their first bytes."""
 OTHER_ENDINGS = {
@@ -163,8 +165,8 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
         raise ConfigError(
             f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
         )
-    for name, choices in _CHOICES.items():
-        look_up(name, getattr(reading, name), dict.fromkeys(choices))
+    for name, choices in (("numeric", Numeric), ("missing", Missing)):
+        look_up(name, getattr(reading, name), dict.fromkeys(get_args(choices)))
     with allowing(max_memory), kept_memory():
         if isinstance(source, str | os.PathLike):
             return _read_path(Path(source), reading)
@@ -176,12 +178,6 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
         return _corpus_of(table, reading, None)
-
-
-_CHOICES = {
-    "numeric": ("auto", "values", "features"),
-    "missing": ("auto", "keep", "leave", "value"),
-}
 
 
 def _read_path(path: Path, reading: Reading) -> Corpus:
@@ -280,6 +276,9 @@ def read_table(
             files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
             listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
             choose = f"; name one of its files: {listed}" if files else ""
+            levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
+            if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
+                choose = f"; name one of the {len(corpora):,} corpora below it, such as {printable(str(corpora[0]))}"
             raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
         return read_arrow_table(path, str(path))
     with local_file(path) as file:
@@ -292,6 +291,8 @@ def read_table(
             kind = _kind(start, name)
             if kind == "arrays":
                 return read_arrays(file, name, given)
+            if kind == "log":
+                return read_packed_log(file, name)
             if kind == "arrow":
                 return read_arrow_table(file, name)
             ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
@@ -305,12 +306,14 @@ def read_table(
 
 
 def _kind(start: bytes, name: str) -> str:
-    """The kind of a file by its first bytes: arrays, arrow, or text.
+    """The kind of a file by its first bytes: arrays, arrow, log, or text.
 
     Raises:
         CorpusError: If it is something that is not read.
     """
     other = next((what for magic, what in OTHER.items() if start.startswith(magic)), None)
+    if start[:2] == b"PK" and name.lower().endswith(PACKED_LOG):
+        return "log"
     if start[:2] == b"PK" and b".npy" not in start[:512]:
         other = (
             "an Excel workbook: save the sheet as CSV"

@@ -128,9 +128,11 @@ class RawTable:
         """
         if name in self.columns:
             return self
-        column, _, path = name.partition(".")
+        starts = (name[:place] for place, sign in enumerate(name) if sign == ".")
+        column = max(filter(self.columns.__contains__, starts), key=len, default="")
+        path = name.removeprefix(f"{column}.")
         cells = self.columns.get(column, ())
-        if not path or isinstance(cells, Ragged):
+        if not column or isinstance(cells, Ragged):
             return None
         objects = [_as_object(cell) if self.are_texts else cell for cell in cells]
         keys = dict.fromkeys(str(key) for each in objects if isinstance(each, dict) for key in each)
@@ -143,20 +145,8 @@ class RawTable:
                 columns |= {f"{column}.{key}": [self._part(each, key) for each in objects] for key in keys}
             else:
                 columns[own] = own_cells
-        found = replace(
-            self, columns=columns, roles={key: role for key, role in self.roles.items() if key != column}
-        )
-        return found if path == head else found._with_inner(f"{column}.{head}", path.removeprefix(f"{head}."))
-
-    def _with_inner(self, column: str, path: str) -> "RawTable | None":
-        """The table with a part of a part, such as `action.content.text`."""
-        plain = column.replace(".", "\0")
-        renamed = {plain if name == column else name: cells for name, cells in self.columns.items()}
-        found = replace(self, columns=renamed).with_part(f"{plain}.{path}")
-        columns = {} if found is None else found.columns
-        return found and replace(
-            found, columns={name.replace("\0", "."): cells for name, cells in columns.items()}
-        )
+        roles = {key: role for key, role in self.roles.items() if key != column}
+        return replace(self, columns=columns, roles=roles).with_part(name)
 
     def _part(self, cell: Any, key: str) -> Any:
         """A part of an object; a text where cells are texts."""

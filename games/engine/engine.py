@@ -8,6 +8,8 @@ They do so, too, if messages of ids share so many prefixes that computing each s
 
 import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -109,38 +111,98 @@ class Engine:
             unchanged: Roles of each pair whose weights get no gradient.
             combine: Combines the results of pairs; None: there is one pair alone.
         """
+        if combine is not None:
+            return self._run_together(pairs, rounds, noises, epoch, differentiate, unchanged, combine)
 
         def play(seen: Sequence[SeenRounds]) -> StepResult:
-            views = self.views(pairs, seen)
-            if combine is None:
-                return pairs[0].play_rounds(views[0], "train", noises[0], epoch)
-            return combine(self._play_each(pairs, views, noises, epoch, unchanged))
+            return pairs[0].play_rounds(self.views(pairs, seen)[0], "train", noises[0], epoch)
 
         if differentiate is None:
             return play(rounds)
         if not self.records:
             return differentiated(play(rounds), differentiate)
-        tensors = [each.tensors() for each in rounds]
 
         def play_tensors(*values: Tensor) -> Outputs:
-            left = iter(values)
-            result = differentiated(
-                play(
-                    [
-                        each.with_tensors({name: next(left) for name in names})
-                        for each, names in zip(rounds, tensors, strict=True)
-                    ]
-                ),
-                differentiate,
-            )
+            result = differentiated(play(_with_values(rounds, values)), differentiate)
             assert result.gradients is not None
             return {OBJECTIVE: result.objective, **result.measures}, result.gradients
 
-        members = tuple((id(pair), *sorted(roles)) for pair, roles in zip(pairs, unchanged, strict=False))
-        inputs = [value for each in tensors for value in each.values()]
-        found, gradients = self.recorded((members, *(each.form for each in rounds)), play_tensors, inputs)
+        form = id(pairs[0]), *(each.form for each in rounds)
+        found, gradients = self.recorded(form, play_tensors, _values(rounds))
         measures = dict(found)
         return StepResult(objective=measures.pop(OBJECTIVE), measures=measures, gradients=gradients)
+
+    def _run_together(
+        self,
+        pairs: Sequence[Pair],
+        rounds: Sequence[SeenRounds],
+        noises: Sequence[torch.Generator],
+        epoch: int,
+        differentiate: Differentiate | None,
+        unchanged: Sequence[Collection[Role]],
+        combine: Callable[[Sequence[StepResult]], StepResult],
+    ) -> StepResult:
+        """Play pairs of a society; recorded operations get the weights as inputs, and so serve whichever pairs meet."""
+        weights = [_weights(pair, roles) for pair, roles in zip(pairs, unchanged, strict=True)]
+        buffers = [dict(pair.named_buffers()) for pair in pairs]
+        if differentiate is None or not self.records:
+            results, after = self._play_each(
+                pairs, self.views(pairs, rounds), noises, epoch, weights, buffers
+            )
+            _update_buffers(buffers, after)
+            result = combine(results)
+            return result if differentiate is None else differentiated(result, differentiate)
+        learnt = [weight for each in weights for weight in each.values() if weight.requires_grad]
+        states = [*weights, *buffers]
+
+        def play_tensors(*values: Tensor) -> Outputs:
+            left = iter(values[: sum(map(len, states))])
+            copies = [
+                {name: next(left).requires_grad_(each.requires_grad) for name, each in state.items()}
+                for state in states
+            ]
+            views = self.views(pairs, _with_values(rounds, values[sum(map(len, states)) :]))
+            of_weights, of_buffers = copies[: len(pairs)], copies[len(pairs) :]
+            results, after = self._play_each(pairs, views, noises, epoch, of_weights, of_buffers)
+            objective = torch.stack([each.objective for each in results])
+            leaves = [weight for each in of_weights for weight in each.values() if weight.requires_grad]
+            gradients: Sequence[Tensor | None] = ()
+            if objective.requires_grad:
+                gradients = torch.autograd.grad(objective.sum(), leaves, allow_unused=True)
+            measures = {
+                name: torch.stack([each.measures[name] for each in results]) for name in results[0].measures
+            }
+            ends = [after[i][name] for i, each in enumerate(buffers) for name in each]
+            return {OBJECTIVE: objective.detach(), **measures}, [*gradients, *ends]
+
+        shapes = tuple(
+            (name, each.shape, each.requires_grad) for state in states for name, each in state.items()
+        )
+        roles = tuple(
+            (pair.speaker.is_frozen, pair.listener.is_frozen, _shares_modules(pair)) for pair in pairs
+        )
+        inputs = [each.detach() for state in states for each in state.values()]
+        found, tensors = self.recorded(
+            (roles, shapes, *(each.form for each in rounds)), play_tensors, [*inputs, *_values(rounds)]
+        )
+        num_gradients = len(tensors) - sum(map(len, buffers))
+        gradients, ends = (
+            tensors[:num_gradients],
+            (each for each in tensors[num_gradients:] if each is not None),
+        )
+        _update_buffers(buffers, [{name: next(ends) for name in each} for each in buffers])
+        results = [
+            StepResult(
+                objective=found[OBJECTIVE][i],
+                measures={name: each[i] for name, each in found.items() if name != OBJECTIVE},
+            )
+            for i in range(len(pairs))
+        ]
+        result = combine(results)
+        if gradients:
+            objective = _Differentiated.apply(result.objective, gradients, *learnt)  # type: ignore[no-untyped-call]
+            result = replace(result, objective=objective)
+        return differentiated(result, differentiate)
 
     def _play_each(
         self,
@@ -148,31 +210,25 @@ class Engine:
         rounds: Sequence[SeenRounds],
         noises: Sequence[torch.Generator],
         epoch: int,
-        unchanged: Sequence[Collection[Role]],
-    ) -> list[StepResult]:
-        """Results of pairs that play side by side, or else sequentially."""
+        weights: Sequence[Weights],
+        buffers: Sequence[Weights],
+    ) -> tuple[list[StepResult], list[Weights]]:
+        """Results of pairs that play side by side, or else sequentially, and their buffers after that."""
         groups: dict[Hashable, list[int]] = {}
         for number, (pair, of_pair) in enumerate(zip(pairs, rounds, strict=True)):
             states = pair.speaker.is_frozen, pair.listener.is_frozen
             groups.setdefault((of_pair.form, states), []).append(number)
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
-        weights = [_weights(pair, roles) for pair, roles in zip(pairs, unchanged, strict=True)]
-        buffers = [dict(pair.named_buffers()) for pair in pairs]
-        results: dict[int, StepResult] = {}
-        changed: dict[int, Weights] = {}
+        results: dict[int, tuple[StepResult, Weights]] = {}
         for group in groups.values():
             chosen = [(pairs[i], rounds[i], noises[i], weights[i], buffers[i]) for i in group]
             is_alone = len(group) == 1 or any(_shares_modules(pairs[i]) for i in group)
             played = None
             if not is_alone and not _shares_states(pairs[group[0]], rounds[group[0]]):
                 played = self._play_together(chosen, epoch)
-            for i, (result, after) in zip(
-                group, played or [_play_alone(*each, epoch) for each in chosen], strict=True
-            ):
-                results[i], changed[i] = result, after
-        _update_buffers(buffers, [changed[i] for i in range(len(pairs))])
-        return [results[i] for i in range(len(pairs))]
+            results |= zip(group, played or [_play_alone(*each, epoch) for each in chosen], strict=True)
+        return [results[i][0] for i in range(len(pairs))], [results[i][1] for i in range(len(pairs))]
 
     def _play_together(
         self, chosen: Sequence["_Turn"], epoch: int
@@ -196,6 +252,30 @@ class Engine:
 
 _Turn = tuple[Pair, SeenRounds, torch.Generator, Weights, Weights]
 """A pair with its rounds, generator, weights and buffers."""
+
+
+class _Differentiated(torch.autograd.Function):
+    """An objective whose gradients are known."""
+
+    @staticmethod
+    def forward(ctx: Any, objective: Tensor, gradients: Sequence[Tensor | None], *_: Tensor) -> Tensor:
+        ctx.gradients = gradients
+        return objective.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return None, None, *(each if each is None else each * gradient for each in ctx.gradients)
+
+
+def _values(rounds: Sequence[SeenRounds]) -> list[Tensor]:
+    """The tensors of rounds."""
+    return [value for each in rounds for value in each.tensors().values()]
+
+
+def _with_values(rounds: Sequence[SeenRounds], values: Sequence[Tensor]) -> list[SeenRounds]:
+    """Rounds with other tensors, in the order of `_values`."""
+    left = iter(values)
+    return [each.with_tensors({name: next(left) for name in each.tensors()}) for each in rounds]
 
 
 def _weights(pair: Pair, unchanged: Collection[Role]) -> Weights:

@@ -20,6 +20,8 @@ from ecsuite.games.worlds.world import Batch, Integers, World
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError
 
+PADDED_SHARE = 8
+"""Distinct objects are padded to a multiple of this share of a batch's: then few shapes occur, and steps are replayed."""
 MAX_OBJECTS_PER_CANDIDATE = 16
 """Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
 
@@ -168,10 +170,11 @@ def round_parts(
 def _distinct(
     objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
 ) -> View:
-    """The objects with these indices, (batch, num_seen), each once."""
+    """The objects with these indices, (batch, num_seen), each once, and some that no round has."""
     used, (places,) = each_once(indices)
-    if len(used) < len(objects):
-        objects = objects[used]
+    step = -(-indices.size // PADDED_SHARE)
+    num_rows = min(-(-len(used) // step) * step, indices.size)
+    objects = objects[np.pad(used, (0, num_rows - len(used)), mode="edge")]
     return _view(objects, indices.shape[1], places, world, dtype, device)
 
 

@@ -1,15 +1,19 @@
-"""Exports in the form of each layout, drawn and read back; damaged ones end well or in a clear error."""
+"""Exports of programs, and drawn ones of each layout, are read back; damaged ones end well or in a clear error."""
 
 import csv
 import io
 import json
 import random
+import zipfile
+from pathlib import Path
 
 import pytest
 from table_files import answered
+from table_files import said as said_in
 
+from ecsuite.formats.layouts import shipped_layouts
 from ecsuite.formats.reading import read_corpus
-from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 
 WORDS = "ne ka mu lu po ti wa zo".split()
 
@@ -75,14 +79,231 @@ def scan(pairs):
     return "".join(f"IN: {color} {shape} OUT: {said}\n" for color, shape, said in pairs)
 
 
+def gorilla(pairs):
+    own = {
+        "Event Index": 1,
+        "UTC Timestamp": 5,
+        "Participant Private ID": 7,
+        "Trial Number": 1,
+        "Reaction Time": 9,
+    }
+    rows = [{**own, "Event Index": number, "Response": said, "color": c, "shape": s}
+            for number, (c, s, said) in enumerate(pairs, 1)]  # fmt: skip
+    return table(rows)
+
+
+def labjs(pairs):
+    rows = [
+        {"sender": "name", "sender_type": "html.Page", "sender_id": f"1_{number}_0", "timestamp": "2026-11-29",
+         "meta": "", "color": c, "duration": 7.5 * number, "ended_on": "form submission", "message": said, "shape": s}
+        for number, (c, s, said) in enumerate(pairs)
+    ]  # fmt: skip
+    screen = {
+        **rows[0],
+        "sender": "fixation",
+        "sender_type": "canvas.Screen",
+        "color": "",
+        "message": "",
+        "shape": "",
+    }
+    return table([screen, *rows, screen])
+
+
+def empirica(pairs):
+    rows = [{"id": number, "playerID": "p", "gameID": "g", "color": c, "shape": s, "signal": said}
+            for number, (c, s, said) in enumerate(pairs)]  # fmt: skip
+    return "\ufeff" + table(
+        [
+            row | {f"{key}LastChangedAt": f"2026-11-29T08:00:{row['id']:02}Z" for key in ("color", "signal")}
+            for row in rows
+        ]
+    )
+
+
+def otree_chat(pairs):
+    own = {
+        "session_code": "s",
+        "id_in_session": 1,
+        "participant_code": "p",
+        "channel": "1-naming-1",
+        "nickname": "me",
+    }
+    return table(
+        [own | {"body": said, "timestamp": 0.5 + number} for number, (_, _, said) in enumerate(pairs)]
+    )
+
+
+def nellcom(pairs):
+    return "".join(
+        f"NAME_{names(pairs, 0, pair)} VERB_1 NAME_{names(pairs, 1, pair)}\t{pair[2]}\n" for pair in pairs
+    )
+
+
+def names(pairs, column, pair):
+    """The number of a value, as programs have numbers of values."""
+    return list(dict.fromkeys(each[column] for each in pairs)).index(pair[column])
+
+
+def symbols(pairs, pair):
+    """The words of a message as whole numbers, with EOS 0."""
+    words = list(dict.fromkeys(word for each in pairs for word in each[2].split()))
+    return [words.index(word) + 1 for word in pair[2].split()] + [0]
+
+
+def egg_channel(pairs):
+    lines = []
+    for pair in pairs:
+        number = names(pairs, 0, pair)
+        said = ",".join(map(str, symbols(pairs, pair)))
+        lines.append(f"input: {number} -> message: {said} -> output: {number}\n")
+    return "".join(lines)
+
+
+def egg_label(pairs):
+    lines = []
+    for number, pair in enumerate(pairs):
+        meant = f"{names(pairs, 0, pair)} {names(pairs, 1, pair)}"
+        said = " ".join(map(str, symbols(pairs, pair)))
+        lines.append(f"{meant} -> {said} -> {meant} (label={number})\n")
+    return "".join(lines)
+
+
+def egg_objects(pairs):
+    lines = []
+    for pair in pairs:
+        meant = f"{names(pairs, 0, pair)},{names(pairs, 1, pair)}"
+        said = ",".join(map(str, symbols(pairs, pair)))
+        lines.append(f"{meant} -> {meant}:9,9 -> {said} -> 0 (label=0)\n")
+    return "".join(lines)
+
+
+def cldf(pairs):
+    rows = [{"ID": number, "Language_ID": "a", "Parameter_ID": c, "Form": said, "Segments": said.replace(" ", " + ")}
+            for number, (c, _, said) in enumerate(pairs)]  # fmt: skip
+    return table(rows)
+
+
+def wcs(pairs):
+    chips = [names(pairs, 0, pair) + 1 for pair in pairs]
+    return "".join(f"1\t{1 + number % 2}\t{chip}\t{pair[2].split()[0]}\n"
+                   for number, (chip, pair) in enumerate(zip(chips, pairs, strict=True)))  # fmt: skip
+
+
+def chat(pairs):
+    return "".join(
+        json.dumps(
+            {"messages": [{"role": "user", "content": f"{c} {s}"}, {"role": "assistant", "content": said}]}
+        )
+        + "\n"
+        for c, s, said in pairs
+    )
+
+
+def clemcore(pairs):
+    turns = []
+    for color, shape, said in pairs:
+        asked = {"type": "send message", "content": f"name the {color} {shape}"}
+        answer = {"type": "get message", "content": said}
+        turns.append([{"from": "GM", "to": "Player 1", "action": asked},
+                      {"from": "Player 1", "to": "GM", "action": answer}])  # fmt: skip
+    return json.dumps({"meta": {"clem_version": "3.7.2"}, "players": {}, "turns": turns})
+
+
+def lexicon(pairs):
+    language = {f"{c} {s}": said for c, s, said in pairs}
+    return "".join(json.dumps({"generation": number, "lexicon": language}) + "\n" for number in range(2))
+
+
+def inspect(pairs):
+    samples = [{"id": number, "epoch": 1, "input": f"{c} {s}", "metadata": {"color": c, "shape": s},
+                "output": {"model": "none", "completion": said}}
+               for number, (c, s, said) in enumerate(pairs, 1)]  # fmt: skip
+    return json.dumps(
+        {"version": 2, "eval": {"eval_id": "e", "task": "naming"}, "samples": samples}, indent=2
+    )
+
+
+def packed_inspect(pairs):
+    log = json.loads(inspect(pairs))
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for sample in log.pop("samples"):
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+        archive.writestr("header.json", json.dumps(log))
+    return content.getvalue()
+
+
+def textarena(pairs):
+    turns = [item for c, s, said in pairs for item in ([-1, f"name the {c} {s}"], [0, said], [0, said])]
+    return json.dumps({"logs": turns, "rewards": {"0": 1}, "game_info": {}})
+
+
+def csar(pairs):
+    return "".join(f"{json.dumps([said.split(), [c, s]])}\n" for c, s, said in pairs)
+
+
+def elcc(pairs):
+    return "".join(f"{symbols(pairs, pair)}\n" for pair in pairs)
+
+
 FORMS = {
     "otree": (otree, "a.csv"),
     "jspsych": (jspsych, "a.csv"),
     "psychopy": (psychopy, "a.csv"),
     "qualtrics": (qualtrics, "a.csv"),
+    "gorilla": (gorilla, "a.csv"),
+    "labjs": (labjs, "a.csv"),
+    "empirica": (empirica, "playerRound.csv"),
     "mongoexport": (mongoexport, "a.json"),
     "scan": (scan, "a.txt"),
+    "inspect": (inspect, "a.json"),
+    "packed inspect": (packed_inspect, "a.eval"),
+    "csar": (csar, "a.jsonl"),
+    "nellcom": (nellcom, "meaning_phrase.txt"),
+    "egg_label": (egg_label, "a.txt"),
+    "egg_objects": (egg_objects, "a.txt"),
+    "egg_channel": (egg_channel, "a.txt"),
+    "cldf": (cldf, "forms.csv"),
+    "wcs": (wcs, "term.txt"),
+    "lexicon": (lexicon, "a.jsonl"),
+    "elcc": (elcc, "corpus.jsonl"),
+    "chat": (chat, "a.jsonl"),
+    "clemcore": (clemcore, "interactions.json"),
+    "otree_chat": (otree_chat, "a.csv"),
+    "textarena": (textarena, "a.json"),
 }
+
+
+def expected(form, pairs):
+    """What is meant and said in each row of a form: values as texts, and the message."""
+    if form in ("egg_label", "egg_objects", "egg_channel", "elcc"):
+        said = [" ".join(map(str, symbols(pairs, pair))) for pair in pairs]
+        meant = [[str(names(pairs, column, pair)) for column in (0, 1)] for pair in pairs]
+        meant = [each[: {"egg_channel": 1, "elcc": 0}.get(form, 2)] for each in meant]
+        return [(*values, text) for values, text in zip(meant, said, strict=True)]
+    if form == "nellcom":
+        rows = [(names(pairs, 0, pair), names(pairs, 1, pair), pair[2]) for pair in pairs]
+        return [(f"NAME_{agent}", "VERB_1", f"NAME_{patient}", said) for agent, patient, said in rows]
+    if form == "cldf":
+        return [(color, said) for color, _, said in pairs]
+    if form == "wcs":
+        return [(str(names(pairs, 0, pair) + 1), pair[2].split()[0]) for pair in pairs]
+    if form == "chat":
+        return [(text,) for color, shape, said in pairs for text in (f"{color} {shape}", said)]
+    if form in ("clemcore", "otree_chat", "textarena"):
+        return [(said,) for _, _, said in pairs]
+    return pairs if form != "lexicon" else [*dict.fromkeys(pairs)] * 2
+
+
+def meant_and_said(form, corpus):
+    """The rows of a corpus, as `expected` has them."""
+    texts = [" ".join(map(str, row)) for row in said_in(corpus)]
+    if form == "csar":
+        concepts = [[corpus.concept_names[each] for each in row] for row in corpus.concepts]
+        return [(*row, text) for row, text in zip(concepts, texts, strict=True)]
+    if corpus.meanings is None:
+        return [(text,) for text in texts]
+    return [(*map(str, row), text) for row, text in zip(corpus.meanings.tolist(), texts, strict=True)]
 
 
 def drawn(rng):
@@ -99,23 +320,31 @@ def drawn(rng):
     return rng.sample(rows, len(rows))
 
 
+def write(form, pairs, folder):
+    make, name = FORMS[form]
+    content = make(pairs)
+    (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder / name
+
+
 def check_drawn(form, folder, number):
-    write, name = FORMS[form]
     for seed in range(number):
         pairs = drawn(random.Random(seed))
-        (folder / name).write_text(write(pairs), encoding="utf-8")
-        corpus, _ = answered(folder / name)
-        said = [" ".join(corpus.symbol_names[each] for each in row) for row in corpus.messages]
-        assert [
-            (*map(str, meaning), text) for meaning, text in zip(corpus.meanings, said, strict=True)
-        ] == pairs
+        corpus, _ = answered(write(form, pairs, folder))
+        assert meant_and_said(form, corpus) == expected(form, pairs)
+        layout = form.removeprefix("packed ")
+        assert corpus.metadata.get("layout") == (layout if layout in shipped_layouts() else None)
 
 
 def check_damaged(folder, number):
     for seed in range(number):
         rng = random.Random(seed)
-        write, name = FORMS[rng.choice(list(FORMS))]
-        data = bytearray(write(drawn(rng)).encode())
+        if rng.random() < 0.25:
+            export = EXPORTS / rng.choice(list(MADE))
+            file, data = folder / export.name, bytearray(export.read_bytes())
+        else:
+            file = write(rng.choice(list(FORMS)), drawn(rng), folder)
+            data = bytearray(file.read_bytes())
         for _ in range(rng.randint(1, 4)):
             start = rng.randrange(len(data))
             cut = rng.choice(
@@ -123,16 +352,106 @@ def check_damaged(folder, number):
             )
             data[start : start + rng.randint(0, 30)] = cut
             data = data or bytearray(b" ")
-        (folder / name).write_bytes(bytes(data))
+        file.write_bytes(bytes(data))
         try:
-            read_corpus(folder / name)
+            read_corpus(file)
         except (CorpusError, ConfigError) as error:
             assert str(error)
 
 
+EXPORTS = Path(__file__).with_name("exports")
+NAMED = [
+    ("red", "star", "ne po"),
+    ("red", "box", "ne ki"),
+    ("blue", "star", "wa po"),
+    ("blue", "box", "wa ki"),
+]
+TALK = ["ne po", "wa ki", "[cooperate]", "[defect]", "ne po wa", "wa ki ne"]
+MADE = {
+    "otree.csv": ("otree", NAMED),
+    "otree_wide.csv": ("otree", NAMED),
+    "psychopy.csv": ("psychopy", [*NAMED, *NAMED[1:]]),
+    "inspect.json": ("inspect", NAMED),
+    "inspect.eval": ("inspect", NAMED),
+    "cldf/forms.csv": ("cldf", [("red", "n e p o"), ("blue", "k a"), ("red", "m u")]),
+    "clemcore.json": ("clemcore", [(text,) for c, s, said in NAMED for text in (said, f"{c} {s}")]),
+    "textarena.json": ("textarena", [(text,) for text in TALK]),
+}
+"""The layout, and what was meant and said, of each file that a script of `benchmarks/exports` made by its program."""
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_exports_of_programs(name):
+    layout, rows = MADE[name]
+    if name.endswith(".eval"):
+        pytest.importorskip("pyarrow")
+    corpus, questions = answered(EXPORTS / name)
+    assert not questions and corpus.metadata["layout"] == layout
+    assert meant_and_said(layout, corpus) == rows
+
+
+def test_speakers_and_turns_of_dialogues():
+    corpus, _ = answered(EXPORTS / "clemcore.json")
+    assert corpus.column("speaker").tolist() == ["Player 1", "Player 2"] * 4
+    assert corpus.column("turn").tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    corpus, _ = answered(EXPORTS / "textarena.json")
+    assert corpus.column("speaker").tolist() == [0, 1] * 3
+
+
+def test_packed_logs_say_what_is_wrong(tmp_path):
+    pytest.importorskip("pyarrow")
+    data = bytearray((EXPORTS / "inspect.eval").read_bytes())
+    data[80] ^= 0xFF  # in the first member
+    start = data.index(b"samples/1_epoch_1.json") + 40
+    data[start : start + 40] = b"\0" * 40
+    for name, content, line in (
+        ("a.eval", bytes(data), "a.eval: can't be unpacked: "),
+        ("b.eval", b"PK\3\4", "b.eval: can't be unpacked: File is not a zip file"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(CorpusError) as error:
+            read_corpus(tmp_path / name)
+        assert line in str(error.value) and len(str(error.value).splitlines()) == 1
+    with pytest.raises(ConfigError, match=r"--max-memory|max_memory="):
+        read_corpus(EXPORTS / "inspect.eval", max_memory="100K")
+
+
+def test_pages_of_labjs_are_asked_about_where_they_are_called_otherwise(tmp_path):
+    text = labjs(drawn(random.Random(1))).replace("html.Page", "html.Form")
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ReadingQuestion) as question:
+        read_corpus(tmp_path / "a.csv")
+    assert {"where": ("sender_type=html.Form",)} in [dict(words) for words, _ in question.value.readings]
+
+
+def test_items_of_logs_have_as_many_values_as_names(tmp_path):
+    (tmp_path / "a.json").write_text('{"logs": [[0, "ne"], [1]], "rewards": {}, "game_info": {}}')
+    with pytest.raises(CorpusError, match=r"expected a list of player, text, got \[1\]"):
+        read_corpus(tmp_path / "a.json")
+
+
+def test_a_collection_of_corpora_names_one(tmp_path):
+    for variant in ("a", "b"):
+        folder = tmp_path / "systems" / "egg" / "data" / variant
+        folder.mkdir(parents=True)
+        (folder / "corpus.jsonl").write_text("[1, 2, 0]\n[3,0]\n[1, 1, 0]\n")
+        (folder / "metadata.json").write_text(
+            json.dumps({"metrics": {"analysis": {"Token Count": 8}}}, indent=2)
+        )
+    corpus = read_corpus(tmp_path / "systems/egg/data/a")
+    assert said_in(corpus) == [[1, 2, 0], [3, 0], [1, 1, 0]] and corpus.eos == 0
+    for above in ("systems", "systems/egg", "systems/egg/data"):
+        with pytest.raises(CorpusError, match=r"name one of the 2 corpora below it, such as .*/egg/data/a$"):
+            read_corpus(tmp_path / above)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_exports_are_read_back(form, tmp_path):
-    check_drawn(form, tmp_path, 10)
+    check_drawn(form, tmp_path, 3)
+
+
+def test_each_layout_has_an_export():
+    assert shipped_layouts().keys() <= FORMS.keys()
 
 
 @pytest.mark.slow
