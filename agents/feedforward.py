@@ -162,6 +162,60 @@ class FC2LReceiver(PositionalReceiver):
         return symbols.flatten(2) if self.is_flat else tanh(self.embed(symbols.flatten(2)))
 
 
+class FC3LReceiver(PositionalReceiver):
+    """FC3L: the symbols' embeddings and tanh, flattened, then a layer of tanh units (the published program of ICY)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of FC3L."""
+
+        hidden_size: Count = 256
+        """Number of tanh units of the second layer, the width of the state."""
+        embedding_size: Count = 32
+        """Width of a symbol's embedding."""
+        style: Style = "egg"
+        """egg: as in EGG. icy: embeddings initialised from N(0, 1)."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
+        super().__init__(state_size=options.hidden_size, max_len=max_len)
+        self.embed = make_embedding(vocab_size, options.embedding_size, options.style)
+        self.combine = Linear(max_len * options.embedding_size, options.hidden_size)
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return tanh(self.embed(symbols))
+
+    def encode(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return tanh(self.combine(symbols.flatten(2)))
+
+
+class MeanEmbeddingsReceiver(PositionalReceiver):
+    """Tanh of the mean of the symbols' embeddings, without their order (the published program of ICY)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of mean embeddings."""
+
+        hidden_size: Count = 512
+        """Width of a symbol's embedding, and of the state."""
+        style: Style = "egg"
+        """egg: as in EGG. icy: embeddings initialised from N(0, 1)."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
+        super().__init__(state_size=options.hidden_size, max_len=max_len)
+        self.embed = make_embedding(vocab_size, options.hidden_size, options.style)
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """Embeddings with a column of ones, whose sum over positions is the length of the message."""
+        return nn.functional.pad(self.embed(symbols), (0, 1), value=1.0)
+
+    def encode(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        sums = symbols.sum(2)
+        return tanh(sums[..., :-1] / sums[..., -1:].clamp(min=1))
+
+
 class ConvolutionalReceiver(PositionalReceiver):
     """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
 

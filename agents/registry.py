@@ -68,6 +68,14 @@ RECEIVERS = Registry(
             "ecsuite.agents.feedforward:FC2LReceiver",
             "two linear layers with tanh between them for the whole message; form=sum as in the published program",
         ),
+        "fc3l": (
+            "ecsuite.agents.feedforward:FC3LReceiver",
+            "three layers with tanh between them: a symbol's embedding, one for the whole message, and the output",
+        ),
+        "mean_embeddings": (
+            "ecsuite.agents.feedforward:MeanEmbeddingsReceiver",
+            "tanh of the mean of the symbols' embeddings; the order of symbols has no effect",
+        ),
         "lexicon": (
             "ecsuite.agents.scripted:LexiconReceiver",
             "a lexicon that is not trained: of which features each symbol is true",
@@ -78,6 +86,12 @@ RECEIVERS = Registry(
     base="ecsuite.agents.receivers:Receiver",
     options="ecsuite.agents.options:AgentOptions",
 )
+
+TABLES = {
+    "hashtable": "sender: the stored message of a meaning; receiver: the stored meaning of a message",
+    "knn": "receiver: the meaning of the most similar stored message",
+}
+"""Lookup tables, which store a given language, so that ICY has them and no game, with a line each."""
 
 CELLS = Registry(
     word="cell",

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
 from ecsuite.parts.registry import KIND, SWITCHES, option_types, pieces_of, value_in_name
-from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 
 Role = Literal["sender", "receiver"]
 
@@ -26,10 +26,8 @@ NAME_OPTIONS = ("blocks", "form", "hidden", "init", "reset", "stop")
 LAYERED = ("recurrent", "transformer", "bidirectional")
 """Kinds with a number of layers."""
 
-NOT_IN_GAMES: dict[tuple[Role, str], str] = {
-    ("sender", "hashtable"): "learns from a given language only; see `ecsuite icy`",
-}
-"""Agents of papers that no game can train, and why."""
+NOT_IN_GAMES: dict[Role, tuple[str, ...]] = {"sender": ("hashtable",), "receiver": ("hashtable", "knn")}
+"""Agents of papers that store a given language, so that no game can train them."""
 
 ALIASES: tuple[tuple[str, str], ...] = (
     (r"rnn(?:autoreg)?:(.+)", r"\1"),
@@ -39,6 +37,7 @@ ALIASES: tuple[tuple[str, str], ...] = (
     (r"hierzero:(.+)", r"husendz:\1"),
     (r"hierautoreg:(.+)", r"husenda:\1"),
     (r"hu-?(?:receiver|recv):(.+)", r"hier:\1"),
+    (r"meanembeddings", r"mean_embeddings"),
     (r"transdecsoft", r"transformer"),
     (r"transdecsoft(\d+)l", r"transformer-\1l"),
     (r"(.+)-1l(-z)?", r"\1\2"),
@@ -117,25 +116,28 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
     known = {**families(role), **more}
-    cell: str | None = None
     prefix, colon, suffix = name.partition(":")
+    cell: str | None = None
     num_layers, zero_input = 1, False
     if colon:
-        cell_families = {each.removesuffix(":CELL"): each for each in known if each.endswith(":CELL")}
-        pattern = look_up(f"{role} with a cell", prefix, cell_families)
+        pattern = f"{prefix}:CELL"
+        if pattern in known and suffix not in CELLS.parts:
+            raise unknown_name("cell", given_name.partition(":")[2], sorted(CELLS.parts))
         cell = suffix
-        look_up("cell", cell, CELLS.parts)
     else:
         match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
         pattern, layers, zero = match.groups() if match else (name, None, None)
-        has = option_types(known[pattern]) if pattern in known else None
-        if has is None or (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
-            if (role, name) in NOT_IN_GAMES:
-                raise ConfigError(f"{role} {name} {NOT_IN_GAMES[role, name]}")
-            raise unknown_name(role, given_name, known)
+        has = option_types(known[pattern]) if pattern in known else {}
+        if (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
+            pattern = name  # which is unknown
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None
-    options = _read_options(name, known[pattern], assignments) if assignments else ()
+    if pattern not in known:
+        if name in NOT_IN_GAMES[role]:
+            raise ConfigError(f"{role} {given_name} learns from a given language only; see `ecsuite icy`")
+        like = f"{given_name.lower().partition(':')[0]}:CELL" if colon else None
+        raise unknown_name(role, given_name, sorted(known), shows_all=True, like=like)
+    options = _read_options(given_name, known[pattern], assignments) if assignments else ()
     return AgentName(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
     )
@@ -156,16 +158,19 @@ def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tup
     """The options that differ from their default, sorted."""
     choices, given = _choices(options), dict[str, str]()
     for assignment in assignments:
-        key, equals, value = (part.strip() for part in assignment.lower().partition("="))
+        typed_key, equals, typed_value = (part.strip() for part in assignment.partition("="))
+        key, value = typed_key.lower(), typed_value.lower()
         if not equals:
             raise ConfigError(f"{name}: expected key=value after the comma, got {shown(assignment)}")
         if not choices:
             raise ConfigError(f"{name} has no options; leave out {shown(',' + assignment)}")
-        values = look_up(f"option of {name}", key, choices)
-        if values:
-            look_up(f"value of {key}", value, dict.fromkeys(values))
+        if key not in choices:
+            raise unknown_name(f"option of {name}", typed_key, choices)
+        if choices[key]:
+            if value not in choices[key]:
+                raise unknown_name(f"value of {key}", typed_value, choices[key])
         elif not re.fullmatch("[1-9][0-9]{0,5}", value):
-            raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got {shown(value)}")
+            raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got {shown(typed_value)}")
         given[key] = value
     return tuple(sorted((key, value) for key, value in given.items() if choices[key][:1] != (value,)))
 

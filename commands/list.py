@@ -92,6 +92,12 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     elif entry.table is not None and is_dataclass(setting := found(entry.table)[plain]):
         shown = (each for each in values_of(setting) if each.name not in ("name", "about"))
         details["options"] = [asdict(each) for each in shown]
+    elif kind == "protocols":
+        # The general hyper-parameters, Table 7 of the ICY paper.
+        target = found("eval.icy.protocol:TARGETS")[name]
+        settings = found("eval.icy.protocol:Protocol")(target=target), found("grammars.geometry:Geometry")()
+        shown = (each for setting in settings for each in values_of(setting) if each.name != "name")
+        details["options"] = [] if name == "metrics" else [asdict(each) for each in shown]
     elif kind == "layouts":
         tree = parse_yaml(shipped_configs("layouts")[name].read_text("utf-8"), name)
         cells = {key: json.dumps(value, ensure_ascii=False) for key, value in tree.items() if key != "about"}

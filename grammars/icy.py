@@ -167,22 +167,22 @@ def parse(name: str) -> list[ChainStep]:
     """
     known = BASES | CORRUPTIONS
     steps: list[ChainStep] = []
+    typed = ""  # the last step, as the user wrote it
     for part in re.split(r"[+,]", name):
         key, equals, value = (text.strip().lower() for text in part.partition("="))
         if equals and steps:
             choices = OPTIONS.get(steps[-1].name, {})
             if not choices:
-                last = steps[-1].name
-                raise ConfigError(f"grammar {shown(name)}: {last} has no options, got {shown(part.strip())}")
-            look_up(f"option of {steps[-1].name}", key, choices)
-            look_up(f"{key} of {steps[-1].name}", value, dict.fromkeys(choices[key]))
+                raise ConfigError(f"grammar {shown(name)}: {typed} has no options, got {shown(part.strip())}")
+            look_up(f"option of {typed}", key, choices)
+            look_up(f"{key} of {typed}", value, dict.fromkeys(choices[key]))
             steps[-1] = replace(steps[-1], options={**steps[-1].options, key: value})
             continue
-        key = ALIASES.get(key, key)
+        typed, key = part.strip(), ALIASES.get(key, key)
         look_up("grammar", key, known)
         if steps and key in BASES:
             raise ConfigError(
-                f"grammar {shown(name)}: {key} makes messages, so it must be the first of a chain"
+                f"grammar {shown(name)}: {typed} makes messages, so it must be the first of a chain"
             )
         if not steps and key not in BASES:
             steps.append(ChainStep(name="concat", options={}))

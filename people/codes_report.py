@@ -40,6 +40,10 @@ FEWEST = 2
 """Fewest participants of a language for a test."""
 COLUMNS = {"minutes": ("minutes", 1), "score": ("score", 0), "held_out_accuracy": ("held out", 2)}
 """The measures of Tables 21 and 22, their headings and digits."""
+ACCEPT_FROM = 100
+"""Score from which the paper accepts a participant automatically; it rejects one of 0 (appendix K.4)."""
+ALMOST_ALL = 0.9
+"""Share of equal answers from which a participant in between is rejected, our reading of "almost the same answer"."""
 _TABLES: Mapping[str, Any] = packaged_yaml("ecsuite.people", "published.yaml")
 
 SOURCE: str = _TABLES["source"]
@@ -199,12 +203,73 @@ def permutation_p(first: Any, second: Any) -> float:
     return float(tested.pvalue)
 
 
+def acceptance(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Accepted and rejected participants of those who finished, by the rule of appendix K.4, JSON-ready.
+
+    A score of at least 100 is accepted, one of 0 rejected. In between, whoever gave almost all examples the same answer
+    is rejected.
+    """
+    rows = []
+    for record in (each for each in records if each.has_finished):
+        typed = Counter(
+            "".join(answer["typed"].split()).lower()
+            for answer in record.answers
+            if answer["kind"] != ATTENTION
+        )
+        score, share = record.row["score"], max(typed.values(), default=0) / max(1, typed.total())
+        is_accepted = score >= ACCEPT_FROM or (score > 0 and share < ALMOST_ALL)
+        rows.append(
+            {
+                "participant": record.name,
+                "dataset": record.row["dataset"],
+                "grammar": record.grammar,
+                "score": score,
+                "same_answer": share,
+                "decision": "accepted" if is_accepted else "rejected",
+            }
+        )
+    return rows
+
+
+def acceptance_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A row a participant: score, share of the most frequent answer, and the decision."""
+    columns = (
+        name_column("participant"),
+        Column("dataset"),
+        Column("grammar", heading="language"),
+        number_column("score"),
+        number_column("same_answer", "same answer"),
+        Column("decision"),
+    )
+    shown = [
+        row_of(
+            row["participant"],
+            row["dataset"],
+            row["grammar"],
+            number(row["score"]),
+            number(row["same_answer"], 2),
+            row["decision"],
+        )
+        for row in rows
+    ]
+    note = (
+        f"accepted from a score of {ACCEPT_FROM}, rejected at 0; in between, rejected if at least {ALMOST_ALL:.0%} of "
+        "the answers are the same (appendix K.4, which inspects these by hand)"
+    )
+    return Table(columns=columns, rows=shown, title="Participants to accept or reject", notes=(note,))
+
+
 def codes_report(kind: StudyKind, records: Sequence[Record]) -> Report:
     """The report of a study of codes."""
     results = [evaluate_rule(kind.study, records, rule) for rule in RULES]
-    content = {"source_of_published": SOURCE, "rules": [result.as_json() for result in results]}
+    decisions = acceptance(records)
+    content = {
+        "source_of_published": SOURCE,
+        "rules": [result.as_json() for result in results],
+        "acceptance": decisions,
+    }
     return Report(
-        tables=report_tables(kind.study, results),
+        tables=[*report_tables(kind.study, results), *([acceptance_table(decisions)] if decisions else [])],
         notes=(),
         data=kind.result(content),
         draw=partial(_draw, kind.study, results[-1]),

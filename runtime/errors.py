@@ -119,7 +119,15 @@ class FormatError(ValueError):
     """A file of a format that this version cannot read; the message names the file, its format and the known ones."""
 
 
-def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str | None = None) -> ConfigError:
+def unknown_name(
+    kind: str,
+    name: str,
+    choices: Iterable[str],
+    *,
+    command: str | None = None,
+    shows_all: bool = False,
+    like: str | None = None,
+) -> ConfigError:
     """The error for an unknown name of a `kind` such as `game`: the most similar one, and what else there is.
 
     Where there are many, the most similar ones are named, and the command that names all of them.
@@ -129,6 +137,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
         name: What the user wrote.
         choices: All names.
         command: What names all of them; None: `ecsuite list KIND`, where that does.
+        shows_all: Whether to name all choices in their order, even if there are many.
+        like: Form of the name that is compared with the choices; None: as written.
     """
     choices = list(choices)
     if not isinstance(name, str):
@@ -136,10 +146,10 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
         return ConfigError(
             f"{kind}: expected one of {', '.join(choices[:NUM_CHOICES])}{more}, got {shown(name)}"
         )
-    similar = _similar(name, choices)
+    similar = _similar(like or name, choices)
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
-    if len(choices) <= NUM_CHOICES:
+    if shows_all or len(choices) <= NUM_CHOICES:
         return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices) or 'none'}")
     nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
     command = command or (f"ecsuite list {kind}" if kind in LISTED else None)

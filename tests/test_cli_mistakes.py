@@ -15,7 +15,7 @@ MISTAKES = {
     "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
     "train-game disc_tiny --sender gruu": (
-        "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: gru, "
+        "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, "
     ),
     "train-game disc_tiny --sender gru,hidden_size=x": "--sender: sender.hidden_size: expected int, got 'x'",
     "train-game shape_gs --world thing": "sender.perception: conv_grid is not for vectors of 16 features: set one of",

@@ -67,6 +67,7 @@ TASKS = "--tasks udpos --data inputs/tasks"
 COMMANDS = {
     "baseline": f"score reference no_pretrain,preset=nano {CPU}",
     "grammar": f"grammar perm {SIZES}",
+    "grammar, examples": "grammar --examples",
     "icy, exact": f"{ICY} exact",
     "icy, paper": f"{ICY} paper",
     "icy, budget": f"{ICY} budget --max-steps 50",

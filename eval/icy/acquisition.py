@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ecsuite.agents.spec import AgentName, Role
-from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
+from ecsuite.eval.icy.agents import BASELINES, make_agent, make_learner, parse_model
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.cells import Parameters
 from ecsuite.eval.icy.fast.senders import SupervisedBatch, SupervisedLearner
@@ -355,7 +355,7 @@ def learn(
     """
     device = device or torch.device("cpu")
     spec, link, number = parse_model(role, model), parse_channel(channel), len(runs)
-    if spec.family == "hashtable":  # it looks up and stores row by row
+    if spec.family in BASELINES[role]:  # looks up and stores row by row
         device = torch.device("cpu")
     if device.type != "cpu" and number > 1:
         number = _runs_that_fit(spec, role, geometry, runs[0], protocol, link, device)

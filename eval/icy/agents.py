@@ -1,6 +1,6 @@
 """The agents that ICY trains, their learners, and their parameter counts.
 
-The agents are those of games, initialised as in the paper, and its baseline `hashtable`. The learners here are the
+The agents are those of games, initialised as in the paper, and lookup tables. The learners here are the
 generic training path with autograd; the fused learners of `eval.icy.fast` replace them where there is one.
 """
 
@@ -22,7 +22,7 @@ from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import Decoder, MessageBuilder
-from ecsuite.agents.spec import AgentName, Role, parse_agent
+from ecsuite.agents.spec import NOT_IN_GAMES, AgentName, Role, parse_agent
 from ecsuite.agents.transformer import TransformerSender
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.cells import Parameters, submodule_parameters
@@ -32,8 +32,8 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.words import all_meanings, symbol_type
 from ecsuite.runtime.devices import computing
 
-BASELINES: dict[Role, dict[str, type]] = {"sender": {"hashtable": AgentOptions}, "receiver": {}}
-"""Models that learn from a given language only, by role, so that no game can train them."""
+BASELINES = {role: dict.fromkeys(names, AgentOptions) for role, names in NOT_IN_GAMES.items()}
+"""Lookup tables by role, with their options, of which they have none."""
 
 CERTAIN_LOGIT = 50.0
 """Logit of the stored symbol, all others being 0: the probability of another symbol is about exp(-50)."""
@@ -65,7 +65,7 @@ NEVER_USED: tuple[tuple[str, Role, Callable[[AgentName], bool], Callable[[int, i
     (
         "a second embedding of symbols, for messages of weights, with the values of the first",
         "receiver",
-        lambda spec: spec.family not in ("fc1l", "fc2l"),
+        lambda spec: spec.family not in ("fc1l", "fc2l", *BASELINES["receiver"]),
         lambda features, values, symbols, hidden: symbols * hidden,
     ),
 )
@@ -81,8 +81,12 @@ def parse_model(role: Role, text: str) -> AgentName:
 def make_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
     """Make an agent as in the ICY paper; a receiver with an output layer for (batch, attributes, values)."""
     vocab_size, max_len = geometry.vocab_size, geometry.message_length
+    if spec.family == "knn":
+        return NearestNeighbour(num_attributes=geometry.num_attributes, vocab_size=vocab_size)
     if spec.family == "hashtable":
-        return HashtableSender(vocab_size=vocab_size, max_len=max_len)
+        if role == "sender":
+            return HashtableSender(vocab_size=vocab_size, max_len=max_len)
+        return LookupTable([0] * geometry.num_attributes)
     if role == "sender":
         num_features = geometry.num_attributes * geometry.num_values
         return make_sender(
@@ -122,37 +126,82 @@ class AttributeClassifier(nn.Module):
         return logits.view(-1, self.num_attributes, self.num_values)
 
 
-class HashtableSender(nn.Module):
-    """Sends the first message stored for a meaning, and only symbols 1 for an unknown meaning.
+class LookupTable(nn.Module):
+    """Gives the first answer stored for an input, and a default answer for an unknown input.
 
-    It has no parameters and is not trained by gradients.
+    As a sender its inputs are meanings and its answers messages, as a receiver the reverse. It has no parameters and is
+    not trained by gradients.
+
+    Args:
+        default: Answer for unknown inputs, (width).
     """
 
-    def __init__(self, *, vocab_size: int, max_len: int) -> None:
+    def __init__(self, default: Sequence[int]) -> None:
         super().__init__()
-        self.vocab_size, self.max_len = vocab_size, max_len
-        self.messages: dict[bytes, NDArray[np.int64]] = {}
+        self.default = np.array(default, np.int64)
+        self.answers: dict[bytes, NDArray[np.int64]] = {}
 
-    def predict(self, meanings: Tensor) -> Tensor:
-        """Messages for meanings, (batch, ...) of any type, as ids (batch, max_len)."""
-        unknown = np.ones(self.max_len, np.int64)
-        found = np.stack([self.messages.get(key, unknown) for key in self._keys(meanings)])
-        return torch.from_numpy(found).to(meanings.device)
+    def predict(self, inputs: Tensor) -> Tensor:
+        """Answers for inputs, (batch, ...) of any type, as numbers (batch, width)."""
+        found = np.stack([self.answers.get(key, self.default) for key in self._keys(inputs)])
+        return torch.from_numpy(found).to(inputs.device)
 
-    def add(self, meanings: Tensor, messages: Tensor) -> None:
-        """Store messages, ids (batch, max_len), for meanings, (batch, ...), unless a meaning already has one."""
-        copies = messages.detach().cpu().long().numpy().copy()
-        for key, message in zip(self._keys(meanings), copies, strict=True):
-            self.messages.setdefault(key, message)
+    def add(self, inputs: Tensor, answers: Tensor) -> None:
+        """Store answers, (batch, width), for inputs, (batch, ...), unless an input already has one."""
+        copies = answers.detach().cpu().long().numpy().copy()
+        for key, answer in zip(self._keys(inputs), copies, strict=True):
+            self.answers.setdefault(key, answer)
 
     @staticmethod
-    def _keys(meanings: Tensor) -> list[bytes]:
-        """Table keys of meanings; equal numbers give equal keys in any type."""
-        return [row.tobytes() for row in meanings.detach().cpu().double().flatten(1).numpy()]
+    def _keys(inputs: Tensor) -> list[bytes]:
+        """Table keys of inputs; equal numbers give equal keys in any type."""
+        return [row.tobytes() for row in inputs.detach().cpu().double().flatten(1).numpy()]
 
-    def score(self, meanings: Tensor, messages: Tensor) -> float:
-        """Share of correct symbols, 0 to 1, in the predicted messages, against messages (batch, max_len)."""
-        return (self.predict(meanings) == messages).float().mean().item()
+    def score(self, inputs: Tensor, answers: Tensor) -> float:
+        """Share of correct numbers, 0 to 1, in the predicted answers, against answers (batch, width)."""
+        return (self.predict(inputs) == answers).float().mean().item()
+
+
+class NearestNeighbour(LookupTable):
+    """Receiver that gives the meaning of the stored message with the fewest different symbols, the earliest of several.
+
+    Without a stored message it gives the first value of each attribute.
+    """
+
+    def __init__(self, *, num_attributes: int, vocab_size: int) -> None:
+        super().__init__([0] * num_attributes)
+        self.vocab_size = vocab_size
+        self.stored = self.meanings = torch.zeros(0)
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """Meanings (batch, num_attributes) for messages, ids (batch, length)."""
+        if not len(self.stored):
+            return super().predict(inputs)
+        common = self._one_hot(inputs) @ self.stored.t()  # number of equal symbols, (batch, num_stored)
+        return self.meanings[common.argmax(1)]
+
+    def add(self, inputs: Tensor, answers: Tensor) -> None:
+        """Store messages, ids (batch, length), with their meanings; of equal messages the first."""
+        before = len(self.answers)
+        super().add(inputs, answers)
+        if new := list(self.answers)[before:]:
+            messages = np.frombuffer(b"".join(new)).reshape(len(new), -1)
+            weights = self._one_hot(torch.from_numpy(messages.astype(np.int64)))
+            meanings = torch.from_numpy(np.stack([self.answers[key] for key in new]))
+            self.stored = torch.cat([self.stored, weights]) if before else weights
+            self.meanings = torch.cat([self.meanings, meanings]) if before else meanings
+
+    def _one_hot(self, messages: Tensor) -> Tensor:
+        """Flattened one-hot messages, (batch, length * (vocab_size + 1))."""
+        return nn.functional.one_hot(messages, self.vocab_size + 1).flatten(1).float()
+
+
+class HashtableSender(LookupTable):
+    """Sends the first message stored for a meaning, and only symbols 1 for an unknown meaning."""
+
+    def __init__(self, *, vocab_size: int, max_len: int) -> None:
+        super().__init__([1] * max_len)
+        self.vocab_size, self.max_len = vocab_size, max_len
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Generate a message for each meaning. See `RecurrentSender.forward`."""
@@ -216,8 +265,8 @@ def make_learner(
     link = link or SupervisedChannel()
     if isinstance(agent, AttributeClassifier):
         return _ReceiverLearner(agent, geometry, link, seed)
-    if isinstance(agent, HashtableSender):
-        assert link.channel == "soft", "a hashtable has no logits"
+    if isinstance(agent, LookupTable):
+        assert link.channel == "soft", "a lookup table has no logits"
         return _LookupTableLearner(agent)
     fused = make_fused_sender(agent) if link.channel == "soft" else None
     return fused or _SenderLearner(agent, geometry, link, seed)
@@ -355,18 +404,20 @@ class _ReceiverLearner(_ModuleLearner):
 
 
 class _LookupTableLearner(SupervisedLearner):
-    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights and one replica."""
+    """Learner of a lookup table: looks up inputs, then stores their answers. It has no weights and one replica."""
 
-    def __init__(self, sender: HashtableSender) -> None:
-        self.sender = sender
+    def __init__(self, table: LookupTable) -> None:
+        self.table = table
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """Compute the accuracy, and store the batch unless gradients are disabled; the loss is zero."""
-        assert len(examples.meanings) == 1, "a hashtable has one replica"
+        assert len(examples.meanings) == 1, "a lookup table has one replica"
         meanings, messages = examples.meanings[0].t(), examples.messages[:, 0, 0].t()
-        examples.accuracy = torch.tensor([self.sender.score(meanings, messages)])
+        is_sender = isinstance(self.table, HashtableSender)
+        inputs, answers = (meanings, messages) if is_sender else (messages, meanings)
+        examples.accuracy = torch.tensor([self.table.score(inputs, answers)])
         if torch.is_grad_enabled():
-            self.sender.add(meanings, messages)
+            self.table.add(inputs, answers)
         return torch.zeros(())
 
 

@@ -340,7 +340,11 @@ class EndToEnd(Learning):
                     f"end-to-end:{VERSION}|teaching:{PROTOCOL_VERSION}",
                 ]
             ),
-            published=published_pair(sender, receiver, link.channel) if study.geometry == Geometry() else {},
+            published=(
+                published_pair(sender, receiver, link.channel)
+                if study.geometry == Geometry() and study.config.supervised != "none"
+                else {}
+            ),
         )
 
     def row_values(self, study: IcyStudy, row: IcyRow) -> dict[str, Any]:

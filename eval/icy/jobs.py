@@ -40,7 +40,7 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 """Estimated ratios of updates to CONCAT for models that are not in the paper; for other grammars, `USUAL_RATIO`."""
 USUAL_RATIO = 1.5
 
-UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
+UNBATCHED_FAMILIES = ("hashtable", "knn", "transformer", "sru", "sru-tanh")
 """Families whose runs are trained one at a time; on CUDA, those of `BATCHED_ON_CUDA` are trained together."""
 BATCHED_ON_CUDA = ("transformer",)
 SMALL_FAMILIES = ("fc1l", "fc2l")
@@ -343,13 +343,18 @@ def _plan_pair(
 ) -> dict[JobName, Job]:
     channel = study.pretraining_channel(link)
     models: dict[Role, str] = {"sender": sender, "receiver": receiver}
-    basis = {role: _run(study, role, model, channel, BASIS, seed) for role, model in models.items()}
+    basis = {
+        role: _run(study, role, model, channel, BASIS, seed, study.pretraining)
+        for role, model in models.items()
+    }
     jobs: dict[JobName, Job] = {}
     for grammar in study.grammars:
         runs = basis
         if grammar != BASIS:
             runs = {
-                role: _run(study, role, model, channel, grammar, seed, study.training, list(basis.values()))
+                role: _run(
+                    study, role, model, channel, grammar, seed, study.pretraining, list(basis.values())
+                )
                 for role, model in models.items()
             }
         name = (str(link), sender, receiver, grammar, seed)

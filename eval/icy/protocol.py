@@ -23,6 +23,9 @@ PROTOCOLS = {
 }
 """Names of the protocols and what they measure."""
 
+TARGETS = {"exact": 0.8, "paper": 0.8, "budget": 0.99, "end-to-end": 0.99, "metrics": 0.99}
+"""Default target accuracy by protocol."""
+
 VERSION = 2
 """Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
 
@@ -45,6 +48,7 @@ class Protocol:
     check_every: int = 50
     """Number of updates between the checks of `paper`."""
     batch_size: int = 128
+    """Number of meanings in a batch."""
     lr: float = 1e-3
     """Learning rate of Adam."""
     clip: float | None = None

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,9 +11,9 @@ import torch
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.experiments.grids import ICY, StudySource
-from ecsuite.eval.icy.agents import parse_model, try_agent
+from ecsuite.eval.icy.agents import BASELINES, parse_model, try_agent
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, Protocol
+from ecsuite.eval.icy.protocol import ACQUISITION, ACQUISITION_GRAMMARS, GRAMMAR_METRICS, TARGETS, Protocol
 from ecsuite.eval.results.files import require_no_other
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.games.runs.run_folder import RunFolder
@@ -69,7 +69,10 @@ MOST_BUDGET_STEPS = MOST_PRETRAINING_STEPS = 20_000
 STEPS_END_TO_END = 1000
 """Default number of end-to-end updates; the paper's 10,000 take too long for a first run."""
 
-FAST_FAMILIES = ("fc1l", "fc2l", "hashtable")
+FAST_FAMILIES: dict[Role, tuple[str, ...]] = {
+    "sender": ("fc1l", "fc2l", "hashtable"),
+    "receiver": ("hashtable",),
+}
 """Families for which ten seeds take less time than two seeds of others."""
 NUM_METRIC_SEEDS = 5
 
@@ -101,8 +104,8 @@ class StudyConfig:
     """Maximum number of updates of a run, as a multiple of CONCAT's updates."""
     max_steps: int | None = None
     """Maximum updates of CONCAT in `budget` (none: 20,000); end-to-end updates in `end-to-end` (none: 1000)."""
-    supervised: Literal["soft", "same"] = "soft"
-    """Pretraining channel of `end-to-end`: soft, or the same as in end-to-end training."""
+    supervised: Literal["soft", "same", "none"] = "soft"
+    """Pretraining channel of `end-to-end`: soft, or the same as in end-to-end training; none: from scratch."""
     clip: float | None = None
     """Maximum norm of a gradient; none: no clipping. The paper says 5.0; its program does not clip."""
     held_out: float = 0.0
@@ -243,6 +246,13 @@ class IcyStudy:
         """Pretraining channel of agents that are then trained end to end over `link`."""
         return link if self.config.supervised == "same" else SupervisedChannel()
 
+    @property
+    def pretraining(self) -> Protocol:
+        """Pretraining of the agents of `end-to-end`; from scratch it ends before the first update."""
+        if self.config.supervised != "none":
+            return self.training
+        return replace(self.training, target=0.0, window=1)
+
 
 def load_study(
     study: StudySource, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
@@ -284,7 +294,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
 
     Raises:
         ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, a
-            hashtable cannot be trained so, or corpora cannot be written.
+            lookup table cannot be trained so, or corpora cannot be written.
     """
     protocol = config.protocol
     if corpora is not None:
@@ -302,10 +312,12 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
             if is_foreign(spec.family):  # a mistake in a user's file is reported before training
                 try_agent(spec, role, config.geometry, config.hidden_size)
     channels = tuple(parse_channel(channel) for channel in config.channels or ("soft",))
-    if "hashtable" in models and is_pair:
-        raise ConfigError("hashtable has no weights to train end to end; name another sender")
-    if "hashtable" in models and any(channel.channel != "soft" for channel in channels):
-        raise ConfigError("hashtable has no logits for a channel; use --channel soft")
+    for role, names in ((config.role, models), ("receiver", receivers)):
+        for table in (name for name in names if name in BASELINES[role]):
+            if is_pair:
+                raise ConfigError(f"{table} has no weights to train end to end; name another {role}")
+            if any(channel.channel != "soft" for channel in channels):
+                raise ConfigError(f"{table} has no logits for a channel; use --channel soft")
     if protocol == "metrics":
         from ecsuite.eval.icy.measures import MEASURES  # which imports scipy
 
@@ -322,7 +334,6 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         grammars = tuple(grammar for grammar in grammars if grammar != BASIS)
     if protocol != "metrics" or any(parse(grammar)[0].name == BASIS for grammar in grammars):
         draw_words(config.geometry, np.random.default_rng(0))  # raises an error if there are too few
-    default_target = 0.8 if protocol in ("exact", "paper") else 0.99
     basis_caps = {"budget": config.max_steps or MOST_BUDGET_STEPS, "end-to-end": MOST_PRETRAINING_STEPS}
     return IcyStudy(
         config=config,
@@ -335,7 +346,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         metrics=config.metrics or METRICS,
         training=Protocol(
             name="paper" if protocol == "paper" else "exact",
-            target=default_target if config.target is None else config.target,
+            target=TARGETS[protocol] if config.target is None else config.target,
             clip=config.clip,
             held_out=config.held_out,
             precision=products_precision(config.precision, torch.device(device)),  # type: ignore[arg-type]
@@ -356,7 +367,7 @@ def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
         count = NUM_METRIC_SEEDS
     elif config.protocol == "end-to-end":
         count = 1
-    elif families <= set(FAST_FAMILIES) and config.role == "sender":
+    elif families <= set(FAST_FAMILIES[config.role]):
         count = 10
     else:
         count = 1 if "transformer" in families or config.role == "receiver" else 2

@@ -9,7 +9,7 @@ from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.runtime.errors import ConfigError
 
-NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum"]
+NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum", "fc3l", "mean_embeddings"]
 SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8}
 
 
@@ -38,6 +38,21 @@ def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program(discrete_messag
     tables = total.embed.weight.t().view(6, 5, 8)
     expected = sum(tables[position, ids[position]] for position in range(6)).tanh()
     torch.testing.assert_close(total(discrete_message(ids), torch.float32)[0][0], expected)
+
+
+def test_fc3l_and_mean_embeddings_are_their_formulas(discrete_message):
+    ids = torch.randint(1, 5, (6, 5))
+    deep, mean = make("fc3l"), make("mean_embeddings", "icy")
+    embedded = deep.embed(ids).tanh().transpose(0, 1).flatten(1)
+    expected = nn.functional.linear(embedded, deep.combine.weight, deep.combine.bias).tanh()
+    torch.testing.assert_close(deep(discrete_message(ids), torch.float32)[0][0], expected)
+    expected = mean.embed(ids).mean(0).tanh()
+    state = mean(discrete_message(ids), torch.float32)[0][0]
+    torch.testing.assert_close(state, expected)
+    shuffled = mean(discrete_message(ids[[3, 0, 5, 1, 4, 2]]), torch.float32)[0][0]
+    torch.testing.assert_close(shuffled, state)
+    short = discrete_message(ids[:3], torch.full((5,), 2.0))
+    torch.testing.assert_close(mean(short, torch.float32)[0][0], mean.embed(ids[:2]).mean(0).tanh())
 
 
 def test_cnn_is_torchs_convolution_pooling_and_relu(discrete_message):

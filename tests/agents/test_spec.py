@@ -34,6 +34,8 @@ from ecsuite.runtime.errors import ConfigError
         ("receiver", "hier:gru,stop=each,reset=off", "hier:gru"),
         ("receiver", "CNN,blocks=3", "cnn,blocks=3"),
         ("receiver", "FC2L,form=flat", "fc2l"),
+        ("receiver", "FC3L", "fc3l"),
+        ("receiver", "MeanEmbeddings", "mean_embeddings"),
     ],
 )
 def test_names_become_canonical(role, text, canonical):
@@ -57,16 +59,23 @@ def test_fields_of_a_spec():
 @pytest.mark.parametrize(
     ("role", "text", "message"),
     [
-        ("sender", "lsmt", r"unknown sender 'lsmt'; did you mean 'lstm'\? choices: lstm, "),
-        ("sender", "husend:gru", r"unknown sender with a cell 'husend'; did you mean 'husend[az]'\? choices: husenda"),
+        ("sender", "lsmt", r"unknown sender 'lsmt'; did you mean 'lstm'\? choices: dgrecv, "),
+        ("sender", "husend:gru", r"unknown sender 'husend:gru'; did you mean 'husend[az]:CELL'\? choices: dgrecv, "),
+        ("receiver", "HierAutoReg:dgsend", r"unknown receiver 'HierAutoReg:dgsend'.* choices: bidirectional, cnn, "
+         "dgrecv, dgsend, fc1l, fc2l, fc3l, gru, hier:CELL, lexicon, lstm, mean_embeddings, rnn, sru, sru-tanh, "
+         "transformer$"),
+        ("receiver", "HierZero:GRU", "unknown receiver 'HierZero:GRU'"),
+        ("sender", "HierZero:DGSND", r"unknown cell 'DGSND'; did you mean 'dgsend'\? choices: dgrecv, dgsend, gru, "),
+        ("sender", "RNNAutoReg:LSTM,Hiden=4", "unknown option of RNNAutoReg:LSTM 'Hiden'; did you mean 'hidden'"),
+        ("receiver", "FC2L,form=Summ", "unknown value of form 'Summ'; did you mean 'sum'"),
         ("sender", "husendz", r"unknown sender 'husendz'; did you mean 'husendz:CELL'\?"),
-        ("sender", "husendz:CELL", r"unknown cell 'cell'; choices: "),
-        ("sender", "husendz:dgsnd", r"unknown cell 'dgsnd'; did you mean 'dgsend'\? choices: rnn, gru, lstm"),
+        ("sender", "husendz:CELL", r"unknown cell 'CELL'; choices: "),
+        ("sender", "husendz:dgsnd", r"unknown cell 'dgsnd'; did you mean 'dgsend'\? choices: dgrecv, dgsend, gru"),
         ("sender", "fc1l-z", r"unknown sender 'fc1l-z'; did you mean 'fc1l'\?"),
-        ("sender", "hier:gru", "unknown sender with a cell 'hier'; choices: husenda, husendz"),
+        ("sender", "hier:gru", "unknown sender 'hier:gru'; .* husenda:CELL, husendz:CELL, "),
         ("sender", "", "unknown sender ''; choices: "),
-        ("sender", "Hashtable", "sender hashtable learns from a given language only; see `ecsuite icy`"),
-        ("receiver", "hashtable", "unknown receiver 'hashtable'"),
+        ("sender", "Hashtable", "sender Hashtable learns from a given language only; see `ecsuite icy`"),
+        ("receiver", "KNN", "receiver KNN learns from a given language only; see `ecsuite icy`"),
         ("receiver", "gru-z", r"unknown receiver 'gru-z'; did you mean 'gru'\?"),
         ("receiver", "transfomer", r"unknown receiver 'transfomer'; did you mean 'transformer'\?"),
         ("sender", "lstm,64", "lstm: expected key=value after the comma, got '64'"),

@@ -87,3 +87,34 @@ def test_a_corpus_of_no_grammar_is_not_replaced(ecsuite):
     assert code == 2 and err.startswith("mine: has a run, or a corpus of no grammar, which would be replaced")
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
+
+
+def test_examples_of_all_grammars_are_side_by_side_in_letters(ecsuite, as_json):
+    """Rows of the object of values 0 and of those that differ from it in one attribute, as in the paper's Table 1."""
+    rows = as_json("grammar", "--examples", "--seed", "2")["rows"]
+    assert [row["object"] for row in rows] == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert list(rows[0])[1:] == ["concat", "perm", "rot", "proj", "shufdet", "shuf", "pairsum", "hol"]
+    for row in rows:
+        letters = [ord(letter) - ord("a") for letter in row["concat"]]
+        assert len(letters) == 9 and set(letters) <= set(range(5))
+        assert sorted(row["perm"]) == sorted(row["concat"]) == sorted(row["shufdet"])
+        sums = "".join(chr(ord("a") + sum(letters[: end + 1]) % 5) for end in range(9))
+        assert row["rot"] == sums
+    first, last, _, _ = (row["concat"] for row in rows)
+    assert first[:6] == last[:6] and first[6:] != last[6:]  # only the word of the last attribute changes
+    code, out, _ = ecsuite("grammar", "--examples", "--seed", "2")
+    assert code == 0 and f"(0, 0, 0)  {first}" in out and not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "expected a grammar, such as shufdet"),
+        ("--examples --out here", "--out: not read with --examples"),
+        ("--examples --num-values 1", "--num-values: expected at least 2"),
+        ("--examples --vocab-size 27", "--vocab-size: expected at most 26 letters, got 27"),
+    ],
+)
+def test_mistakes_with_examples(ecsuite, arguments, message):
+    code, _, err = ecsuite("grammar", *arguments.split())
+    assert code == 2 and err.startswith(message)

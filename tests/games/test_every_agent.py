@@ -90,6 +90,6 @@ def test_every_receiver_plays(small, receiver, channel):
 
 
 def test_a_name_that_is_not_known_stops_before_anything_is_made(small):
-    message = r"unknown receiver with a cell 'heir'; did you mean 'hier'\? choices: hier"
+    message = r"unknown receiver 'heir:gru'; did you mean 'hier:CELL'\? choices: bidirectional, "
     with pytest.raises(ConfigError, match=message):
         small("receiver.kind=heir:gru")

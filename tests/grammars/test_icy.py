@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.grammars.icy import language, majority_accuracy, parse
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.grammars.words import all_meanings, concatenate
 from ecsuite.runtime.errors import ConfigError
@@ -163,3 +163,16 @@ def test_majority_accuracy() -> None:
     assert majority_accuracy(np.array([[5]])) == 1
     with pytest.raises(ValueError, match="no symbols"):
         majority_accuracy(np.zeros((0, 3), dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rot+Holistic", "Holistic makes messages, so it must be the first of a chain"),
+        ("ShuffleWordsDet,decide=2", "unknown option of ShuffleWordsDet 'decide'"),
+        ("Comp,x=2", "Comp has no options, got 'x=2'"),
+    ],
+)
+def test_errors_have_the_names_that_were_typed(name, message):
+    with pytest.raises(ConfigError, match=message):
+        parse(name)

@@ -2,12 +2,20 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ecsuite.people.codes import TRIAL_WORDS
-from ecsuite.people.codes_report import PUBLISHED, SIMULATED, evaluate_rule, permutation_p, report_tables
+from ecsuite.people.codes_report import (
+    PUBLISHED,
+    SIMULATED,
+    acceptance,
+    evaluate_rule,
+    permutation_p,
+    report_tables,
+)
 from ecsuite.people.export import PARTICIPANT_WORDS, as_csv, export
 from ecsuite.people.kinds import make_kind, read_records
 from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
@@ -41,6 +49,22 @@ def test_the_report_tells_participants_apart(studied):
         assert accuracy.half_width == pytest.approx(4.303 * np.std([1, 1, 0], ddof=1) / np.sqrt(3), rel=1e-3)
     assert published.conditions[0].left_out == {"low score": 1, "not finished": 1}
     assert preregistered.conditions[0].left_out == {"low accuracy": 1, "not finished": 1}
+
+
+def test_participants_are_accepted_by_score_and_by_whether_their_answers_differ(studied):
+    """Who stopped is not listed; between 0 and 100 points the same answer to all examples is rejected."""
+    records = read_records(studied.database)
+    decisions = acceptance(records)
+    assert [row["participant"] for row in decisions] == ["P001", "P002", "P003", "P004"]
+    assert all(row["decision"] == "accepted" for row in decisions[:3] if row["score"] >= 100)
+    finished = records[0]
+    for score, typed, decision in ((0, "", "rejected"), (41, "same", "rejected"), (41, "", "accepted"),
+                                   (100, "same", "accepted")):  # fmt: skip
+        answers = [{**each, "typed": typed or each["typed"]} for each in finished.answers]
+        changed = replace(finished, row={**finished.row, "score": score}, answers=answers)
+        assert acceptance([changed])[0]["decision"] == decision
+    tables = studied.kind.report(records).tables
+    assert "Participants to accept or reject" in str(tables[-1])
 
 
 def test_nothing_simulated_stands_beside_the_papers_figures(studied):

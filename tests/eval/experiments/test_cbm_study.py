@@ -13,7 +13,8 @@ from ecsuite.runtime.errors import ConfigError
 
 @pytest.mark.slow
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
-    assert set(CBM.shipped()) == {"cbm_table1", "cbm_table3", "cbm_figure4"}
+    tables = ("table1", "table1_full", "table2", "table3", "figure4", "rules")
+    assert set(CBM.shipped()) == {f"cbm_{table}" for table in tables}
     for name in CBM.shipped():
         study = load_table(name)
         assert study.about.startswith("CBM ")

@@ -113,3 +113,13 @@ def test_every_row_has_curves(rows):
     found = measured_curves(rows[0])
     assert list(dict.fromkeys(curve.name for curve in found)) == ["CONCAT", "PERM"]
     assert all(len(curve.x) == len(curve.y) == 20 for curve in found)
+
+
+def test_pairs_from_scratch_begin_without_an_update_of_pretraining():
+    """Their symbols are at chance level in the language, of which they see nothing, and they agree on one of theirs."""
+    (row,) = measure(seeds=(1,), supervised="none", max_steps=400, num_values=2).rows
+    for cell in row.cells:
+        (run,) = cell.runs
+        assert [run["taught"][role]["steps"] for role in ("sender", "receiver")] == [0, 0]
+        assert run["reason"] is None and run["curve"]["end_to_end"][0] < 0.8 < run["end_to_end"]
+    assert "supervised:none" in row.signature and not row.published

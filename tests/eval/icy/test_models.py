@@ -34,11 +34,11 @@ def test_the_hashtable_is_a_model_of_icy():
         parse_model("sender", "hashtable,hidden=5")
     with pytest.raises(ConfigError, match=r"unknown sender 'hashtabel'; did you mean 'hashtable'\?"):
         parse_model("sender", "hashtabel")
-    with pytest.raises(ConfigError, match="unknown receiver 'hashtable'"):
-        parse_model("receiver", "hashtable")
+    with pytest.raises(ConfigError, match="unknown sender 'knn'"):
+        parse_model("sender", "knn")
 
 
-@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
+@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum", "fc3l"])
 @pytest.mark.parametrize("style", ["egg", "icy"])
 def test_a_classifier_has_logits_for_each_attribute(name, style):
     torch.manual_seed(0)

@@ -21,6 +21,7 @@ PAIR = {"protocol": "end-to-end", "receivers": ("gru",)}
             "perm proj rot shufdet shuf hol pairsum",
             1,
         ),
+        ({"models": ("hashtable",), "role": "receiver"}, "perm proj rot shufdet hol", 10),
         ({"models": ("gru",), **PAIR}, "concat perm rot shufdet pairsum", 1),
         ({"protocol": "metrics"}, "concat perm proj rot shufdet hol", 5),
     ],
@@ -35,8 +36,16 @@ def test_defaults_of_a_protocol(settings, grammars, num_seeds):
     [
         (PAIR, "hashtable has no weights to train end to end; name another sender"),
         ({"protocol": "budget", "channels": ("gumbel",)}, "hashtable has no logits for a channel"),
+        (
+            {"protocol": "budget", "channels": ("gumbel",), "role": "receiver", "models": ("KNN",)},
+            "knn has no logits for a channel; use --channel soft",
+        ),
+        (
+            {**PAIR, "models": ("gru",), "receivers": ("knn",)},
+            "knn has no weights to train end to end; name another receiver",
+        ),
     ],
 )
 def test_what_a_hashtable_cannot_do(settings, message):
     with pytest.raises(ConfigError, match=message):
-        resolve(StudyConfig(models=("hashtable",), **settings))
+        resolve(StudyConfig(**{"models": ("hashtable",), **settings}))

@@ -30,7 +30,7 @@ MISTAKES = {
     "no model": ({"models": ()}, "models: expected at least one, such as husendz:dgsend (--model)"),
     "a sender as receiver": (
         {"role": "receiver", "models": ("husenda:rnn",)},
-        "unknown receiver with a cell",
+        "unknown receiver 'husenda:rnn'",
     ),
     "a model twice": (
         {"models": ("gru", "RNNAutoReg:GRU")},
