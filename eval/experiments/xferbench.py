@@ -847,19 +847,21 @@ def _draw_scores(study: PaperStudy, finding: PaperResult, file: Path) -> None:
 
 
 def _draw_translation(study: PaperStudy, finding: PaperResult, file: Path) -> None:
-    """Draw figure 3: translation scores over XferBench, a panel for each metric and setting."""
+    """Draw figure 3: chrF over XferBench, a panel for each setting, and a mark for each kind of source."""
+    kinds = {source.name: source.kind for source in study.sources}
     lines = []
-    for name, by_setting in study.translation.items():
-        for setting, scores in by_setting.items():
-            names = [source for source in finding.scored if source in scores]
+    for setting, scores in study.translation["chrF"].items():
+        for kind in dict.fromkeys(kinds.values()):
+            names = [name for name in finding.scored if name in scores and kinds[name] == kind]
             lines.append(
                 Curve(
-                    x=[finding.scored[source] for source in names],
-                    y=[scores[source] for source in names],
-                    panel=f"{name}, {setting}",
+                    x=[finding.scored[name] for name in names],
+                    y=[scores[name] for name in names],
+                    name=kind,
+                    panel=setting or "all",
                     is_points=True,
-                    texts=names,
                 )
             )
-    axis = f"XferBench here, preset {study.preset.name}, nats per token"
-    save(curves(lines, x=axis, y="score of translation", title="XferBench and translation"), file)
+    title = f"chrF of translation and XferBench here, preset {study.preset.name}"
+    drawn = curves([line for line in lines if line.x], x="XferBench, nats per token", y="chrF", title=title)
+    save(drawn, file)

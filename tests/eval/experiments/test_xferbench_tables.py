@@ -85,6 +85,8 @@ def test_a_study_scores_what_it_can_and_names_what_is_missing(ecsuite):
     [corpus] = Path("runs/xferbench_main/runs").glob("*/corpus.jsonl")
     alone = find_metric("xferbench,preset=nano")(read_corpus(corpus.parent), Options(seed=2, device="cpu"))
     assert rows["Disc, small"]["by_seed"][1]["value"] == pytest.approx(alone[0].value, abs=1e-12)
+    code, *_ = ecsuite(*command, "--figure", "3", "--plot", "figure3.svg")
+    assert code == 0 and Path("figure3.svg").stat().st_size > 1000
     again = ecsuite(*command, "--plan")
     assert again[0] == 0 and "0 to compute" in again[1]
 
