@@ -21,7 +21,7 @@ from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError
 
 PADDED_SHARE = 8
-"""Distinct objects are padded to a multiple of this share of a batch's: then few shapes occur, and steps are replayed."""
+"""Distinct objects are padded to a multiple of this share of a batch's: then few shapes occur, and steps replay."""
 MAX_OBJECTS_PER_CANDIDATE = 16
 """Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
 
