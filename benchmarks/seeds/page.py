@@ -4,6 +4,7 @@
 `item`, `what`, `command`, `state` and `why_or_file`, the result of what was run here, or why it was not.
 """
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -43,10 +44,17 @@ def read_rows() -> dict[str, list[Mapping[str, str]]]:
 
 
 def commands_of(row: Mapping[str, str]) -> Iterator[list[str]]:
-    """The words of each command of a row, which may be joined by `&&`."""
-    for part in row["command"].split("&&"):
+    """The words of each command of a row, which may be joined by `&&` or `;`."""
+    for part in re.split(r"&&|;", row["command"]):
         if part.strip():
             yield shlex.split(part)
+
+
+def file_of(row: Mapping[str, str]) -> tuple[str, str]:
+    """The file of what was run here, and the remark after it."""
+    found = re.match(r"[\w./-]*\.\w+", row["why_or_file"])
+    file = found[0] if found is not None else ""
+    return file, row["why_or_file"].removeprefix(file).lstrip(" ,;:")
 
 
 def page() -> str:
@@ -66,11 +74,12 @@ def page() -> str:
 
 
 def _line(row: Mapping[str, str]) -> str:
-    reason = row["why_or_file"]
     if row["state"] == RUN:
-        shown = f"[{RUN}](../../{reason})" if not reason.startswith("docs/") else f"[{RUN}](../{reason[5:]})"
+        file, remark = file_of(row)
+        target = f"../{file.removeprefix('docs/')}" if file.startswith("docs/") else f"../../{file}"
+        shown = f"[{RUN}]({target})" + (f", {_plain(remark)}" if remark else "")
     else:
-        shown = f"*{row['state']}*: {_plain(reason)}"
+        shown = f"*{row['state']}*: {_plain(row['why_or_file'])}"
     command = f"`{row['command'].replace('|', chr(92) + '|')}`" if row["command"] else ""
     return f"| {_plain(row['item'])} | {_plain(row['what'])} | {command} | {shown} |"
 

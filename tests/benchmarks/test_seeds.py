@@ -3,7 +3,19 @@
 import functools
 
 import pytest
-from seeds.page import KEYS, NOT_POSSIBLE, PAGE, ROOT, RUN, STATES, TITLES, commands_of, page, read_rows
+from seeds.page import (
+    KEYS,
+    NOT_POSSIBLE,
+    PAGE,
+    ROOT,
+    RUN,
+    STATES,
+    TITLES,
+    commands_of,
+    file_of,
+    page,
+    read_rows,
+)
 
 from ecsuite.cli import Commands, UsageError
 from ecsuite.commands.catalogue import COMMANDS
@@ -35,7 +47,8 @@ def test_rows_have_a_state_and_their_files_exist():
         assert row["state"] in STATES and row["why_or_file"].strip(), place
         assert row["command"] or row["state"] == NOT_POSSIBLE, place
         if row["state"] == RUN:
-            assert (ROOT / row["why_or_file"]).is_file(), f"{place}: {row['why_or_file']}"
+            file, _ = file_of(row)
+            assert file and (ROOT / file).is_file(), f"{place}: {row['why_or_file']}"
     items = [(paper, row["item"]) for paper, row in ROWS]
     assert len(set(items)) == len(items)
 
