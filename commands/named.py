@@ -146,10 +146,10 @@ KINDS: Mapping[str, Kind] = {
     ),
     "learners": _of_registry("games.config.registry:LEARNERS", f"{_ACTING} --set play.learner={{name}}"),
     "loggers": _of_registry("games.config.registry:LOGGERS", f"{_GAME} --log {{name}}"),
-    "losses": _of_registry("games.config.registry:LOSSES", f"{_GAME} --loss {{name}}"),
     "lookup tables": _of_table(
         "agents.registry:TABLES", "ecsuite icy --model {name}; as receivers: --role receiver"
     ),
+    "losses": _of_registry("games.config.registry:LOSSES", f"{_GAME} --loss {{name}}"),
     "meetings": _of_registry(
         "games.config.registry:MEETINGS",
         f"{_GAME} --set society.senders=4 --set society.receivers=4 --set society.meets={{name}}",

@@ -48,6 +48,11 @@ def sealed_text(content: bytes) -> bytes:
     return content + MARK + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
+def is_sealed_text(content: bytes) -> bool:
+    """Whether a YAML file has a checksum, and is as it was written."""
+    return MARK in content and content == sealed_text(content)
+
+
 def require_unchanged_text(content: bytes, file: Path) -> None:
     """Check the checksum of a YAML file, if it has one.
 

@@ -20,8 +20,6 @@ from ecsuite.games.worlds.world import Batch, Integers, World
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError
 
-PADDED_SHARE = 8
-"""Distinct objects are padded to a multiple of this share of a batch's: then few shapes occur, and steps replay."""
 MAX_OBJECTS_PER_CANDIDATE = 16
 """Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
 
@@ -172,7 +170,7 @@ def _distinct(
 ) -> View:
     """The objects with these indices, (batch, num_seen), each once, and some that no round has."""
     used, (places,) = each_once(indices)
-    step = -(-indices.size // PADDED_SHARE)
+    step = 1 << max(len(used).bit_length() - 4, 0)  # up to an eighth more: then few shapes occur, and steps replay
     num_rows = min(-(-len(used) // step) * step, indices.size)
     objects = objects[np.pad(used, (0, num_rows - len(used)), mode="edge")]
     return _view(objects, indices.shape[1], places, world, dtype, device)

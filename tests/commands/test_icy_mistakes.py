@@ -13,7 +13,7 @@ def files():
 
 MISTAKES = {
     "icy": "ecsuite icy: models: expected at least one, such as husendz:dgsend (--model)",
-    "icy --model lstn": "ecsuite icy: unknown sender 'lstn'; did you mean 'lstm'? choices: lstm, ",
+    "icy --model lstn": "ecsuite icy: unknown sender 'lstn'; did you mean 'lstm'? choices: dgrecv, ",
     "icy --model lstm --role speaker": "ecsuite icy: role: unknown value 'speaker'; did you mean 'sender'?",
     "icy --model lstm --protocol exakt": "ecsuite icy: protocol: unknown value 'exakt'; did you mean 'exact'?",
     "icy --model lstm --channel gumbel": "--channel: not read by --protocol exact; read by budget, end-to-end",
