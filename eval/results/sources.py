@@ -103,8 +103,11 @@ class Source:
         if (file := RunFolder(self.folder).config) not in self.cache:
             kept = self.metadata.get("config")
             # Of files as they were written, metadata has the same settings, and reading JSON takes a tenth of the time.
-            is_kept = isinstance(kept, dict) and file.is_file() and is_sealed_text(file.read_bytes())
-            tree = kept if is_kept else read_config(file) if file.is_file() else {}
+            tree: dict[str, Any] = {}
+            if isinstance(kept, dict) and file.is_file() and is_sealed_text(file.read_bytes()):
+                tree = kept
+            elif file.is_file():
+                tree = read_config(file)
             self.cache[file] = dotted_values({key: tree[key] for key in tree if key not in PROVENANCE})
         return self.cache[file]
 

@@ -170,7 +170,8 @@ def _distinct(
 ) -> View:
     """The objects with these indices, (batch, num_seen), each once, and some that no round has."""
     used, (places,) = each_once(indices)
-    step = 1 << max(len(used).bit_length() - 4, 0)  # up to an eighth more: then few shapes occur, and steps replay
+    # Up to an eighth more: then few shapes occur, and steps are replayed.
+    step = 1 << max(len(used).bit_length() - 4, 0)
     num_rows = min(-(-len(used) // step) * step, indices.size)
     objects = objects[np.pad(used, (0, num_rows - len(used)), mode="edge")]
     return _view(objects, indices.shape[1], places, world, dtype, device)

@@ -26,7 +26,9 @@ LINES = {
     "ecsuite score runs/a --metrics posdis,topsim,corr": ["posdis,topsim,correlation="],
     "ecsuite score runs/a --metrics xferbench,pro": ["xferbench,protocol="],
     "ecsuite score runs/a --trust": ["--trust-code"],
-    "ecsuite icy paper/icy_table1": [f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18, "18_scratch")],
+    "ecsuite icy paper/icy_table1": [
+        f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18, "18_scratch")
+    ],
     "ecsuite icy --model ls": ["lstm"],
     "ecsuite icy --protocol e": ["exact", "end-to-end"],
     "ecsuite icy --grammar shufd": ["shufdet"],
