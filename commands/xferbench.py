@@ -53,7 +53,8 @@ def xferbench(
 ) -> None:
     """Score the sources of the XferBench paper, and show them beside its tables."""
     from ecsuite.eval.experiments.study import FIRST_SEED
-    from ecsuite.eval.experiments.xferbench import PaperFiles, PaperTables, load_paper
+    from ecsuite.eval.experiments.xferbench import PaperFiles, load_paper
+    from ecsuite.eval.experiments.xferbench_tables import PaperTables
     from ecsuite.eval.xferbench.correlation import read_translation
 
     corpora = {}

@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 from ecsuite import __version__
-from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS
+from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, TABLES
 from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.commands.named import KINDS, found
 from ecsuite.corpus import Corpus
@@ -206,7 +206,7 @@ def test_list_names_everything(ecsuite):
         "games": named_configs(), "senders": senders, "receivers": receivers, "prompts": SHIPPED,
         "distances": OF_MESSAGES, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, XFERBENCH, SWEEP) for name in files.shipped()},
-        "claims": shipped_claims(), "layouts": shipped_layouts(), "xferbench protocols": RULES,
+        "claims": shipped_claims(), "lookup tables": TABLES, "layouts": shipped_layouts(), "xferbench protocols": RULES,
         "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip

@@ -22,7 +22,8 @@ from ecsuite.eval.experiments.grids import CBM, ICY, SWEEP, XFERBENCH, mapping
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.experiments.study import load_study as load_sweep
 from ecsuite.eval.experiments.sweep import Sweeps
-from ecsuite.eval.experiments.xferbench import PaperFiles, PaperResult, PaperStudy, PaperTables, load_paper
+from ecsuite.eval.experiments.xferbench import PaperFiles, PaperStudy, load_paper
+from ecsuite.eval.experiments.xferbench_tables import PaperResult, PaperTables
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
