@@ -76,8 +76,8 @@ def grammar(
         _show_examples(name, {key: value for key, value in sizes.items() if value is not None}, seed, as_json)
         return
     if name is None:
-        raise typer.BadParameter(
-            "expected a grammar, such as shufdet (see `ecsuite list grammars`), or --examples"
+        raise ConfigError(
+            "ecsuite grammar: expected a grammar, such as shufdet (see `ecsuite list grammars`), or --examples"
         )
     trust([name])
     corpus = make_corpus(name, seed=seed, num_symbols=num_symbols, text=text, **sizes)

@@ -109,7 +109,7 @@ def test_examples_of_all_grammars_are_side_by_side_in_letters(ecsuite, as_json):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "expected a grammar, such as shufdet"),
+        ("", "ecsuite grammar: expected a grammar, such as shufdet"),
         ("--examples --out here", "--out: not read with --examples"),
         ("--examples --num-values 1", "--num-values: expected at least 2"),
         ("--examples --vocab-size 27", "--vocab-size: expected at most 26 letters, got 27"),
