@@ -264,7 +264,8 @@ class _Differentiated(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return None, None, *(each if each is None else each * gradient for each in ctx.gradients)
+        scaled = iter(torch._foreach_mul([each for each in ctx.gradients if each is not None], gradient))
+        return None, None, *(each if each is None else next(scaled) for each in ctx.gradients)
 
 
 def _values(rounds: Sequence[SeenRounds]) -> list[Tensor]:

@@ -180,7 +180,7 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
         meetings = plain.schedule.of_step(0)
         played = plain.engine.run_pairs(
             pairs := [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
-            [pair.rounds(plain.world.batch("train", place)) for place, pair in enumerate(pairs)],
+            plain.engine.rounds(pairs, 0),
             plain.noises(0, range(12)),
             0,
             unchanged=[{"receiver" if role == "sender" else "sender"}] * 12,
