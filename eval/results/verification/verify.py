@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options, Score, is_number
 from ecsuite.eval.results.files import SEED, Messages, run_source, sizes_of, sources_at
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.sources import Source
+from ecsuite.eval.results.sources import Source, read_config
 from ecsuite.eval.results.verification.files import (
     NO_CHECKSUM,
     check_files,
@@ -265,7 +265,8 @@ def _missing(source: Source) -> str:
 
 def _check_settings(own: Source, of_sweep: Source | None) -> Iterator[CheckedClaim]:
     """Compare the settings in the metadata of a run, and those in the file of its sweep, with its config."""
-    config, copy = own.config, own.metadata.get("config")
+    assert own.folder is not None
+    config, copy = dotted_values(read_config(RunFolder(own.folder).config)), own.metadata.get("config")
     if isinstance(copy, Mapping):
         yield from compare_mappings("evaluation", "settings", dotted_values({**copy}), config)
     if of_sweep is not None:
