@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rows import add_json_option, collect, cpu_seconds, publish
+from rows import add_json_option, collect, cpu_seconds, other_version, publish
 
 LINES = {
     "show {corpus}": (1074.0, 60.0),
@@ -64,7 +64,7 @@ def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str,
     """Peak memory, CPU time and time of each command, the versions in turn."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if given.beside:
-        packages["other "] = given.beside.resolve()
+        packages["other "] = other_version(given.beside)
     corpus = folder / f"corpus-{given.messages:g}"
     if not corpus.is_dir():
         corpus.mkdir(parents=True)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rows import Row, add_json_option, collect, peak_megabytes, publish, timed
+from rows import Row, add_json_option, collect, other_version, peak_megabytes, publish, timed
 
 NUM_ATTRIBUTES, NUM_VALUES, NUM_NOISE = 4, 10, 10
 METRICS = ["elcc", "cbm", "topsim", "posdis", "ami"]
@@ -65,7 +65,7 @@ def figures(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, 
     """Measure each size, metric and version in a process of its own."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if arguments.beside:
-        packages["other "] = arguments.beside.resolve()
+        packages["other "] = other_version(arguments.beside)
     for size in arguments.sizes:
         at = folder / str(size)
         if not (at / "meanings.jsonl").exists():

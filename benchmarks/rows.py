@@ -53,6 +53,13 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON, for compare.py")
 
 
+def other_version(folder: Path) -> Path:
+    """The folder of another version of the package, for PYTHONPATH; without `ecsuite` in it, ours would be measured."""
+    if not (folder / "ecsuite" / "__init__.py").is_file():
+        raise SystemExit(f"--beside {folder}: expected a folder with the package `ecsuite` in it")
+    return folder.resolve()
+
+
 def publish(rows: Sequence[Row], *, as_json: bool) -> None:
     """Print rows as JSON, or as a table with the best value and the median of each."""
     if as_json:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metrics import write
-from rows import add_json_option, collect, publish, timed
+from rows import add_json_option, collect, other_version, publish, timed
 
 IMPORTS = {"python alone": "pass", "import typer, rich": "import typer, rich", "import numpy": "import numpy"}
 LINES = ("--help", "--version", "list", "list games", "list grammars", "list metrics", "score --help")
@@ -61,7 +61,7 @@ def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str,
     """CPU milliseconds of each row, and wall milliseconds of scores."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if given.beside:
-        packages["other "] = given.beside.resolve()
+        packages["other "] = other_version(given.beside)
     rows = list(scores(folder) if given.scores else commands())
     for _ in range(given.repeats):
         for name, arguments, asked in rows:

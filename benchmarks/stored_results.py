@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rows import add_json_option, collect, publish
+from rows import add_json_option, collect, other_version, publish
 
 from ecsuite.files.checksums import sealed, sealed_text
 
@@ -84,7 +84,7 @@ def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str,
     """Train what is to be read, then measure."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if given.beside:
-        packages["other "] = given.beside.resolve()
+        packages["other "] = other_version(given.beside)
     folders = {}
     for which, package in packages.items():
         folders[which] = folder / (which.strip() or "own")
