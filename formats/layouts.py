@@ -29,8 +29,8 @@ Numeric = Literal["auto", "values", "features"]
 """Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
 Missing = Literal["auto", "keep", "leave", "value"]
 """Treatment of rows without a value of an attribute."""
-LINE = "line:"
-"""How a layout begins that is an expression alone, whose groups are columns."""
+LINE, ROWS = "line:", "rows:"
+"""How a layout begins that is an expression alone, whose groups are columns, or names of columns of lists alone."""
 BESIDE = "corpus.yaml"
 """The layout of the files of its folder."""
 
@@ -109,7 +109,7 @@ def _made(tree: Any, place: str) -> Layout:
         raise ConfigError(f"{place}: wide: expected a group (?P<column>...), got {own.wide}")
     if own.layout is None:
         return own
-    base = look_up("layout", own.layout, shipped_layouts())
+    base = named_layout(own.layout)
     merged = {
         name: getattr(own, name)
         for name in own.__struct_fields__
@@ -126,14 +126,18 @@ def shipped_layouts() -> dict[str, Layout]:
 
 
 def named_layout(name: str) -> Layout:
-    """The layout that a user names: a shipped one, a file that ends in .yaml, or `line:` and an expression of lines."""
+    """The layout that a user names: a shipped one, a file that ends in .yaml, or one line.
+
+    `line:` begins an expression of lines, `rows:` the names of columns with a row an item; `*` is a row itself.
+    """
     if name.startswith(LINE):
         return _made({"line": name.removeprefix(LINE)}, name)
-    return (
-        layout_at(Path(name))
-        if name.endswith((".yaml", ".yml"))
-        else look_up("layout", name, shipped_layouts())
-    )
+    if name.startswith(ROWS):
+        roles = {"key": "meaning", "value": "message", "turn": "kept"}
+        return _made({"rows": name.removeprefix(ROWS).split(","), "columns": roles}, name)
+    if name.endswith((".yaml", ".yml")):
+        return layout_at(Path(name))
+    return look_up("layout", name, shipped_layouts())
 
 
 def layout_beside(path: Path) -> Layout | None:
@@ -257,7 +261,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         }
         table = table.replaced(columns)
     roles: dict[str, str] = {}
-    of_base = () if layout.layout is None else shipped_layouts()[layout.layout].columns
+    of_base = () if layout.layout is None else named_layout(layout.layout).columns
     for pattern, role in layout.columns.items():
         fitting = [each for each in table.columns if fnmatchcase(each, pattern)]
         fitting = [pattern] if pattern in table.columns else fitting
@@ -335,57 +339,53 @@ def unfolded(
     `parts` are the columns of items that are lists; of equal items in a row only the first is a row with `has_copies`.
 
     Raises:
+        ConfigError: If there is no such column.
         CorpusError: If a cell is neither, or parallel lists have different lengths; with the place.
     """
     found, rows = list[dict[str, Any]](), []
-    others = [name for name in table.columns if name not in names]
+    paths = [[] if name == "*" else name.split(".") for name in names]
+    if unknown := next((path[0] for path in paths if path and path[0] not in table.columns), None):
+        raise unknown_name("column", unknown, table.columns)
+    others = [name for name in table.columns if name not in names and names[0] != "*"]
     for place, number in enumerate(table.rows):
-        cells: list[Any] = [
-            next(_at(table.columns[name.split(".")[0]][place], name.split(".")[1:]), None) for name in names
-        ]
-        same = {name: table.columns[name][place] for name in others}
+        row = {name: table.columns[name][place] for name in table.columns}
+        cells = [next(_at(row, path), None) for path in paths]
+        same = {name: row[name] for name in others}
         if len(names) == 1 and isinstance(cells[0], dict):
             items = [{"key": key, "value": value} for key, value in cells[0].items()]
-        elif not all(isinstance(cell, list) for cell in cells):
-            bad = next(name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list))
-            raise CorpusError(
-                f"{table.place(place, bad)}: expected a list, got {show(cells[names.index(bad)])}"
-            )
+        elif bad := [name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list)]:
+            got = show(cells[names.index(bad[0])])
+            raise CorpusError(f"{table.place(place, bad[0])}: expected a list, got {got}")
         elif len({len(cell) for cell in cells}) > 1:
             counts = ", ".join(f"{name} {len(cell)}" for name, cell in zip(names, cells, strict=True))
             raise CorpusError(f"{table.place(place)}: expected lists of one length, got {counts}")
-        elif parts:
-            said = [each for each, _ in groupby(cells[0])] if has_copies else cells[0]
-            items = [_named(item, parts, turn, table.place(place)) for turn, item in enumerate(said)]
         else:
+            said = [each for each, _ in groupby(cells[0])] if has_copies else cells[0]
+            parallel = [(item,) for item in said] if parts else zip(*cells, strict=True)
             items = [
-                each
-                for turn, item in enumerate(zip(*cells, strict=True))
-                for each in _items(names, item, turn)
+                {**each, "turn": turn}
+                for turn, item in enumerate(parallel)
+                for each in _items(names, item, parts, table.place(place))
             ]
-        for item in items:
-            found.append({**same, **item})
-            rows.append(number)
+        found += [{**same, **item} for item in items]
+        rows += [number] * len(items)
     keys = dict.fromkeys(key for row in found for key in row)
-    return table.replaced({key: [row.get(key) for row in found] for key in keys}, rows=rows)
+    columns: dict[str, Cells] = {key: [row.get(key) for row in found] for key in keys}
+    return table.replaced(columns, rows=rows, unclear=None)
 
 
-def _items(names: Sequence[str], parts: Sequence[Any], turn: int) -> Iterator[dict[str, Any]]:
-    """The rows of an item: its keys, or itself; of a list those of all its items, of one turn."""
-    if len(names) == 1 and isinstance(parts[0], list) and all(isinstance(each, dict) for each in parts[0]):
-        for each in parts[0]:
-            yield {**each, "turn": turn}
-    elif len(names) == 1 and isinstance(parts[0], dict):
-        yield {**parts[0], "turn": turn}
-    else:
-        yield {**dict(zip(names, parts, strict=True)), "turn": turn}
-
-
-def _named(item: Any, names: Sequence[str], turn: int, place: str) -> dict[str, Any]:
-    """The row of an item that is a list of values."""
-    if not isinstance(item, list) or len(item) != len(names):
-        raise CorpusError(f"{place}: expected a list of {', '.join(names)}, got {show(item)}")
-    return {**dict(zip(names, item, strict=True)), "turn": turn}
+def _items(
+    names: Sequence[str], cells: Sequence[Any], parts: Sequence[str], place: str
+) -> Sequence[dict[str, Any]]:
+    """The rows of an item: its keys, its parts by name, or itself; of a list of mappings a row each."""
+    item = cells[0]
+    if parts:
+        if not isinstance(item, list) or len(item) != len(parts):
+            raise CorpusError(f"{place}: expected a list of {', '.join(parts)}, got {show(item)}")
+        return [dict(zip(parts, item, strict=True))]
+    if len(names) == 1 and isinstance(item, list) and all(isinstance(each, dict) for each in item):
+        return item
+    return [item if len(names) == 1 and isinstance(item, dict) else dict(zip(names, cells, strict=True))]
 
 
 def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:

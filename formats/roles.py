@@ -157,36 +157,41 @@ def roles_of(
 
 def _no_message(table: RawTable) -> CorpusError:
     """The question which column has the messages; an error if no column has a value."""
+    asked = f"no column of messages among {_listed(list(table.columns))}"
+    row = {name: cells[0] for name, cells in table.columns.items()}
+    named = {name: cells for name, cells in table.columns.items() if all(map(_is_language, cells))}
+    languages: list[tuple[Mapping[str, Any], str]] = [
+        ({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said") for name in named
+    ]
+    if len(table.rows) == 1 and _is_language(row):
+        languages = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
+    are_first = len(row) > 1 if not named else any(len(row[name]) > len(table.rows) for name in named)
     for name, cells in table.columns.items():
         objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
         key = next((key for cell in objects for key in cell), None)
         table = table if key is None else table.with_part(f"{name}.{key}") or table
+    samples = {name: _samples(cells) for name, cells in table.columns.items() if name}
     texts = [
         name
         for name, cells in table.columns.items()
         if not isinstance(cells, Ragged) and any(map(_is_said, cells))
     ]
-    names = [
-        name
-        for name in dict.fromkeys([*reversed(texts), *table.columns])
-        if name and _samples(table.columns[name])
-    ]
+    names = [name for name in dict.fromkeys([*reversed(texts), *samples]) if samples.get(name)]
     if not names:
         return CorpusError(
             f"{table.source}: expected a column of messages, got columns without values or names"
         )
-    seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in names[:2]]
-    readings: list[tuple[Mapping[str, Any], str]] = [
-        (
-            {"columns": {name: "message"}},
-            f"messages such as {_samples(table.columns[name])[0]}",
-        )
-        for name in names[:3]
-    ]
+    columns = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:3]]
+    readings = [*languages, *columns] if are_first else [*columns, *languages]
     if table.is_header and table.are_texts:
         readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
-    return ReadingQuestion(
-        table.source, f"no column of messages among {_listed(list(table.columns))}", readings, seen
+    seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
+    return ReadingQuestion(table.source, asked, readings, seen)
+
+
+def _is_language(cell: Any) -> bool:
+    return (
+        isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
     )
 
 

@@ -234,7 +234,10 @@ def test_documents_of_splits_and_of_languages(tmp_path):
     ids = {f"{color}, {shape}": row for (color, shape), row in zip(GRID, IDS, strict=True)}
     for told, expected in ((language, WORDS), (ids, IDS)):
         (tmp_path / "b.json").write_text(json.dumps(told))
-        corpus = ec.read_corpus(tmp_path / "b.json")
+        with pytest.raises(ReadingQuestion, match="no column of messages among red") as caught:
+            ec.read_corpus(tmp_path / "b.json")
+        assert caught.value.readings[0][0] == {"layout": "rows:*"}
+        corpus = ec.read_corpus(tmp_path / "b.json", layout="rows:*")
         assert said(corpus) == expected[:9] and corpus.meanings.tolist() == list(map(list, GRID[:9]))
         assert "message: value; meaning: key" in corpus.metadata["notes"][0]
 
@@ -400,7 +403,11 @@ def test_settings_are_no_language(tmp_path):
     with pytest.raises(CorpusError, match="no column of messages among seed, name, lr"):
         ec.read_corpus(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"red": "wa", "blue": "ki", "green": "lo"}')
-    assert said(ec.read_corpus(tmp_path / "a.json", split="spaces")) == [["wa"], ["ki"], ["lo"]]
+    assert said(ec.read_corpus(tmp_path / "a.json", layout="rows:*", split="spaces")) == [
+        ["wa"],
+        ["ki"],
+        ["lo"],
+    ]
 
 
 @pytest.mark.parametrize(("name", "sign"), [("a.txt", " "), ("a.csv", ","), ("a.tsv", "\t"), ("b.csv", ";")])
