@@ -12,7 +12,7 @@ from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion, unknown_name
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -61,8 +61,8 @@ NAMES: Mapping[str, Sequence[str]] = {
 """Names of columns that have a role unless the user gives them another one, in lower case."""
 NOT_MEANT = ("distractor", "foil", "lure", "candidate")
 """How names of columns begin that say what was shown beside what was meant; they are kept."""
-BESIDE_SUBJECTS = frozenset({"object", "verb", "predicate"})
-"""Names of columns beside which `subject`, without digits in it, is that of a sentence, and no participant."""
+WITH_DIGITS = ("time", "subject")
+"""Roles and names of columns whose cells have digits; those that have none may be values of what was meant."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """Names of columns of one symbol each, before their number: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
@@ -110,7 +110,9 @@ def roles_of(
         CorpusError: If a role that one column has is given to two.
         ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
     """
-    own = _checked(table, given)
+    for role in given.values():
+        look_up("role", role, ROLES)
+    own = {_column(table, name): role for name, role in given.items()}
     for name in attributes:
         column = _column(table, name)
         if own.setdefault(column, "attribute") not in OF_MEANING:
@@ -136,9 +138,7 @@ def roles_of(
         if name not in known:
             if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
                 role = "kept"
-            if role == "group" and plain_name(name) == "subject" and plain.keys() & BESIDE_SUBJECTS:
-                role = "group" if has_digits(table.columns[name]) else "attribute"
-            if role == "time" and not has_digits(table.columns[name]):
+            if {role, plain_name(name)} & {*WITH_DIGITS} and not has_digits(table.columns[name]):
                 role = "attribute"
             if role in OF_MEANING and attributes:
                 role = "kept"
@@ -163,9 +163,9 @@ def _no_message(table: RawTable) -> CorpusError:
     languages: list[tuple[Mapping[str, Any], str]] = [
         ({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said") for name in named
     ]
-    if len(table.rows) == 1 and _is_language(row):
+    if len(table.rows) == 1 < len(row) and _is_language(row):
         languages = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
-    are_first = len(row) > 1 if not named else any(len(row[name]) > len(table.rows) for name in named)
+    are_first = not named or any(len(row[name]) > len(table.rows) for name in named)
     for name, cells in table.columns.items():
         objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
         key = next((key for cell in objects for key in cell), None)
@@ -203,15 +203,6 @@ def _samples(cells: Any) -> list[str]:
     if isinstance(cells, Ragged):
         return [str(cells[row].tolist()) for row in range(min(2, len(cells)))]
     return [shorten(cell) for cell in dict.fromkeys(str(cell) for cell in cells if not is_missing(cell))][:2]
-
-
-def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
-    found = {}
-    for name, role in given.items():
-        if role not in ROLES:
-            raise unknown_name("role", str(role), ROLES)
-        found[_column(table, name)] = role
-    return found
 
 
 def _column(table: RawTable, name: str) -> str:
@@ -294,34 +285,19 @@ def has_digits(cells: Any) -> bool:
 
 
 def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
-    """The roles of two columns without names: the side whose values repeat as meanings do is the meaning.
-
-    Raises:
-        CorpusError: If neither repeats its values.
-    """
-    first, second = table.columns
-    roles = set(known.values())
-    if roles:
-        other = "meaning" if "message" in roles else "message"
+    """The roles of two columns without names, of which the user says one, or both are asked about."""
+    if known:
+        other = "meaning" if "message" in known.values() else "message"
         return {name: known.get(name, other) for name in table.columns}
-    sides = [name for name in (first, second) if _repeats(table.columns[name])]
-    if not sides:
-        seen = "; ".join(f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items())
-        readings = [
-            ({"columns": {name: "message"}}, f"column {name} has the messages") for name in (second, first)
-        ]
-        raise ReadingQuestion(
-            table.source, f"{table.about}, of which neither repeats values as meanings do", readings, [seen]
-        )
-    return {name: "meaning" if name == sides[0] else "message" for name in (first, second)}
-
-
-def _repeats(cells: Any) -> bool:
-    """Whether all texts have as many words, and a word at each place comes again."""
-    rows = [cell.split() for cell in cells if isinstance(cell, str)]
-    if len(rows) != len(cells) or len({len(row) for row in rows}) != 1 or not rows[0]:
-        return False
-    return all(len(set(column)) < len(rows) for column in zip(*rows, strict=True))
+    raise ReadingQuestion(
+        table.source,
+        f"{table.about}: which has the messages?",
+        [
+            ({"columns": {name: "message"}}, f"messages such as {_samples(table.columns[name])[0]}")
+            for name in "21"
+        ],
+        [f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items()],
+    )
 
 
 def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:

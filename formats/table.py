@@ -191,6 +191,11 @@ class RawTable:
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
 
 
+def more(places: Sequence[int], start: str = ", and", what: str = "rows") -> str:
+    """How many places there are beside the first: `, and 2 more rows`; nothing if there is one."""
+    return f"{start} {len(places) - 1:,} more {what}" if len(places) > 1 else ""
+
+
 def _as_object(text: Any) -> Any:
     """The mapping that a text writes as JSON; anything else as it is."""
     try:

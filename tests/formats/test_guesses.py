@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, records, said, scores
+from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, answered, records, said, scores
 
 import ecsuite as ec
 from ecsuite.formats.one_hot import one_hot_values
@@ -14,9 +14,10 @@ from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 @pytest.mark.parametrize(
     ("texts", "split", "first"),
     [
-        (["well-known_thing", "un-known_one"], "auto", ["well-known", "thing"]),
-        (["wa.me", "ki.tu"], "auto", ["wa", "me"]),
-        (["wa_me", "wa_me"], "auto", ["wa", "me"]),
+        (["well-known_thing", "un-known_one"], "_", ["well-known", "thing"]),
+        (["wa | me", "ki | tu"], "auto", ["wa", "me"]),
+        ([". - .", ". -"], "auto", [".", "-", "."]),
+        (["wa_me", "wa_me"], "auto", ["wa_me"]),
         (["w_1", "w_2"], "_", ["w", "1"]),
         (["big_dog", "cat"], "spaces", ["big_dog"]),
         (["big_dog", "cat"], "_", ["big", "dog"]),
@@ -36,6 +37,8 @@ def test_signs_between_symbols(texts, split, first):
     ("texts", "splits"),
     [
         (["a|b", "c"], ["|", "letters", "spaces"]),
+        (["wa.me", "ki.tu"], [".", "letters", "spaces"]),
+        (["t-shirt", "x-ray"], ["-", "letters", "spaces"]),
         (["0.25", "0.5"], [".", "letters", "spaces"]),
         (["w_1", "w_2"], ["_", "letters", "spaces"]),
         (["big_dog", "cat"], ["_", "letters", "spaces"]),
@@ -110,7 +113,8 @@ def test_trials_as_jspsych_writes_them(tmp_path):
         about = {"trial_type": "survey-text", "trial_index": place, "stimulus": f"img/{color}_{shape}.png"}
         trials.append({**about, **answer})
     (tmp_path / "a.json").write_text(json.dumps(trials))
-    corpus = ec.read_corpus(tmp_path / "a.json", missing="leave")
+    corpus, (question,) = answered(tmp_path / "a.json", missing="leave")
+    assert question.asked.endswith("which columns were meant: target_color, target_shape, or more?")
     assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
     assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
     assert scores(corpus) == pytest.approx(PERFECT)
@@ -354,8 +358,9 @@ def test_an_attribute_of_few_objects_is_no_name_of_them():
     assert ec.read_corpus(rows, **few).attribute_names == ("shape", "size")
     assert ec.read_corpus(rows, **every).attribute_names == ("color", "shape", "size")
     names = [f"{shape}_{size}" for _, shape, size in objects]
-    corpus = ec.read_corpus({**rows, "color": names})  # it has the values in it
-    assert corpus.attribute_names == ("shape", "size")
+    with pytest.raises(ReadingQuestion) as caught:  # though it has the values in it
+        ec.read_corpus({**rows, "color": names})
+    assert caught.value.readings[0][0] == {"attributes": ("shape", "size")}
 
 
 def test_sentences_with_numbers_are_not_symbols_of_one_message():
@@ -390,12 +395,17 @@ def test_names_of_files_are_meanings_without_their_place(form):
     assert corpus.meanings.tolist() == list(map(list, GRID))
 
 
-def test_subjects_of_sentences_are_no_participants():
-    rows = {"message": ["a x", "b y"], "subject": ["dog", "cat"], "verb": ["see", "hit"]}
-    assert ec.read_corpus(rows).attribute_names == ("subject", "verb")
-    assert ec.read_corpus({**rows, "subject": ["p1", "p2"]}).attribute_names == ("verb",)
-    del rows["verb"]
-    assert ec.read_corpus({**rows, "color": ["red", "blue"]}).attribute_names == ("color",)
+def test_subjects_of_sentences_may_be_participants():
+    rows = {
+        "message": ["a x", "b y", "a y", "b x"],
+        "subject": ["dog", "cat"] * 2,
+        "verb": ["see", "hit", "hit", "see"],
+    }
+    with pytest.raises(ReadingQuestion, match="which columns were meant: verb, or more") as caught:
+        ec.read_corpus(rows)
+    assert caught.value.seen == ["subject: its name is that of a group"]
+    assert ec.read_corpus(rows, attributes=["subject", "verb"]).attribute_names == ("subject", "verb")
+    assert ec.read_corpus({**rows, "subject": ["p1", "p2"] * 2}).attribute_names == ("verb",)
 
 
 def test_settings_are_no_language(tmp_path):
