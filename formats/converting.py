@@ -300,7 +300,8 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
             fields["sender_input"] = exact.astype(np.float32) if is_single else exact
         else:
             lost = ["meanings that are texts"]
-    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS)}))
+    told = {"labels": "meaning"} if "labels" in fields else {}  # of which `sender_input` is a copy
+    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS), **told}))
     lost += ["names of attributes"] if corpus.attribute_names and "sender_input" in fields else []
     lost += ["concept names"] if corpus.concepts is not None else ["that there are no concepts"]
     lost += ["symbol names"] if corpus.symbol_names is not None else []
