@@ -159,7 +159,7 @@ def _no_message(table: RawTable) -> CorpusError:
     """The question which column has the messages; an error if no column has a value."""
     asked = f"no column of messages among {_listed(list(table.columns))}"
     row = {name: cells[0] for name, cells in table.columns.items()}
-    named = {name: cells for name, cells in table.columns.items() if all(map(_is_language, cells))}
+    named = [name for name, cells in table.columns.items() if all(_is_language(cell) for cell in cells)]
     languages: list[tuple[Mapping[str, Any], str]] = [
         ({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said") for name in named
     ]
