@@ -25,6 +25,8 @@ from ecsuite.runtime.ragged import Ragged
 
 SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
+OF_CELLS = ("split", "eos", "numeric", "missing")
+"""How cells are written, which a user or a layout says; auto: the other, or by what is there."""
 MISSING_VALUE = "missing"
 """Value of a cell without a value, with `--missing value`."""
 CANONICAL = {
