@@ -5,6 +5,7 @@ in `configs/layouts`; users name their own (`--layout lab.yaml`), or put `corpus
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -110,12 +111,10 @@ def _made(tree: Any, place: str) -> Layout:
     if own.layout is None:
         return own
     base = named_layout(own.layout)
-    merged = {
-        name: getattr(own, name)
-        for name in own.__struct_fields__
-        if getattr(own, name) != getattr(DEFAULT, name)
+    said = {
+        name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(DEFAULT, name)
     }
-    return msgspec.structs.replace(base, **{**merged, "columns": {**own.columns, **base.columns}})
+    return msgspec.structs.replace(base, **{**said, "columns": {**own.columns, **base.columns}})
 
 
 @cache
@@ -146,42 +145,34 @@ def layout_beside(path: Path) -> Layout | None:
     if not file.is_file():
         return None
     found = layout_at(file)
-    return found if not found.files or _is_called(path.name, found.files) else None
-
-
-def _is_called(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return found if _fits(path.name, found) else None
 
 
 def recognised(table: RawTable) -> str | None:
     """The name of the shipped layout that a table has for sure; None if it has none."""
-    return next(
-        (
-            name
-            for name, each in shipped_layouts().items()
-            if each.has and not each.line and _lacking(table, each) is None and _fits(table.source, each)
-        ),
-        None,
+    fitting = (
+        name
+        for name, each in shipped_layouts().items()
+        if each.has and not each.line and _fits(table.source, each) and _lacking(table, each) is None
     )
+    return next(fitting, None)
 
 
 def _fits(name: str, layout: Layout) -> bool:
-    return not layout.files or _is_called(Path(name).name, layout.files)
+    return not layout.files or any(fnmatchcase(Path(name).name, pattern) for pattern in layout.files)
 
 
 def _lacking(table: RawTable, layout: Layout) -> str | None:
-    """The first column of a layout that a table lacks."""
-    return next((each for each in layout.has if not _is_there(table, each)), None)
-
-
-def _is_there(table: RawTable, name: str) -> bool:
-    if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
-        return True
-    column, *path = name.split(".")
-    cells = table.columns.get(column)
-    if not path or table.are_texts or not isinstance(cells, list):
-        return False
-    return any(True for cell in cells[:1] for _ in _at(cell, path))
+    """The first column, or key of a cell, of a layout that a table lacks."""
+    for name in layout.has:
+        column, *path = name.split(".")
+        cells = table.columns.get(column)
+        is_key = bool(path) and not table.are_texts and isinstance(cells, list)
+        if not any(fnmatchcase(each, name) for each in table.columns) and not (
+            is_key and any(True for cell in cells[:1] for _ in _at(cell, path))
+        ):
+            return name
+    return None
 
 
 def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
@@ -207,14 +198,14 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
         CorpusError: If the layout that is asked for does not fit; with the first line.
     """
     asked = {layout: named_layout(layout)} if layout is not None else shipped_layouts()
-    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     for key, each in asked.items():
-        if not each.line or (layout is None and not _fits(name, each)):
-            continue
         pattern = re.compile(each.line)
-        found = [pattern.fullmatch(line.strip()) for _, line in filled[: None if layout else 1]]
-        if layout is None and found and found[0]:
-            found = [pattern.fullmatch(line.strip()) for _, line in filled]
+        if not each.line or (
+            layout is None and not (_fits(name, each) and filled and pattern.fullmatch(filled[0][1]))
+        ):
+            continue
+        found = [pattern.fullmatch(line) for _, line in filled]
         if found and all(found):
             columns = {
                 group: [(match[group] or "").strip() for match in found if match]
@@ -226,9 +217,8 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
             )  # fmt: skip
         if layout is not None:
             bad = next((number for (number, _), match in zip(filled, found, strict=True) if not match), 1)
-            raise CorpusError(
-                f"{name}:{bad}: layout {layout} does not fit: expected a line like {each.line:.80}"
-            )
+            expected = f"expected a line like {each.line:.80}"
+            raise CorpusError(f"{name}:{bad}: layout {layout} does not fit: {expected}")
     return None
 
 
@@ -264,8 +254,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
     of_base = () if layout.layout is None else named_layout(layout.layout).columns
     for pattern, role in layout.columns.items():
         fitting = [each for each in table.columns if fnmatchcase(each, pattern)]
-        fitting = [pattern] if pattern in table.columns else fitting
-        if not fitting and table.with_part(pattern) is not None:
+        if pattern in table.columns or (not fitting and table.with_part(pattern) is not None):
             table, fitting = table.with_part(pattern) or table, [pattern]
         if not fitting and is_own and pattern not in of_base and not set(pattern) & set("*?["):
             raise unknown_name("column", pattern, table.columns)
@@ -276,15 +265,12 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         part = table.with_part(column)
         cells = [] if part is None else list(part.values(column, is_strict=False))
         if not any(is_written(cell, value) != is_not for cell in cells):
-            known = list(dict.fromkeys(str(cell) for cell in cells if not is_missing(cell)))
-            raise ReadingQuestion(
-                table.source,
-                f"layout {name}: no row with {condition}: which are the trials?",
-                [
-                    ({"where": (f"{column}={each}",)}, f"{list(map(str, cells)).count(each)} rows")
-                    for each in known
-                ],
-            )
+            numbers = Counter(str(cell) for cell in cells if not is_missing(cell))
+            readings = [
+                ({"where": (f"{column}={each}",)}, f"{number} rows") for each, number in numbers.items()
+            ]
+            asked = f"layout {name}: no row with {condition}: which are the trials?"
+            raise ReadingQuestion(table.source, asked, readings)
         table = table.chosen([condition])
     return table
 
@@ -293,13 +279,10 @@ def _plain(cell: Any, layout: Layout) -> Any:
     """A cell without what a program writes around it."""
     if isinstance(cell, str) and cell in layout.none:
         return None
-    if layout.unwrap and isinstance(cell, dict) and len(cell) == 1 and next(iter(cell)).startswith("$"):
-        value = next(iter(cell.values()))
-        return (
-            int(value)
-            if isinstance(value, str) and "$numberLong" in cell and value.lstrip("-").isdigit()
-            else value
-        )
+    if layout.unwrap and isinstance(cell, dict) and len(cell) == 1:
+        [(key, value)] = cell.items()
+        is_long = key == "$numberLong" and isinstance(value, str) and value.lstrip("-").isdigit()
+        return int(value) if is_long else value if key.startswith("$") else cell
     return cell
 
 
@@ -308,26 +291,24 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     others = []
     for name in table.columns:
-        if not (found := pattern.fullmatch(name)):
+        if found := pattern.fullmatch(name):
+            groups = found.groupdict()
+            column = groups.pop("column")
+            parts.setdefault(tuple(groups.items()), {})[column] = name
+        else:
             others.append(name)
-            continue
-        groups = found.groupdict()
-        column = groups.pop("column")
-        parts.setdefault(tuple(groups.items()), {})[column] = name
-    if not parts:
-        return table
-    names = dict.fromkeys(
-        [key for part in parts for key, _ in part] + [name for each in parts.values() for name in each]
-    )
-    columns: dict[str, list[Any]] = {name: [] for name in (*others, *names)}
-    rows = []
-    for place, number in enumerate(table.rows):
-        for part, own in parts.items():
-            values = dict(part) | {column: table.columns[name][place] for column, name in own.items()}
-            for name, cells in columns.items():
-                cells.append(table.columns[name][place] if name in others else values.get(name, ""))
-            rows.append(number)
-    return table.replaced(columns, rows=rows)
+    rows = [
+        {name: table.columns[name][place] for name in others}
+        | dict(part)
+        | {column: table.columns[name][place] for column, name in own.items()}
+        for place in range(len(table.rows))
+        for part, own in parts.items()
+    ]
+    keys = [*others, *dict.fromkeys(key for part in parts for key, _ in part)]
+    keys = list(dict.fromkeys([*keys, *(column for own in parts.values() for column in own)]))
+    columns: dict[str, Cells] = {key: [row.get(key, "") for row in rows] for key in keys}
+    numbers = [number for number in table.rows for _ in parts]
+    return table.replaced(columns, rows=numbers) if parts else table
 
 
 def unfolded(
@@ -392,14 +373,12 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
     """The rows with a message, each signal once."""
     cells = table.columns[message]
     places = [place for place in range(len(table.rows)) if not is_missing(cells[place])]
-    for pattern, names in layout.once.items():
-        if fnmatchcase(message, pattern):
-            seen: dict[tuple[str, ...], int] = {}
-            for place in places:
-                seen.setdefault(
-                    tuple(str(table.columns[name][place]) for name in names if name in table.columns), place
-                )
-            places = list(seen.values())
+    for names in (names for pattern, names in layout.once.items() if fnmatchcase(message, pattern)):
+        keys = [table.columns[name] for name in names if name in table.columns]
+        seen: dict[tuple[str, ...], int] = {}
+        for place in places:
+            seen.setdefault(tuple(str(cells[place]) for cells in keys), place)
+        places = list(seen.values())
     return table.with_rows(places)
 
 
@@ -412,12 +391,10 @@ def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuest
         name: The name of the file.
         asked: The questions, of which each was answered by its first reading.
     """
-    own = {
-        each: getattr(words, each) for each in ("where", "attributes", "split", "eos", "numeric", "missing")
-    }
-    base = corpus.metadata.get("layout")
-    roles = corpus.metadata.get("roles", {})
-    made = Layout(about=f"how {name} is read", files=(name,), layout=base, columns=roles, **own)
+    names = ("where", "attributes", "split", "eos", "numeric", "missing")
+    own = {each: getattr(words, each) for each in names}
+    told = {"layout": corpus.metadata.get("layout"), "columns": corpus.metadata.get("roles", {})}
+    made = Layout(about=f"how {name} is read", files=(name,), **told, **own)
     text = yaml.safe_dump(msgspec.to_builtins(made), sort_keys=False, allow_unicode=True, width=1000)
     lines = [f"# asked: {printable(line)}" for each in asked for line in str(each).splitlines()]
     return "\n".join([*lines, text])

@@ -120,39 +120,55 @@ def roles_of(
                 f"{table.source}: {column} is both {own[column]} and an attribute: expected one"
             )
     displaced = {role for role in own.values() if role in (*SINGLE, "message")}
-    of_file = {name: "kept" if role in displaced else role for name, role in table.roles.items()}
-    known = {**of_file, **own}
-    if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
-        known = _of_pair(table, known)
+    known = {name: "kept" if role in displaced else role for name, role in table.roles.items()} | own
+    if not table.is_header and len(table.columns) == 2 and not known.keys() >= table.columns.keys():
+        if not known:
+            raise _which_of_two(table)
+        other = "meaning" if "message" in known.values() else "message"
+        known = {name: known.get(name, other) for name in table.columns}
     unknown = [name for name in table.columns if name not in known]
     plain = {plain_name(name): name for name in reversed(unknown)}
     plain = {plain_name(name.rpartition(".")[2]): name for name in unknown if "." in name} | plain
-    message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
-    if needs_message and message is None and "message" not in known.values():
-        known |= dict.fromkeys(
-            _of_symbols(table, [each for each in table.columns if each not in known]), "message"
-        )
+    if "message" not in known.values():
+        message = next((plain[name] for name in MESSAGE_NAMES if name in plain), None)
+        said = [message] if message else _of_symbols(table, unknown) if needs_message else []
+        known |= dict.fromkeys(said, "message")
     roles: dict[str, str] = {}
     for name in table.columns:
-        role = known.get(name) or ("message" if message and plain[message] == name else role_of_name(name))
+        roles[name] = role = known.get(name) or role_of_name(name)
         if name not in known:
             if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
-                role = "kept"
+                roles[name] = "kept"
             if {role, plain_name(name)} & {*WITH_DIGITS} and not has_digits(table.columns[name]):
-                role = "attribute"
-            if role in OF_MEANING and attributes:
-                role = "kept"
-        roles[name] = role
-    _keep_seconds(roles, known)
+                roles[name] = "attribute"
+            if roles[name] in OF_MEANING and attributes:
+                roles[name] = "kept"
+    for role in SINGLE:  # the first of several columns whose names say it has it
+        named = [name for name, each in roles.items() if each == role]
+        said = [name for name in named if name in known]
+        if len(said) > 1:
+            raise CorpusError(f"two columns with the role {role}, {' and '.join(said[:2])}: expected one")
+        roles |= {name: "kept" for name in named if name != (said or named)[0]}
     if whole := _whole_meaning(table, roles, known):
         roles[whole] = "meaning"
     if needs_message and "message" not in roles.values():
         raise _no_message(table)
-    has_meaning = any(role == "meaning" for role in roles.values())
-    return {
-        name: "kept" if has_meaning and role == "attribute" and name not in known else role
-        for name, role in roles.items()
-    }
+    if "meaning" in roles.values():
+        roles |= {name: "kept" for name, role in roles.items() if role == "attribute" and name not in known}
+    return roles
+
+
+def _which_of_two(table: RawTable) -> ReadingQuestion:
+    samples = {name: _samples(cells) or ["nothing"] for name, cells in table.columns.items()}
+    return ReadingQuestion(
+        table.source,
+        f"{table.about}: which has the messages?",
+        [
+            ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}")
+            for name in reversed(samples)
+        ],
+        [f"{name}: {', '.join(texts)}" for name, texts in samples.items()],
+    )
 
 
 def _no_message(table: RawTable) -> CorpusError:
@@ -174,7 +190,11 @@ def _no_message(table: RawTable) -> CorpusError:
     texts = [
         name
         for name, cells in table.columns.items()
-        if not isinstance(cells, Ragged) and any(map(_is_said, cells))
+        if not isinstance(cells, Ragged)
+        and any(
+            isinstance(cell, list) or (isinstance(cell, str) and cell and not is_decimal(cell))
+            for cell in cells
+        )
     ]
     names = [name for name in dict.fromkeys([*reversed(texts), *samples]) if samples.get(name)]
     if not names:
@@ -193,10 +213,6 @@ def _is_language(cell: Any) -> bool:
     return (
         isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
     )
-
-
-def _is_said(cell: Any) -> bool:
-    return isinstance(cell, list) or (isinstance(cell, str) and bool(cell) and not is_decimal(cell))
 
 
 def _samples(cells: Any) -> list[str]:
@@ -260,21 +276,16 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
 
     Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
+    found: dict[str, dict[int, str]] = {}
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
-            found.setdefault(numbered[1], []).append((int(numbered[2]), name))
-    for stem in filter(found.__contains__, SYMBOL_NAMES):
-        numbers = [number for number, _ in found[stem]]
-        if any(_has_words(table.columns[name]) for _, name in found[stem]):
-            continue
-        if len(numbers) > 1 and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1)):
-            return [name for _, name in found[stem]]
+            found.setdefault(numbered[1], {})[int(numbered[2])] = name
+    for columns in (found[stem] for stem in SYMBOL_NAMES if stem in found):
+        cells = [cell for name in columns.values() for cell in table.columns[name] if isinstance(cell, str)]
+        if len(columns) > 1 and not have_spaces(cells) and min(columns) in (0, 1):
+            if list(columns) == list(range(min(columns), min(columns) + len(columns))):
+                return list(columns.values())
     return []
-
-
-def _has_words(cells: Any) -> bool:
-    return not isinstance(cells, Ragged) and have_spaces([cell for cell in cells if isinstance(cell, str)])
 
 
 def has_digits(cells: Any) -> bool:
@@ -284,54 +295,20 @@ def has_digits(cells: Any) -> bool:
     )
 
 
-def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
-    """The roles of two columns without names, of which the user says one, or both are asked about."""
-    if known:
-        other = "meaning" if "message" in known.values() else "message"
-        return {name: known.get(name, other) for name in table.columns}
-    raise ReadingQuestion(
-        table.source,
-        f"{table.about}: which has the messages?",
-        [
-            ({"columns": {name: "message"}}, f"messages such as {_samples(table.columns[name])[0]}")
-            for name in "21"
-        ],
-        [f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items()],
-    )
-
-
-def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
-    """Assign a role of `SINGLE` to the first of several columns whose names imply it."""
-    for role in SINGLE:
-        named = [name for name, each in roles.items() if each == role]
-        said = [name for name in named if name in known]
-        if len(said) > 1:
-            raise CorpusError(f"two columns with the role {role}, {' and '.join(said[:2])}: expected one")
-        for name in named:
-            if name != (said or named)[0]:
-                roles[name] = "kept"
-
-
 def described(table: RawTable, roles: Mapping[str, str]) -> str:
     """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
-    parts = []
-    for role in ROLES:
-        names = [name for name, each in roles.items() if each == role]
-        if names:
-            shown_names = [
-                f"{name} (a value a row)" if _numbers(table, name, role) else name for name in names
-            ]
-            parts.append(f"{words.get(role, role) if len(names) > 1 else role}: {_listed(shown_names)}")
-    return "; ".join(parts)
-
-
-def _numbers(table: RawTable, name: str, role: str) -> bool:
-    cells = table.columns[name]
-    if role != "kept" or isinstance(cells, Ragged) or len(cells) < 2:
-        return False
-    filled = [repr(cell) for cell in cells if not is_missing(cell)]
-    return len(set(filled)) == len(cells)
+    named = {role: list[str]() for role in ROLES}
+    for name, role in roles.items():
+        cells = table.columns[name]
+        filled = [] if isinstance(cells, Ragged) else [repr(cell) for cell in cells if not is_missing(cell)]
+        is_numbered = role == "kept" and len({*filled}) == len(table.rows) > 1
+        named[role].append(f"{name} (a value a row)" if is_numbered else name)
+    return "; ".join(
+        f"{words.get(role, role) if len(names) > 1 else role}: {_listed(names)}"
+        for role, names in named.items()
+        if names
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

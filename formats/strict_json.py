@@ -206,13 +206,11 @@ def documents(text: str, name: str) -> list[Any]:
         _require_encodable(text, values)
         return values
     except json.JSONDecodeError as error:
-        place, reason = (
-            f"{name}:{error.lineno}",
-            f"got text that is none at column {error.colno}: {error.msg}",
-        )
+        place, reason = f"{name}:{error.lineno}", f"text that is none at column {error.colno}: {error.msg}"
     except _FAULTS as error:
-        place, reason = name, _described(error)
-    raise CorpusError(f"{place}: {reason if reason.startswith('expected') else f'expected JSON, {reason}'}")
+        place, reason = name, _described(error).removeprefix("got ")
+    expected = "" if reason.startswith("expected") else "expected JSON, got "
+    raise CorpusError(f"{place}: {expected}{reason}")
 
 
 _FAULTS = (LineError, RecursionError, UnicodeEncodeError)
