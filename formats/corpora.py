@@ -451,6 +451,13 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
         ReadingQuestion: If there are several answers.
     """
     cells = list(replace(table, are_texts=False).values(column))
+    items = [item for cell in cells if isinstance(cell, list) for item in cell if isinstance(item, dict)]
+    if items:
+        raise ReadingQuestion(
+            table.source,
+            f"column {column} has lists of objects: what is a message?",
+            [({"layout": f"rows:{column}"}, f"a part of each, such as {show(items[0])}")],
+        )
     objects = [cell for cell in cells if isinstance(cell, dict)]
     keys = dict.fromkeys(key for each in objects for key in each)
     if len(keys) > 1:

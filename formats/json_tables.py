@@ -472,13 +472,8 @@ def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
 
 def is_tokens(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether lists of texts, one a line, are read as messages, and not as pairs."""
-    values = [[list(row)] for row in rows]
-    sample = [each for each in values if each != [[]]]
-    return (
-        bool(sample)
-        and all(
-            _form_of_values(values[start : start + SAMPLE]) in ("tokens", "ints")
-            for start in range(0, len(values), SAMPLE)
-        )
-        and _form_of_values(sample[:SAMPLE]) == "tokens"
-    )
+    starts = range(0, len(rows), SAMPLE)  # of files of some of them, too
+    forms = {
+        _form_of_values([[list(row)] for row in rows[start : start + SAMPLE] if row]) for start in starts
+    }
+    return bool(rows) and forms <= {"tokens", "ints"} and any(rows[:SAMPLE])

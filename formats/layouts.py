@@ -166,7 +166,7 @@ def _lacking(table: RawTable, layout: Layout) -> str | None:
     """The first column, or key of a cell, of a layout that a table lacks."""
     for name in layout.has:
         column, *path = name.split(".")
-        cells = table.columns.get(column)
+        cells: Any = table.columns.get(column)
         is_key = bool(path) and not table.are_texts and isinstance(cells, list)
         if not any(fnmatchcase(each, name) for each in table.columns) and not (
             is_key and any(True for cell in cells[:1] for _ in _at(cell, path))
@@ -327,12 +327,17 @@ def unfolded(
     paths = [[] if name == "*" else name.split(".") for name in names]
     if unknown := next((path[0] for path in paths if path and path[0] not in table.columns), None):
         raise unknown_name("column", unknown, table.columns)
+    if table.are_texts:
+        read = {name: table.values(name, is_strict=False) for name in table.columns}
+        table = table.replaced(read, are_texts=False)
     others = [name for name in table.columns if name not in names and names[0] != "*"]
     for place, number in enumerate(table.rows):
         row = {name: table.columns[name][place] for name in table.columns}
-        cells = [next(_at(row, path), None) for path in paths]
+        cells: list[Any] = [next(_at(row, path), None) for path in paths]
         same = {name: row[name] for name in others}
-        if len(names) == 1 and isinstance(cells[0], dict):
+        if all(cell is None for cell in cells):
+            items = list[dict[str, Any]]()
+        elif len(names) == 1 and isinstance(cells[0], dict):
             items = [{"key": key, "value": value} for key, value in cells[0].items()]
         elif bad := [name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list)]:
             got = show(cells[names.index(bad[0])])

@@ -47,34 +47,35 @@ def parts_of(
     }
     only = next(iter(meaning or (named if len(named) == 1 and are_all(values[named[0]], list) else [])), None)
     bare: list[Any] | None = None
-    if only is not None and not _has_mapping(values[only]):
+    if only is not None and not any(isinstance(cell, dict) for cell in values[only]):
         values[only] = meanings_of_texts(values[only])
-        if not _has_mapping(values[only]):  # as `color=red, shape=cup` becomes one
+        if not any(isinstance(cell, dict) for cell in values[only]):  # as `color=red, shape=cup` becomes one
             bare = [flat(cell) for cell in values.pop(only)]
-            if numeric != "features" and only not in table.roles:
-                bare = _decoded(table, bare, notes)
+            read = one_hot_values(bare) if numeric != "features" and only not in table.roles else None
+            if read is not None:
+                numbers = [len({*column}) for column in zip(*filter(None, read), strict=True)]
+                notes.append(
+                    f"{table.source}: meanings are one-hot: the values of {len(numbers)} attributes, of which there "
+                    f"are {', '.join(map(str, numbers))} (--numeric features takes the numbers)"
+                )
+                bare = list(read)
     attributes: dict[str, list[Any]] = {}
     features: dict[str, list[Any]] = {}
     for name, cells in values.items():
-        prefix = "" if name in meaning else f"{name}."
-        for key, inner in _expanded(table, name, cells, prefix).items():
-            is_feature = roles.get(name) == "feature" or (numeric == "features" and are_numbers(inner))
+        for key, inner in _expanded(table, name, cells, "" if name in meaning else f"{name}.").items():
+            is_feature = roles[name] == "feature" or (numeric == "features" and are_numbers(inner))
             if is_feature and not are_numbers(inner):
-                bad = next(
-                    place for place, cell in enumerate(inner) if not is_number(cell) and cell is not None
-                )
-                raise CorpusError(
-                    f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
-                )
+                bad = next(at for at, cell in enumerate(inner) if not is_number(cell) and cell is not None)
+                got = f"expected a number of a feature, got {show(inner[bad])}"
+                raise CorpusError(f"{table.place(bad, name)}: {got}")
             if key in attributes or key in features:
-                raise CorpusError(
-                    f"{table.source}: two columns have the name {printable(key)}: one is in column {name}"
-                )
-            if is_feature:
-                features[key] = inner
-            else:
-                attributes[key] = inner
-    return _joined(table, attributes, {*said, *table.roles}, notes), features, bare
+                twice = f"two columns have the name {printable(key)}: one is in column {name}"
+                raise CorpusError(f"{table.source}: {twice}")
+            (features if is_feature else attributes)[key] = inner
+    joined = joined_columns(attributes, but={*said, *table.roles})
+    if new := [name for name in joined if name not in attributes]:
+        notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
+    return {name: list(cells) for name, cells in joined.items()}, features, bare
 
 
 def plain_attributes(
@@ -122,20 +123,17 @@ def plain_attributes(
         name: why for name in found if name not in said and (why := _why_odd(name, found, distinct, sizes))
     }
     if are_objects:  # whose numbers are sorted into bins
-        odd = {
-            name: why
-            for name, why in odd.items()
-            if are_all(found[name], str) and not _are_decimals(found[name])
-        }
+        texts = [name for name in odd if are_all(found[name], str)]
+        odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
     plain = [name for name in found if name not in odd]
     if odd and plain:
-        some, every = ({"attributes": tuple(names)} for names in (plain, found))
+        words: list[dict[str, Any]] = [{"attributes": tuple(names)} for names in (plain, found)]
         if are_objects:
-            some, every = ({"columns": dict.fromkeys(odd, role)} for role in ("kept", "attribute"))
+            words = [{"columns": dict.fromkeys(odd, role)} for role in ("kept", "attribute")]
         raise ReadingQuestion(
             table.source,
             f"which columns were meant: {', '.join(map(printable, plain))}, or more?",
-            [(some, "the others are stored"), (every, "all of them")],
+            [(words[0], "the others are stored"), (words[1], "all of them")],
             [f"{printable(name)}: {why}" for name, why in odd.items()],
         )
     numbers = [name for name in found if are_numbers(found[name])]
@@ -196,10 +194,6 @@ _OUTCOMES = {"0", "1", "True", "False", "None"}
 """Values of a column that may say whether a round succeeded."""
 
 
-def _are_decimals(cells: Sequence[Any]) -> bool:
-    return all(map(is_decimal, filter(None, cells)))
-
-
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
     own = table.columns.get(name, ())
@@ -208,24 +202,18 @@ def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     return [cell.replace(",", ".") or None for cell in own]
 
 
-def _has_mapping(cells: Sequence[Any]) -> bool:
-    return any(isinstance(cell, dict) for cell in cells)
-
-
 def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
     """A column of mappings, or of lists, as a column each; another column as it is."""
     filled = [cell for cell in cells if cell is not None]
     if not any(isinstance(cell, dict | list) for cell in filled):
         return {name: list(cells)}
-    rows = []
+    kind = type(filled[0])
     for place, cell in enumerate(cells):
-        if cell is not None and not isinstance(
-            cell, type(filled[0]) if isinstance(filled[0], dict | list) else ()
-        ):
+        if cell is not None and (kind not in (dict, list) or not isinstance(cell, kind)):
             raise CorpusError(
                 f"{table.place(place, name)}: expected a value like the first, got {show(cell)}"
             )
-        rows.append(leaves(cell, prefix))
+    rows = [leaves(cell, prefix) for cell in cells]
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [None if is_missing(row.get(key)) else row.get(key) for row in rows] for key in keys}
 
@@ -242,29 +230,6 @@ def leaves(value: Any, prefix: str) -> dict[str, Any]:
         else:
             found[f"{prefix}{key}"] = inner
     return found
-
-
-def _joined(
-    table: RawTable, attributes: dict[str, list[Any]], said: Collection[str], notes: list[str]
-) -> dict[str, list[Any]]:
-    """Attributes, those that have a column for each value as one; apart from those whose roles somebody says."""
-    found = {name: list(cells) for name, cells in joined_columns(attributes, but=said).items()}
-    if new := [name for name in found if name not in attributes]:
-        notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
-    return found
-
-
-def _decoded(table: RawTable, rows: list[Any], notes: list[str]) -> list[Any]:
-    """Meanings without names; of one-hot ones the values of their attributes."""
-    found = one_hot_values(rows)
-    if found is None:
-        return rows
-    numbers = [len({*column}) for column in zip(*filter(None, found), strict=True)]
-    notes.append(
-        f"{table.source}: meanings are one-hot: the values of {len(numbers)} attributes, of which there are "
-        f"{', '.join(map(str, numbers))} (--numeric features takes the numbers)"
-    )
-    return list(found)
 
 
 def flat(cell: Any) -> Any:

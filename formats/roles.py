@@ -175,13 +175,21 @@ def _no_message(table: RawTable) -> CorpusError:
     """The question which column has the messages; an error if no column has a value."""
     asked = f"no column of messages among {_listed(list(table.columns))}"
     row = {name: cells[0] for name, cells in table.columns.items()}
-    named = [name for name, cells in table.columns.items() if all(_is_language(cell) for cell in cells)]
-    languages: list[tuple[Mapping[str, Any], str]] = [
-        ({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said") for name in named
-    ]
+    whole: list[tuple[Mapping[str, Any], str]] = []
+    are_first = True
+    for name, column in table.columns.items():
+        cells = (
+            []
+            if isinstance(column, Ragged)
+            else [cell for cell in table.values(name, is_strict=False) if cell]
+        )
+        if cells and all(map(_is_language, cells)):
+            whole.append(({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said"))
+            are_first = len(cells[0]) > len(table.rows)
+        if cells and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells):
+            whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
     if len(table.rows) == 1 < len(row) and _is_language(row):
-        languages = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
-    are_first = not named or any(len(row[name]) > len(table.rows) for name in named)
+        whole = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
     for name, cells in table.columns.items():
         objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
         key = next((key for cell in objects for key in cell), None)
@@ -201,8 +209,8 @@ def _no_message(table: RawTable) -> CorpusError:
         return CorpusError(
             f"{table.source}: expected a column of messages, got columns without values or names"
         )
-    columns = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:3]]
-    readings = [*languages, *columns] if are_first else [*columns, *languages]
+    parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:3]]
+    readings = [*whole, *parts] if are_first else [*parts, *whole]
     if table.is_header and table.are_texts:
         readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
@@ -281,8 +289,9 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
             found.setdefault(numbered[1], {})[int(numbered[2])] = name
     for columns in (found[stem] for stem in SYMBOL_NAMES if stem in found):
-        cells = [cell for name in columns.values() for cell in table.columns[name] if isinstance(cell, str)]
-        if len(columns) > 1 and not have_spaces(cells) and min(columns) in (0, 1):
+        cells: list[Any] = [table.columns[name] for name in columns.values()]
+        texts = [cell for own in cells if isinstance(own, list) for cell in own if isinstance(cell, str)]
+        if len(columns) > 1 and not have_spaces(texts) and min(columns) in (0, 1):
             if list(columns) == list(range(min(columns), min(columns) + len(columns))):
                 return list(columns.values())
     return []

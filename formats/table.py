@@ -194,7 +194,7 @@ class RawTable:
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
 
 
-def more(places: Sequence[int], start: str = ", and", what: str = "rows") -> str:
+def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str:
     """How many places there are beside the first: `, and 2 more rows`; nothing if there is one."""
     return f"{start} {len(places) - 1:,} more {what}" if len(places) > 1 else ""
 
