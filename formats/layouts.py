@@ -30,8 +30,8 @@ Numeric = Literal["auto", "values", "features"]
 """Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
 Missing = Literal["auto", "keep", "leave", "value"]
 """Treatment of rows without a value of an attribute."""
-LINE, ROWS = "line:", "rows:"
-"""How a layout begins that is an expression alone, whose groups are columns, or names of columns of lists alone."""
+LINE, ROWS, WIDE = "line:", "rows:", "wide:"
+"""How a layout in one line begins: an expression whose groups are columns, names of columns of lists, or `wide`."""
 BESIDE = "corpus.yaml"
 """The layout of the files of its folder."""
 
@@ -127,10 +127,12 @@ def shipped_layouts() -> dict[str, Layout]:
 def named_layout(name: str) -> Layout:
     """The layout that a user names: a shipped one, a file that ends in .yaml, or one line.
 
-    `line:` begins an expression of lines, `rows:` the names of columns with a row an item; `*` is a row itself.
+    `line:` begins an expression of lines, `wide:` one of columns with a part a row, `rows:` the names of columns with a
+    row an item; `*` is a row itself.
     """
-    if name.startswith(LINE):
-        return _made({"line": name.removeprefix(LINE)}, name)
+    for start in (LINE, WIDE):
+        if name.startswith(start):
+            return _made({start[:-1]: name.removeprefix(start)}, name)
     if name.startswith(ROWS):
         roles = {"key": "meaning", "value": "message", "turn": "kept"}
         return _made({"rows": name.removeprefix(ROWS).split(","), "columns": roles}, name)

@@ -120,7 +120,9 @@ def plain_attributes(
     if set(said) >= found.keys() or len(set(rows)) < 3:  # no score depends on more
         return written
     odd = {
-        name: why for name in found if name not in said and (why := _why_odd(name, found, distinct, sizes))
+        name: why
+        for name in found
+        if name not in said and (why := _why_odd(table, name, found, distinct, sizes))
     }
     if are_objects:  # whose numbers are sorted into bins
         texts = [name for name in odd if are_all(found[name], str)]
@@ -162,6 +164,7 @@ _ATTRIBUTE = re.compile(r"(?:.*\.)?attribute[ _]?[0-9]*")
 
 
 def _why_odd(
+    table: RawTable,
     name: str,
     columns: Mapping[str, Sequence[Any]],
     distinct: Mapping[str, int],
@@ -173,6 +176,10 @@ def _why_odd(
         return None
     if (role := role_of_name(name)) != "attribute":
         return f"its name is that of a {role}"
+    if name in table.columns and any(
+        key.partition(".")[0] in table.columns.keys() - {key} for key in columns
+    ):
+        return "beside an object"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
     outcomes = [key for key, each in columns.items() if {*map(repr, each)} <= _OUTCOMES]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
+from ecsuite.formats.cells import is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
@@ -33,9 +33,11 @@ ROLES = {
 }
 """The roles of columns, and what each means."""
 MESSAGE_NAMES = (
-    "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word response"
+    "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word"
 ).split()
 """Names of columns of messages; the first that is there is read."""
+ANSWERS = (*MESSAGE_NAMES, "response", "responses", "answer")
+"""Names of columns whose objects have the message, of which other parts, as how sure somebody was, are kept."""
 NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
@@ -137,7 +139,7 @@ def roles_of(
     for name in table.columns:
         roles[name] = role = known.get(name) or role_of_name(name)
         if name not in known:
-            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
+            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in ANSWERS:
                 roles[name] = "kept"
             if {role, plain_name(name)} & {*WITH_DIGITS} and not has_digits(table.columns[name]):
                 roles[name] = "attribute"
@@ -160,13 +162,13 @@ def roles_of(
 
 def _which_of_two(table: RawTable) -> ReadingQuestion:
     samples = {name: _samples(cells) or ["nothing"] for name, cells in table.columns.items()}
+    columns = [
+        ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in reversed(samples)
+    ]
     return ReadingQuestion(
         table.source,
         f"{table.about}: which has the messages?",
-        [
-            ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}")
-            for name in reversed(samples)
-        ],
+        [*columns, ({"layout": "line:(?P<message>.+)"}, "neither: a line is a message")],
         [f"{name}: {', '.join(texts)}" for name, texts in samples.items()],
     )
 
@@ -199,17 +201,15 @@ def _no_message(table: RawTable) -> CorpusError:
         name
         for name, cells in table.columns.items()
         if not isinstance(cells, Ragged)
-        and any(
-            isinstance(cell, list) or (isinstance(cell, str) and cell and not is_decimal(cell))
-            for cell in cells
-        )
+        and any(isinstance(cell, list | str) for cell in table.values(name, is_strict=False) if cell)
     ]
-    names = [name for name in dict.fromkeys([*reversed(texts), *samples]) if samples.get(name)]
+    texts = sorted(reversed(texts), key=row.__contains__)  # parts of objects, as answers have them, first
+    names = [name for name in dict.fromkeys([*texts, *samples]) if samples.get(name)]
     if not names:
         return CorpusError(
             f"{table.source}: expected a column of messages, got columns without values or names"
         )
-    parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:3]]
+    parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:4]]
     readings = [*whole, *parts] if are_first else [*parts, *whole]
     if table.is_header and table.are_texts:
         readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
@@ -288,12 +288,33 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
             found.setdefault(numbered[1], {})[int(numbered[2])] = name
-    for columns in (found[stem] for stem in SYMBOL_NAMES if stem in found):
+    for stem in filter(found.__contains__, SYMBOL_NAMES):
+        columns = found[stem]
         cells: list[Any] = [table.columns[name] for name in columns.values()]
         texts = [cell for own in cells if isinstance(own, list) for cell in own if isinstance(cell, str)]
-        if len(columns) > 1 and not have_spaces(texts) and min(columns) in (0, 1):
-            if list(columns) == list(range(min(columns), min(columns) + len(columns))):
-                return list(columns.values())
+        first = min(columns)
+        if (
+            len(columns) < 2
+            or have_spaces(texts)
+            or first > 1
+            or list(columns) != list(range(first, first + len(columns)))
+        ):
+            continue
+        if stem in MESSAGE_NAMES:
+            column = columns[first].rstrip("0123456789")
+            raise ReadingQuestion(
+                table.source,
+                f"is a row of {_listed(list(columns.values()))} one message, or a message each?",
+                [
+                    (
+                        {"columns": dict.fromkeys(columns.values(), "message")},
+                        "one message: a symbol a column",
+                    ),
+                    ({"layout": rf"wide:(?P<column>{re.escape(column)})(?P<number>\d+)"}, "a message each"),
+                ],
+                [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in columns.values()],
+            )
+        return list(columns.values())
     return []
 
 

@@ -24,7 +24,7 @@ ENDINGS = (".csv", ".tsv")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of the cells of a table; in a `.txt` file also spaces, if its header is separated by them."""
 CELL_SEPARATORS = (*SEPARATORS, " ")
-PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t")
+PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t", ": ")
 """Separators of the two columns of a text, in addition to the separators of tables."""
 _OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
 """First line that declares the separator of cells to a spreadsheet."""

@@ -170,7 +170,9 @@ def test_two_columns_without_names_are_asked_about(tmp_path):
     )
     with pytest.raises(ReadingQuestion, match="2 columns with tabs: which has the messages") as caught:
         ec.read_corpus(tmp_path / "a.txt")
-    assert [words["columns"] for words, _ in caught.value.readings] == [{"2": "message"}, {"1": "message"}]
+    *columns, (whole, _) = caught.value.readings
+    assert [words["columns"] for words, _ in columns] == [{"2": "message"}, {"1": "message"}]
+    assert said(ec.read_corpus(tmp_path / "a.txt", **whole))[0] == ["one", "thing", "the", "first", "word"]
     assert said(ec.read_corpus(tmp_path / "a.txt", columns={"2": "message"}))[0] == ["the", "first", "word"]
 
 

@@ -75,11 +75,55 @@ def test_messages_of_several_columns(tmp_path):
     ].tolist() == [1, 3]
     with pytest.raises(CorpusError, match="no column of messages"):
         ec.read_corpus(frame)  # 0, 1, 10: not one after the other
-    (tmp_path / "b.csv").write_text("word1,word2,color\nwa,me,red\n,me,blue\n")
+    (tmp_path / "b.csv").write_text("symbol1,symbol2,color\nwa,me,red\n,me,blue\n")
     with pytest.raises(
-        CorpusError, match=r"row 3, column word1: expected one symbol .* got an empty cell before"
+        CorpusError, match=r"row 3, column symbol1: expected one symbol .* got an empty cell before"
     ):
         ec.read_corpus(tmp_path / "b.csv")
+
+
+def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
+    (tmp_path / "a.csv").write_text("participant,word1,word2,word3\np1,tu,ki,ga\np2,tu,tu,ga\n")
+    with pytest.raises(
+        ReadingQuestion, match="a row of word1, word2, word3 one message, or a message each"
+    ) as caught:
+        ec.read_corpus(tmp_path / "a.csv")
+    one, each = (
+        ec.read_corpus(tmp_path / "a.csv", **words, split="spaces") for words, _ in caught.value.readings
+    )
+    assert said(one) == [["tu", "ki", "ga"], ["tu", "tu", "ga"]]
+    assert said(each) == [[word] for word in "tu ki ga tu tu ga".split()] and each.values_of("number") == [
+        "1",
+        "2",
+        "3",
+    ]
+
+
+def test_columns_beside_an_object_are_asked_about():
+    states = [{"color": color, "shape": shape} for color, shape in GRID]
+    rows = {"message": [" ".join(row) for row in WORDS], "state": states, "agent": list("AB") * 9}
+    with pytest.raises(ReadingQuestion, match=r"which columns were meant: state.color, state.shape, or more"):
+        ec.read_corpus(rows)
+
+
+def test_answers_of_listeners_are_no_messages(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "director_text,color,response\nthe red one,red,left\na blue one,blue,right\n"
+    )
+    with pytest.raises(ReadingQuestion, match="no column of messages among director_text, color, response"):
+        ec.read_corpus(tmp_path / "a.csv")
+
+
+def test_lines_with_one_colon_are_two_columns_or_one(tmp_path):
+    (tmp_path / "a.txt").write_text("red,star: ne po\nred,box: ne ki\nblue,star: wa po\n")
+    corpus, questions = answered(tmp_path / "a.txt")
+    assert (
+        said(corpus)[0] == ["ne", "po"]
+        and corpus.meanings[0].tolist() == ["red", "star"]
+        and len(questions) == 1
+    )
+    (whole, _) = questions[0].readings[-1]
+    assert said(ec.read_corpus(tmp_path / "a.txt", **whole))[0] == ["red,star:", "ne", "po"]
 
 
 def test_a_column_for_each_value(tmp_path):
@@ -113,8 +157,9 @@ def test_trials_as_jspsych_writes_them(tmp_path):
         about = {"trial_type": "survey-text", "trial_index": place, "stimulus": f"img/{color}_{shape}.png"}
         trials.append({**about, **answer})
     (tmp_path / "a.json").write_text(json.dumps(trials))
-    corpus, (question,) = answered(tmp_path / "a.json", missing="leave")
-    assert question.asked.endswith("which columns were meant: target_color, target_shape, or more?")
+    corpus, questions = answered(tmp_path / "a.json", missing="leave", where="trial_type=survey-text")
+    assert "no column of messages" in questions[0].asked
+    assert questions[1].asked.endswith("which columns were meant: target_color, target_shape, or more?")
     assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
     assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
     assert scores(corpus) == pytest.approx(PERFECT)
