@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.formats.cells import is_missing, looks_literal
+from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
@@ -300,7 +300,7 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
             or list(columns) != list(range(first, first + len(columns)))
         ):
             continue
-        if stem in MESSAGE_NAMES:
+        if stem in MESSAGE_NAMES and not all(map(is_id, texts)):  # a number is a symbol
             column = columns[first].rstrip("0123456789")
             raise ReadingQuestion(
                 table.source,

@@ -1,6 +1,8 @@
 """What is guessed of files: what stands between symbols, what a column is, one-hot values; and what is said."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, answered, rec
 
 import ecsuite as ec
 from ecsuite.formats.one_hot import one_hot_values
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 
 
 @pytest.mark.parametrize(
@@ -289,6 +291,29 @@ def test_documents_of_splits_and_of_languages(tmp_path):
         corpus = ec.read_corpus(tmp_path / "b.json", layout="rows:*")
         assert said(corpus) == expected[:9] and corpus.meanings.tolist() == list(map(list, GRID[:9]))
         assert "message: value; meaning: key" in corpus.metadata["notes"][0]
+
+
+@pytest.mark.parametrize("key", ["words", "dict"])
+def test_languages_under_a_key_are_asked_about(tmp_path, key):
+    language = {" ".join(meaning): " ".join(words) for meaning, words in zip(GRID, WORDS, strict=True)}
+    lines = [json.dumps({"generation": number, key: language}) for number in range(2)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    corpus, (question,) = answered(tmp_path / "a.jsonl")
+    assert question.readings[0][0] == {"layout": f"rows:{key}"}
+    assert said(corpus)[9:] == WORDS[:9] and corpus.values_of("generation") == [0, 1]
+    assert scores(corpus.where("generation", 1)) == pytest.approx(PERFECT)
+    with pytest.raises(ConfigError, match="unknown column 'none'"):
+        ec.read_corpus(tmp_path / "a.jsonl", layout="rows:none")
+
+
+def test_the_page_of_rules_names_tests_that_are_there():
+    page = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text(encoding="utf-8")
+    table = page.partition("| rule | test |")[2].partition("\n## ")[0]
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", table)
+    rows = [row for row in table.splitlines() if row.startswith("| ")]
+    assert len(named) > 30 and all("::test_" in row for row in rows)
+    for file, test in named:
+        assert f"def {test}(" in Path(__file__).with_name(file).read_text(encoding="utf-8"), (file, test)
 
 
 @pytest.mark.parametrize(
