@@ -183,7 +183,7 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
             bad = bad or LineError(show(cell), "a list, as in other rows", place)
         read.append(value)
     has_lists = any(isinstance(value, list | dict) for value in read)
-    if not num_read or (bad is not None and not (is_strict and has_lists)):
+    if (not num_read and {*cells} - {"[]", "", None}) or (bad is not None and not (is_strict and has_lists)):
         return None
     if bad is not None:
         raise bad
