@@ -167,6 +167,9 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
     ]
     if not any(are_literal):
         return None
+    filled = {cell for cell in cells if cell}
+    if {*"".join(filled)} <= _BRACKETS and filled != {"[]"}:
+        return None
     read, bad, num_read = list[Any](), None, 0
     for place, (cell, is_literal) in enumerate(zip(cells, are_literal, strict=True)):
         value = None
@@ -182,8 +185,8 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
         elif cell:
             bad = bad or LineError(show(cell), "a list, as in other rows", place)
         read.append(value)
-    has_lists = any(isinstance(value, list | dict) for value in read)
-    if (not num_read and {*cells} - {"[]", "", None}) or (bad is not None and not (is_strict and has_lists)):
+    has_lists = num_read and any(isinstance(value, list | dict) for value in read)
+    if bad is not None and not (is_strict and has_lists):
         return None
     if bad is not None:
         raise bad
