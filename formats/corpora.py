@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -408,10 +409,12 @@ def messages_of(
     ]
     errors.check()
     are_listed = any(isinstance(item, str) for cell in cells if isinstance(cell, list) for item in cell)
-    if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
-        numbers = [[int(symbol) for symbol in row] for row in rows]
-        if max((symbol for row in numbers for symbol in row), default=0) < ID_LIMIT:
-            return Ragged.from_rows(numbers), None
+    distinct = set(chain.from_iterable(rows))
+    if not are_listed and all(type(symbol) is int or is_id(symbol) for symbol in distinct):
+        ids = {symbol: int(symbol) for symbol in distinct}
+        if max(ids.values(), default=0) < ID_LIMIT:
+            flat = np.array([ids[symbol] for symbol in chain.from_iterable(rows)], dtype=np.int32)
+            return Ragged.from_lengths(flat, np.array([len(row) for row in rows], dtype=np.int64)), None
     named = Rows()
     named.extend([[str(symbol) for symbol in row] for row in rows])
     note_spellings(table, list(named.names), "symbols", notes)
@@ -489,14 +492,14 @@ def _symbols(cell: Any, how: str) -> list[Any]:
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
         return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
     items = without_padding(cell) if isinstance(cell, list) else [cell]
-    if any(type(item) is int and item >= ID_LIMIT for item in items):
-        raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
-    if any(isinstance(item, list) for item in items):
-        raise LineError(show(cell), "a list of symbols, not of lists")
     is_words = bool(items) and isinstance(items[0], str)
     for item in items:
+        if isinstance(item, list):
+            raise LineError(show(cell), "a list of symbols, not of lists")
         if not (isinstance(item, str) if is_words else type(item) is int and item >= 0):
             raise LineError(show(item))
+        if not is_words and item >= ID_LIMIT:
+            raise LineError(show(item), f"integers below {ID_LIMIT}")
     return items
 
 

@@ -180,15 +180,12 @@ def _no_message(table: RawTable) -> CorpusError:
     whole: list[tuple[Mapping[str, Any], str]] = []
     are_first = True
     for name, column in table.columns.items():
-        cells = (
-            []
-            if isinstance(column, Ragged)
-            else [cell for cell in table.values(name, is_strict=False) if cell]
-        )
-        if cells and all(map(_is_language, cells)):
+        values = () if isinstance(column, Ragged) else table.values(name, is_strict=False)
+        filled = [cell for cell in values if cell]
+        if filled and all(map(_is_language, filled)):
             whole.append(({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said"))
-            are_first = len(cells[0]) > len(table.rows)
-        if cells and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells):
+            are_first = len(filled[0]) > len(table.rows)
+        if filled and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in filled):
             whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
     if len(table.rows) == 1 < len(row) and _is_language(row):
         whole = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
