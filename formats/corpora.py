@@ -154,7 +154,7 @@ def _trials(
     if layout.leave:
         words = [str(cell).split() for cell in found.values(message)]
         cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
-        found = found.replaced({**found.columns, message: cells})
+        found = replace(found, columns={**found.columns, message: cells})
     if any(fnmatchcase(message, pattern) for pattern in layout.once):  # who of them said it is not known
         roles = {name: "kept" if role == "speaker" else role for name, role in roles.items()}
     return found, roles

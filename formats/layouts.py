@@ -7,6 +7,7 @@ in `configs/layouts`; users name their own (`--layout lab.yaml`), or put `corpus
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import groupby
@@ -251,7 +252,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
             key: [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
             for key, cells in table.columns.items()
         }
-        table = table.replaced(columns)
+        table = replace(table, columns=columns)
     roles: dict[str, str] = {}
     of_base = () if layout.layout is None else named_layout(layout.layout).columns
     for pattern, role in layout.columns.items():
@@ -261,7 +262,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         if not fitting and is_own and pattern not in of_base and not set(pattern) & set("*?["):
             raise unknown_name("column", pattern, table.columns)
         roles = {**dict.fromkeys(fitting, role), **roles}
-    table = table.replaced(table.columns, roles={**roles, **table.roles}, layout=name)
+    table = replace(table, columns=table.columns, roles={**roles, **table.roles}, layout=name)
     for condition in layout.where if chooses else ():
         column, is_not, value = parse_condition(condition)
         part = table.with_part(column)
@@ -310,7 +311,7 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     keys = list(dict.fromkeys([*keys, *(column for own in parts.values() for column in own)]))
     columns: dict[str, Cells] = {key: [row.get(key, "") for row in rows] for key in keys}
     numbers = [number for number in table.rows for _ in parts]
-    return table.replaced(columns, rows=numbers) if parts else table
+    return replace(table, columns=columns, rows=numbers) if parts else table
 
 
 def unfolded(
@@ -331,7 +332,7 @@ def unfolded(
         raise unknown_name("column", unknown, table.columns)
     if table.are_texts:
         read = {name: table.values(name, is_strict=False) for name in table.columns}
-        table = table.replaced(read, are_texts=False)
+        table = replace(table, columns=read, are_texts=False)
     others = [name for name in table.columns if name not in names and names[0] != "*"]
     for place, number in enumerate(table.rows):
         row = {name: table.columns[name][place] for name in table.columns}
@@ -359,7 +360,7 @@ def unfolded(
         rows += [number] * len(items)
     keys = dict.fromkeys(key for row in found for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in found] for key in keys}
-    return table.replaced(columns, rows=rows, unclear=None)
+    return replace(table, columns=columns, rows=rows, unclear=None)
 
 
 def _items(

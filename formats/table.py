@@ -117,10 +117,6 @@ class RawTable:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
-    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "RawTable":
-        """The table with other columns, and perhaps other fields."""
-        return replace(self, columns=columns, **fields)
-
     def with_part(self, name: str) -> "RawTable | None":
         """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
 
