@@ -42,7 +42,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
     "image": ("image", "images", "image_file", "image_path", "file", "filename", "file_name"),
-    "speaker": ("speaker", "speaker_id", "sender", "sender_id"),
+    "speaker": ("speaker", "speaker_id", "sender", "sender_id", "user", "username", "author", "player"),
     "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
     "group": (
         "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
@@ -209,7 +209,10 @@ def _no_message(table: RawTable) -> CorpusError:
     parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:4]]
     readings = [*whole, *parts] if are_first else [*parts, *whole]
     if table.is_header and table.are_texts:
-        readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
+        number = str(list(row).index(next(filter(row.__contains__, [*names, *row]))) + 1)
+        readings.append(
+            ({"columns": {number: "message"}}, "the first row has cells, and the columns no names")
+        )
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
     return ReadingQuestion(table.source, asked, readings, seen)
 

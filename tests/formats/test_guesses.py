@@ -116,6 +116,20 @@ def test_answers_of_listeners_are_no_messages(tmp_path):
         ec.read_corpus(tmp_path / "a.csv")
 
 
+def test_chats_have_speakers_and_pairs_without_a_header_have_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "timestamp,user,message\n1,ann,hello there\n2,bob,the red one\n3,ann,yes\n"
+    )
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert corpus.values_of("speaker") == ["ann", "bob"] and corpus.meanings is None
+    (tmp_path / "b.tsv").write_text("red star\tne po\nred box\tne ki\nblue star\twa po\n")
+    with pytest.raises(ReadingQuestion, match="no column of messages among red star, ne po") as caught:
+        ec.read_corpus(tmp_path / "b.tsv")
+    (without, _) = caught.value.readings[-1]
+    corpus = ec.read_corpus(tmp_path / "b.tsv", **without)
+    assert said(corpus)[0] == ["ne", "po"] and corpus.meanings.tolist()[0] == ["red", "star"]
+
+
 def test_lines_with_one_colon_are_two_columns_or_one(tmp_path):
     (tmp_path / "a.txt").write_text("red,star: ne po\nred,box: ne ki\nblue,star: wa po\n")
     corpus, questions = answered(tmp_path / "a.txt")
