@@ -178,10 +178,12 @@ def _no_message(table: RawTable) -> CorpusError:
     asked = f"no column of messages among {_listed(list(table.columns))}"
     row = {name: cells[0] for name, cells in table.columns.items()}
     whole: list[tuple[Mapping[str, Any], str]] = []
-    are_first = True
+    are_first, keys = True, dict[str, str]()
     for name, column in table.columns.items():
         values = () if isinstance(column, Ragged) else table.values(name, is_strict=False)
         filled = [cell for cell in values if cell]
+        if filled and isinstance(filled[0], dict):
+            keys[name] = next(iter(filled[0]))
         if filled and all(map(_is_language, filled)):
             whole.append(({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said"))
             are_first = len(filled[0]) > len(table.rows)
@@ -189,10 +191,8 @@ def _no_message(table: RawTable) -> CorpusError:
             whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
     if len(table.rows) == 1 < len(row) and _is_language(row):
         whole = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
-    for name, cells in table.columns.items():
-        objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
-        key = next((key for cell in objects for key in cell), None)
-        table = table if key is None else table.with_part(f"{name}.{key}") or table
+    for name, key in keys.items():
+        table = table.with_part(f"{name}.{key}") or table
     samples = {name: _samples(cells) for name, cells in table.columns.items() if name}
     texts = [
         name

@@ -130,6 +130,17 @@ def test_chats_have_speakers_and_pairs_without_a_header_have_numbers(tmp_path):
     assert said(corpus)[0] == ["ne", "po"] and corpus.meanings.tolist()[0] == ["red", "star"]
 
 
+def test_parts_of_objects_in_a_table_are_offered(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        'id,reply,color\n1,"{""Q0"": ""ba du""}",red\n2,"{""Q0"": ""ki""}",blue\n'
+    )
+    corpus, questions = answered(tmp_path / "a.csv")
+    assert questions[0].readings[0][0] == {"columns": {"reply.Q0": "message"}} and said(corpus)[0] == [
+        "ba",
+        "du",
+    ]
+
+
 def test_lines_with_one_colon_are_two_columns_or_one(tmp_path):
     (tmp_path / "a.txt").write_text("red,star: ne po\nred,box: ne ki\nblue,star: wa po\n")
     corpus, questions = answered(tmp_path / "a.txt")
