@@ -35,14 +35,10 @@ Array = NDArray[Any]
 
 
 def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
-    """Read arrays whose first dimension is that of the messages.
+    """Read arrays of NumPy or safetensors whose first dimension is that of the messages.
 
-    Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size).
-
-    Args:
-        file: `.npy`, `.npz` or safetensors, whose metadata may say `eos`, and roles by name of array.
-        name: What the user calls it.
-        given: Roles by name of array.
+    Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size); the
+    metadata of safetensors may say `eos`, and roles by name of array, which a user gives as well.
 
     Raises:
         ConfigError: If it takes more memory than is allowed.
@@ -81,7 +77,6 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
 
 
 def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], dict[str, str]]:
-    """Format of the file, its arrays by name, and its metadata."""
     with open(file, "rb") as begun:
         start = begun.read(6)
     try:
@@ -100,7 +95,6 @@ def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], dict[str, str
 
 
 def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
-    """Rows of symbols, each up to its length."""
     if array.ndim == 3 and is_one_hot(array):
         array = array.argmax(-1)
     if array.ndim == 1:

@@ -70,11 +70,7 @@ def looks_literal(text: str) -> bool:
 
 
 def literal(text: str) -> Any:
-    """The value that a cell writes: a list, a mapping, or a text in double quotes.
-
-    Raises:
-        LineError: If it is no such value; with the text.
-    """
+    """The list, mapping, or text in double quotes that a cell writes; `LineError` with the text for another one."""
     text = text.strip()
     if len(text) > MAX_CELL:
         raise LineError(f"a cell of {len(text):,} characters", f"cells of at most {MAX_CELL:,}")
@@ -95,7 +91,6 @@ def literal(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A Python value as JSON has it; sets in the order of their texts."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
@@ -112,15 +107,8 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
     """The cells of a column of texts with the type that all of them have.
 
     A column of lists, mappings or quoted texts is what it says; then a column of integers, of numbers, of truth
-    values; else texts. `01` is a text, so that it is not `1`. An empty cell is None in all.
-
-    Args:
-        cells: The texts, without spaces around them.
-        has_decimal_comma: Whether `2,5` is a number.
-        is_strict: Whether a text among lists is an error; else all are texts then.
-
-    Raises:
-        LineError: If a text is among lists, or an integer has more than 64 bits.
+    values; else texts. `01` is a text, so that it is not `1`. An empty cell is None in all. A text among lists is an
+    error where the column is read strictly, as is an integer of more than 64 bits; else all are texts then.
     """
     filled = [cell for cell in cells if cell]
     if not filled:
@@ -144,11 +132,7 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
 
 
 def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
-    """The cells of a column that has types already; lists that are written as texts become lists.
-
-    Raises:
-        LineError: If a text is among lists.
-    """
+    """The cells of a column that has types already; lists that are written as texts become lists."""
     values = [cell if cell == "" or not is_missing(cell) else None for cell in cells]
     if all(isinstance(cell, str) for cell in values if cell is not None):
         lists = _values(values, is_strict=is_strict)
@@ -157,10 +141,7 @@ def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
 
 
 def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None:
-    """The lists, mappings, quoted texts, and JSON values beside them, of a column; None if its cells are texts.
-
-    Brackets with nothing but brackets in them are texts, apart from empty lists.
-    """
+    """Lists, mappings, quoted texts, and JSON values beside them; None if cells are texts, as brackets alone are."""
     are_literal = [
         bool(cell) and looks_literal(str(cell)) and (cell in _EMPTY or not {*str(cell)} <= _BRACKETS)
         for cell in cells
@@ -194,11 +175,7 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
 
 
 def plain_cells(cells: Sequence[Any]) -> list[Any]:
-    """The cells of a column as JSON has them.
-
-    Raises:
-        LineError: If an integer has more than 64 bits.
-    """
+    """The cells of a column as JSON has them; `LineError` for an integer of more than 64 bits."""
     values = []
     for place, cell in enumerate(cells):
         try:

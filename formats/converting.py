@@ -44,18 +44,10 @@ _TRUTH = {0: False, 1: True, "False": False, "True": True}
 
 
 def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
-    """Write a corpus in another form.
-
-    Args:
-        corpus: The corpus.
-        form: A key of `FORMS`.
-        out: The file, or for `hf` the folder; it must not exist.
+    """Write a corpus in a form, a key of `FORMS`, to a new file, or for `hf` a folder; `ConfigError` if it can't be.
 
     Returns:
         What of the corpus the form does not hold, in words.
-
-    Raises:
-        ConfigError: If there is no such form, the file exists, or a package is missing.
     """
     require_new(form, out)
     write, _ = FORMS[form]
@@ -73,7 +65,6 @@ def require_new(form: str, out: Path) -> None:
 
 
 def _named(corpus: Corpus, messages: Ragged) -> list[list[Any]]:
-    """Messages as lists of symbols: their names where they have some, else their ids."""
     names, rows = corpus.symbol_names, _rows(messages)
     return rows if names is None else [[names[symbol] for symbol in row] for row in rows]
 
@@ -83,7 +74,6 @@ def _rows(ragged: Ragged) -> list[list[int]]:
 
 
 def _concepts(corpus: Corpus) -> list[list[str]]:
-    """The names of the concepts of each message."""
     return [corpus.concepts_of(row) for row in range(len(corpus.messages))]
 
 
@@ -165,7 +155,6 @@ def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
 
 
 def _free(role: str, corpus: Corpus) -> str:
-    """A name of a column of this role that no column of the corpus has."""
     taken = {plain_name(name) for name in (*corpus.columns, *corpus.attribute_names)}
     plain = sorted(NAMES[role][:2], key=lambda name: name == "concept")
     numbered = (f"{role}{number}:{role}" for number in count() if f"{role}{number}" not in taken)
@@ -182,7 +171,6 @@ def _header(name: str, role: str, others: dict[str, list[Any]], *, says_role: bo
 
 
 def _message_header(corpus: Corpus) -> str:
-    """`message`, with its EOS where this is not found in the messages."""
     taken = {plain_name(name) for name in (*corpus.columns, *corpus.attribute_names)}
     name = "message" if "message" not in taken else f"message{len(taken)}:message"
     if detect_eos(corpus.messages) == corpus.eos:
@@ -193,14 +181,12 @@ def _message_header(corpus: Corpus) -> str:
 
 
 def _eos(corpus: Corpus) -> str:
-    """EOS as a user writes it."""
     if corpus.eos is None:
         return "none"
     return str(corpus.eos) if corpus.symbol_names is None else corpus.symbol_names[corpus.eos]
 
 
 def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
-    """A file; for several speakers a folder with a file of each, since a language of ELCC is one file."""
     rows, lost = _named(corpus, corpus.messages), list[str]()
     if corpus.symbol_names is not None and not is_tokens(rows):
         rows, lost = _rows(corpus.messages), ["names of symbols"]
@@ -241,7 +227,6 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
 
 
 def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:
-    """Describe the loss of unnamed meanings whose values are all like `color=red`: they are read as concepts."""
     values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
     are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
     return ["that meanings are texts (now concepts)"] if are_concepts else []

@@ -80,11 +80,10 @@ class Reading:
 
 
 def corpus_of(table: RawTable, reading: Reading) -> Corpus:
-    """The corpus of a table.
+    """The corpus of a table, without EOS.
 
-    Returns:
-        The corpus without EOS; `metadata` has `source_format`, `roles` of columns that the file names, `notes` of what
-        was guessed, and `missing`, where a value is missing.
+    `metadata` has `source_format`, `roles` of columns that the file names, `notes` of what was guessed, and `missing`,
+    where a value is missing.
 
     Raises:
         ConfigError: If a role or a column is not there.
@@ -161,7 +160,6 @@ def _trials(
 
 
 def _ask_missing(table: RawTable, roles: Mapping[str, str]) -> None:
-    """Ask what NA without quotes is, in a table that quotes texts."""
     for name in (name for name, role in roles.items() if role == "attribute"):
         if places := table.missing(name):
             raise ReadingQuestion(
@@ -177,7 +175,6 @@ def _ask_missing(table: RawTable, roles: Mapping[str, str]) -> None:
 
 
 def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
-    """The rows with a value of everything that was meant, also of each key of a mapping."""
     names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
     lacking = set[int]()
     for cells in map(table.values, names):
@@ -264,7 +261,6 @@ def _meant(
 def _note_missing(
     table: RawTable, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
 ) -> None:
-    """Say what rows at some places lack, also in the metadata."""
     metadata["missing"] = f"{table.place(min(places))} lacks {what}{more(places, what='values')}"
     notes.append(
         f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
@@ -272,7 +268,6 @@ def _note_missing(
 
 
 def _are_whole(rows: Sequence[Any]) -> bool:
-    """Whether all numbers are whole, and those at each place come again, as values of attributes do."""
     filled = [row for row in rows if row]
     if not all(float(item).is_integer() for row in filled for item in row):
         return False
@@ -282,7 +277,6 @@ def _are_whole(rows: Sequence[Any]) -> bool:
 def _features(
     table: RawTable, rows: Sequence[Any], names: tuple[str, ...], notes: list[str], metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """Features, (num_messages, num_features); none where a value is missing."""
     lacking = [place for place, row in enumerate(rows) if row is None]
     if lacking:
         _note_missing(table, lacking, "a feature", notes, metadata)
@@ -293,10 +287,7 @@ def _features(
 def _vectors(
     table: RawTable, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`.
-
-    None where a value is missing; a set of concepts is then empty.
-    """
+    """Unnamed meanings as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     are_texts = all(isinstance(item, str) for row in rows for item in row)
@@ -321,7 +312,6 @@ def _require_one_length(table: RawTable, rows: Sequence[Any]) -> None:
 
 
 def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
-    """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
     kinds = str if all(isinstance(item, str) for item in first) else (int, float)
     for place, row in enumerate(rows):
@@ -334,7 +324,6 @@ def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
 
 
 def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
-    """Sets of concepts, of one or several columns; none where no cell has any."""
     rows: list[list[str]] = [[] for _ in table.rows]
     filled = False
     for name in names:
@@ -350,14 +339,12 @@ def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Concepts by their names."""
     found = Rows()
     found.extend(rows)
     return {"concepts": found.ragged(), "concept_names": tuple(found.names)}
 
 
 def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
-    """The columns that are neither messages nor meanings, under the names that a corpus has for their roles."""
     found: dict[str, Any] = {}
     for name, role in roles.items():
         if role in ("message", *OF_MEANING):
@@ -379,14 +366,7 @@ def messages_of(
 ) -> tuple[Ragged, tuple[str, ...] | None]:
     """Messages as symbols, and their names unless all are whole numbers as one writes them.
 
-    Args:
-        table: The table.
-        columns: Name of the column of messages; or of several, which have one symbol each, in this order.
-        split: At what a message that is a text is split.
-        notes: Where what was guessed is added.
-
-    Raises:
-        CorpusError: If a cell is no message; one line with the place.
+    Several columns have one symbol each, in this order. Raises `CorpusError` with the place if a cell is no message.
     """
     column, *others = columns
     if others:
@@ -422,11 +402,7 @@ def messages_of(
 
 
 def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
-    """The symbols of several columns; empty cells at the end belong to no message.
-
-    Raises:
-        CorpusError: If a cell has several symbols, or none before one that has; one line with the place.
-    """
+    """The symbols of several columns; empty cells at the end belong to no message."""
     whole = [  # as frames write whole numbers of columns that lack a value
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in table.values(name)]
         for name in columns
@@ -446,13 +422,7 @@ def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
 
 
 def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
-    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
-
-    Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
-
-    Raises:
-        ReadingQuestion: If there are several answers.
-    """
+    """Messages as lists or texts; of `{"Q0": "wa me"}`, an answer by its question as jsPsych writes it, the answer."""
     cells = list(replace(table, are_texts=False).values(column))
     items = [item for cell in cells if isinstance(cell, list) for item in cell if isinstance(item, dict)]
     if items:
@@ -482,11 +452,6 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
 
 
 def _symbols(cell: Any, how: str) -> list[Any]:
-    """The symbols of a cell.
-
-    Raises:
-        LineError: If it is no message.
-    """
     if isinstance(cell, str):
         if how == "letters":
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
@@ -504,11 +469,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
 
 
 def _separator(table: RawTable, cells: Sequence[Any]) -> str:
-    """The separator of symbols in texts: a sign that stands between them for sure, else spaces.
-
-    Raises:
-        ReadingQuestion: If a text may be one symbol or several.
-    """
+    """The separator of symbols in texts: a sign that stands between them for sure, else spaces."""
     if table.unclear is not None:
         raise table.unclear
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
@@ -532,7 +493,6 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
 
 
 def _shown_symbols(symbols: Sequence[str]) -> str:
-    """A number of symbols, and the first of them."""
     if len(symbols) == 1:
         return "one symbol"
     return f"{len(symbols)} symbols: {' '.join(symbols[:6])}{' ...' if len(symbols) > 6 else ''}"

@@ -151,7 +151,6 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
 
 
 def _require_finite(corpus: Corpus) -> None:
-    """Refuse numbers that JSON can't hold, before any file is written; `CorpusError` with the place of the first."""
     meanings = None if corpus.meanings is None else np.asarray(corpus.meanings)
     if meanings is not None and meanings.dtype.kind == "f" and not np.isfinite(meanings).all():
         row, column = np.argwhere(~np.isfinite(meanings))[0].tolist()
@@ -195,13 +194,7 @@ def _sha256(path: Path) -> str:
 
 
 def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None = None) -> Corpus:
-    """Add metadata, meanings from `meanings.jsonl`, and columns.
-
-    Args:
-        corpus: The messages.
-        folder: Of the files.
-        manifest: The metadata; by default that of `metadata.json`, if this package wrote it.
-    """
+    """Add metadata, meanings from `meanings.jsonl`, and columns; the metadata may be that of another process."""
     file, num_messages = folder / METADATA, len(corpus.messages)
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
@@ -228,7 +221,6 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """The content of `metadata.json`, unchanged; empty if there is none or another tool wrote it."""
     if not path.is_file():
         return {}
     try:
@@ -240,7 +232,6 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
-    """The content of a `metadata.json`, checked; empty if another tool wrote it."""
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
     has_names = sorted({"symbol_names", "concept_names", "attribute_names"} & manifest.keys())
@@ -273,14 +264,10 @@ def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
 
 
 def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str, Any]:
-    """Read meanings and concepts, as fields of a corpus. All lines must be like the first valid one.
+    """Read `meanings.jsonl`, as fields of a corpus; names of concepts are by their id.
 
-    Most lines repeat others, so each is decoded once, and further lines are looked up.
-
-    Args:
-        path: The file, `meanings.jsonl`.
-        names: Names of concepts, by id.
-        num_messages: The number of lines that are expected.
+    All lines must be like the first valid one. Most repeat others, so each is decoded once, and further ones are looked
+    up.
 
     Raises:
         CorpusError: If a line has other keys, another length or other types, or there are not as many as messages.
@@ -367,12 +354,7 @@ def column_files(names: Iterable[str]) -> dict[str, str]:
 
 
 def columns_in(hashes: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, str]:
-    """The columns among the files whose checksums metadata has, and their files.
-
-    Args:
-        hashes: Checksums by file.
-        named: The names of columns whose files are numbered, by file.
-    """
+    """Files by column, among those whose checksums metadata has; `named` has the names of numbered files."""
     found = {}
     for file in hashes:
         name = file.removesuffix(".jsonl")
@@ -389,11 +371,7 @@ def column_lines(values: NDArray[Any]) -> Iterator[bytes]:
 
 
 def read_column(path: Path, num_messages: int) -> NDArray[Any]:
-    """Read a column: a JSON value a line.
-
-    Raises:
-        CorpusError: If a line is anything else, or there are not as many as messages.
-    """
+    """Read a column, a JSON value a line; `CorpusError` if there are not as many as messages."""
     errors = ErrorList(path.name, 'one JSON value a line, such as "train"')
     values: list[Any] = []
 

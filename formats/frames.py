@@ -41,7 +41,6 @@ def read_arrow_table(path: Path, name: str) -> RawTable:
 
     Raises:
         CorpusError: If it can't be read, there are no rows, or pyarrow is not installed.
-        OSError: If a file cannot be read.
     """
     try:
         import pyarrow
@@ -66,13 +65,7 @@ def read_arrow_table(path: Path, name: str) -> RawTable:
 
 
 def _of_arrow(table: Any, name: str) -> RawTable:
-    """The table of an Arrow table; columns of messages of integers are not made into Python's.
-
-    Classes that Hugging Face's `datasets` wrote as numbers (`ClassLabel`) have their names.
-
-    Raises:
-        CorpusError: If there are no rows, or a text is not UTF-8; with its row.
-    """
+    """An Arrow table; classes that `datasets` wrote as numbers (`ClassLabel`) have their names."""
     if not len(table):
         raise CorpusError(f"{name}: empty table, expected one message per row")
     try:
@@ -98,7 +91,6 @@ def _of_arrow(table: Any, name: str) -> RawTable:
 
 
 def _with_names(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
-    """Classes by their names; -1 is none."""
     if names is None:
         return cells
     return [names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None for cell in cells]

@@ -88,7 +88,6 @@ def _ids(symbols: list[Any]) -> list[Any]:
 
 
 def _strings(values: list[Any]) -> Row:
-    """`"da bu"`."""
     match values:
         case [str(message)]:
             return {"message": message}
@@ -96,7 +95,6 @@ def _strings(values: list[Any]) -> Row:
 
 
 def _tokens(values: list[Any]) -> Row:
-    """`["da", "bu"]`."""
     match values:
         case [list(tokens)] if _are(tokens, str):
             return {"message": tokens}
@@ -104,7 +102,6 @@ def _tokens(values: list[Any]) -> Row:
 
 
 def _cbm(values: list[Any]) -> Row:
-    """`["4.7.0", "19"]`."""
     match values:
         case [[str(message), str(phrase)]]:
             symbols, concepts = (text.split(".") if text else [] for text in (message, phrase))
@@ -130,7 +127,6 @@ def _csar(values: list[Any]) -> Row:
 
 
 def _record(values: list[Any]) -> Row:
-    """`{"message": [3, 1, 4], "meaning": {"color": "red"}}`."""
     match values:
         case [dict(record)] if record:
             return record
@@ -154,16 +150,11 @@ FORMS = {
 
 
 def read_json_table(file: Path, name: str) -> RawTable:
-    """Read JSON as a table: lines, one document, or several documents.
-
-    Args:
-        file: In UTF-8, perhaps packed.
-        name: What the user calls it, for messages.
+    """Read JSON, perhaps packed, as a table: lines, one document, or several documents.
 
     Raises:
         ConfigError: If it takes more memory than is allowed.
         CorpusError: If lines are not valid, or there are none; the message names the first.
-        OSError: If it can't be read.
     """
     blocks = chunks(file, name)
     first, following = next(blocks), next(blocks, None)
@@ -206,12 +197,7 @@ def read_json_table(file: Path, name: str) -> RawTable:
 
 
 def read_packed_log(file: Path, name: str) -> RawTable:
-    """Read a log of Inspect in its packed form, a zip archive with a JSON file a sample, as its JSON form.
-
-    Raises:
-        ConfigError: If it takes more memory than is allowed.
-        CorpusError: If it is damaged, has no sample, or pyarrow is not installed, which unpacks Zstandard.
-    """
+    """Read a log of Inspect in its packed form, a zip archive with a JSON file a sample, as its JSON form."""
     try:
         with zipfile.ZipFile(file) as archive:
             members = [each for each in archive.infolist() if each.filename.startswith("samples/")]
@@ -283,12 +269,10 @@ def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) ->
 
 
 def _is_document(name: str) -> bool:
-    """Whether a file is called one document, not one of lines."""
     return name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".json")
 
 
 def _of_documents(file: Path, name: str) -> RawTable:
-    """The table of documents over several lines: a list of rows, columns, or a record each."""
     values = documents(read_text(file, factor=VALUES), name)
     if len(values) == 1 and isinstance(values[0], list):
         return _of_items(values[0], name)
@@ -296,10 +280,7 @@ def _of_documents(file: Path, name: str) -> RawTable:
 
 
 def _of_mapping(value: Any, name: str) -> RawTable | None:
-    """A mapping of columns, in any form of pandas (`DataFrame.to_json`), or of rows, which may stand beside other keys.
-
-    None if it is a record.
-    """
+    """Columns as pandas writes them (`DataFrame.to_json`), or rows, beside other keys; None if it is a record."""
     if not isinstance(value, dict) or not value:
         return None
     whole = _table(name, "JSON of records", "item", [value], 1)
@@ -341,7 +322,6 @@ def _of_columns(value: Row, name: str) -> RawTable | None:
 
 
 def _of_items(items: Sequence[Any], name: str) -> RawTable:
-    """A row an item of a list."""
     if not items:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
     if all(isinstance(each, list) and each and _are(each, dict) and all(each) for each in items):
@@ -360,11 +340,9 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
 def parse_plain(lines: bytes) -> Arrays | None:
     """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
 
-    Apart from leading zeros and the size of numbers, pairs of adjacent bytes suffice to check the syntax. So the
-    text can be split into blocks after any comma, even inside a long line.
-
-    Returns:
-        The two arrays, or None if any byte differs from this form; the JSON parser then reads the block.
+    None if any byte differs from this form; the JSON parser then reads the block. Apart from leading zeros and the size
+    of numbers, pairs of adjacent bytes suffice to check the syntax. So the text can be split into blocks after any
+    comma, even inside a long line.
     """
     text = b"\n" + lines
     start, last, num_values = 0, len(text) - 1, 0
@@ -458,7 +436,6 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 
 
 def _has_message(values: list[Any]) -> bool:
-    """Whether it is a record with a message."""
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
 
 

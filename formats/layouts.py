@@ -86,11 +86,7 @@ DEFAULT = Layout()
 
 
 def layout_at(file: Path) -> Layout:
-    """The layout of a user's file.
-
-    Raises:
-        ConfigError: If it can't be read, is no layout, or extends one that there is not; one line with the key.
-    """
+    """The layout of a user's file; `ConfigError` with the key if it is none, or extends one that there is not."""
     try:
         tree = parse_yaml(read_text(file), str(file))
     except OSError as error:
@@ -166,7 +162,6 @@ def _fits(name: str, layout: Layout) -> bool:
 
 
 def _lacking(table: RawTable, layout: Layout) -> str | None:
-    """The first column, or key of a cell, of a layout that a table lacks."""
     for name in layout.has:
         column, *path = name.split(".")
         cells: Any = table.columns.get(column)
@@ -192,13 +187,7 @@ def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
 def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTable | None:
     """The table of a text whose lines all match the expression of a layout; None if there is none such.
 
-    Args:
-        lines: All lines.
-        name: What the user calls the file.
-        layout: The layout that is asked for; None: any that the file has for sure.
-
-    Raises:
-        CorpusError: If the layout that is asked for does not fit; with the first line.
+    Raises `CorpusError` with the first line if the layout that is asked for does not fit.
     """
     asked = {layout: named_layout(layout)} if layout is not None else shipped_layouts()
     filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
@@ -234,10 +223,6 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         name: What messages call it.
         chooses: Whether the layout says which rows are trials; otherwise the user does.
         is_own: Whether a user wrote it, whose columns must be there.
-
-    Raises:
-        ConfigError: If a column that a user names is not there.
-        CorpusError: If the layout does not fit the table.
     """
     if (lacking := _lacking(table, layout)) is not None:
         raise CorpusError(f"{table.source}: layout {name} does not fit: no column {lacking}")
@@ -279,7 +264,6 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
 
 
 def _plain(cell: Any, layout: Layout) -> Any:
-    """A cell without what a program writes around it."""
     if isinstance(cell, str) and cell in layout.none:
         return None
     if layout.unwrap and isinstance(cell, dict) and len(cell) == 1:
@@ -321,10 +305,6 @@ def unfolded(
 
     Mappings in a list have their keys as columns; of a mapping, `key` and `value` are; the number of an item is `turn`.
     `parts` are the columns of items that are lists; of equal items in a row only the first is a row with `has_copies`.
-
-    Raises:
-        ConfigError: If there is no such column.
-        CorpusError: If a cell is neither, or parallel lists have different lengths; with the place.
     """
     found, rows = list[dict[str, Any]](), []
     paths = [[] if name == "*" else name.split(".") for name in names]
@@ -366,7 +346,6 @@ def unfolded(
 def _items(
     names: Sequence[str], cells: Sequence[Any], parts: Sequence[str], place: str
 ) -> Sequence[dict[str, Any]]:
-    """The rows of an item: its keys, its parts by name, or itself; of a list of mappings a row each."""
     item = cells[0]
     if parts:
         if not isinstance(item, list) or len(item) != len(parts):
@@ -391,14 +370,7 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
 
 
 def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuestion]) -> str:
-    """The layout by which a file was read, as YAML to edit, with what was asked.
-
-    Args:
-        corpus: What was read.
-        words: The words with which it was read, a `Reading`.
-        name: The name of the file.
-        asked: The questions, of which each was answered by its first reading.
-    """
+    """The layout by which a `Reading` read a file, as YAML to edit, with the questions that its first reading answered."""
     names = ("where", "attributes", "split", "eos", "numeric", "missing")
     own = {each: getattr(words, each) for each in names}
     told = {"layout": corpus.metadata.get("layout"), "columns": corpus.metadata.get("roles", {})}

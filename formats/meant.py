@@ -26,15 +26,8 @@ def parts_of(
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
     """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
 
-    Mappings are attributes by their keys, `left.color`; lists beside other columns are numbered, `size.0`.
-
-    Args:
-        table: The table.
-        roles: The role of each column.
-        notes: Where what was guessed is added.
-        said: Columns whose roles the user says, which are attributes of their own; as those whose roles the file says,
-            whose numbers are taken as they stand, too.
-        numeric: What numbers are.
+    Mappings are attributes by their keys, `left.color`; lists beside other columns are numbered, `size.0`. Columns
+    whose roles the user (`said`) or the file says are attributes of their own, and the file's numbers stay as they are.
 
     Raises:
         CorpusError: If a value can't be read, or two columns have one name; one line with the place.
@@ -98,9 +91,6 @@ def plain_attributes(
         numeric: What numbers are.
         sizes: Numbers of each message, such as those of its symbols.
         are_objects: Whether rows are objects of a game: numbers are binned, and columns with one value stay.
-
-    Raises:
-        ReadingQuestion: If it is not clear which of them were meant, or what numbers are.
     """
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
     constant = [name for name in attributes if distinct[name] == 1 and name not in said]
@@ -170,7 +160,6 @@ def _why_odd(
     distinct: Mapping[str, int],
     sizes: Sequence[Sequence[int]],
 ) -> str | None:
-    """Why a column may be none of what was meant; None if it plainly is."""
     cells, number = columns[name], len(columns[name])
     if _ATTRIBUTE.fullmatch(name):
         return None
@@ -210,7 +199,6 @@ def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
 
 
 def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
-    """A column of mappings, or of lists, as a column each; another column as it is."""
     filled = [cell for cell in cells if cell is not None]
     if not any(isinstance(cell, dict | list) for cell in filled):
         return {name: list(cells)}

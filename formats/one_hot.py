@@ -23,10 +23,7 @@ def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | Non
     """The value of each attribute in rows such as `[1, 0, 0, 0, 1]`; None if they are not one-hot.
 
     Blocks are the shortest that have a 1 in each row; a number that is 0 in all rows belongs to none, and an attribute
-    of one value is left out.
-
-    Args:
-        rows: Numbers of each object, None where they are missing.
+    of one value is left out. Rows without a value stay so.
     """
     filled = [row for row in rows if row is not None]
     width = len(filled[0]) if filled else 0
@@ -53,11 +50,7 @@ def joined_columns(
 
     So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
     before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
-    may have signs in them: `size_big` and `size_very_big` are `size`.
-
-    Args:
-        columns: The cells of each column.
-        but: Names of columns that stay as they are.
+    may have signs in them: `size_big` and `size_very_big` are `size`. Columns of `but` stay as they are.
     """
     groups: dict[str, list[str]] = {}
     for name in (name for name in columns if name not in but):

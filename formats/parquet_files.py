@@ -17,8 +17,7 @@ def read_parquet(file: Path) -> Any:
 
     Raises:
         ConfigError: If it takes more memory than is allowed, or columns have the same name.
-        OSError: If it can't be read, or is damaged.
-        pyarrow.ArrowException: If it is damaged.
+        OSError, pyarrow.ArrowException: If it can't be read, or is damaged.
     """
     import pyarrow
 

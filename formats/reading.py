@@ -173,11 +173,6 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
 
 
 def _read_path(path: Path, reading: Reading) -> Corpus:
-    """Read a file or a folder.
-
-    Raises:
-        CorpusError: If it can't be read, or is the folder of a run that has not ended; one line that says what to do.
-    """
     folder = path.parent if path.name == CORPUS else path
     if not (folder / CORPUS).exists() and (folder / RUN_CONFIG).is_file():
         resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
@@ -209,15 +204,6 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
 def _corpus_of(
     table: RawTable, reading: Reading, path: Path | None, layout: str | None = None, *, is_ours: bool = False
 ) -> Corpus:
-    """The corpus of a table by the words of a user, and of a layout where these say nothing.
-
-    Args:
-        table: The content.
-        reading: The words.
-        path: Where it is from; None: from Python.
-        layout: The layout that is asked for, or lies beside the file.
-        is_ours: Whether it is the `corpus.jsonl` of a folder, whose meanings and columns are in other files.
-    """
     used = reading
     has_names = table.is_header and not is_ours
     name = layout or reading.layout or table.layout or (recognised(table) if has_names else None)
@@ -254,7 +240,6 @@ def read_table(
 
     Raises:
         ConfigError, CorpusError: If it can't be read, or is none; one line that says what it is.
-        OSError: If it can't be read.
     """
     name = path.name or str(path)
     if path.is_dir() and is_table_folder(path):
@@ -297,11 +282,6 @@ def read_table(
 
 
 def _kind(start: bytes, name: str) -> str:
-    """The kind of a file by its first bytes: arrays, arrow, log, or text.
-
-    Raises:
-        CorpusError: If it is something that is not read.
-    """
     ending = Path(name.lower()).suffix
     is_archive = start[:2] == b"PK"
     if is_archive and ending == PACKED_LOG:
@@ -327,7 +307,6 @@ def _kind(start: bytes, name: str) -> str:
 
 
 def _begins_as_json(start: bytes) -> bool:
-    """Whether the first line is JSON, or begins a document of several lines."""
     start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] not in (b"[", b"{", b'"'):
         return False
@@ -354,11 +333,6 @@ def local_file(path: Path) -> Iterator[Path]:
 
 
 def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
-    """The table beside the columns of a second file of meanings.
-
-    Raises:
-        CorpusError: If it can't be read, or has another number of rows.
-    """
     try:
         other = read_table(path, reading.columns)
     except OSError as error:
@@ -384,11 +358,6 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
 def _with_eos(
     corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None, said: Reading
 ) -> Corpus:
-    """The corpus with its EOS, where it is from, and what the user said.
-
-    Raises:
-        ConfigError: If no message has the symbol.
-    """
     metadata = {"eos_source": "declared", **corpus.metadata}
     if path is not None:
         metadata["source_path"] = path_text(path)

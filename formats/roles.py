@@ -108,8 +108,7 @@ def roles_of(
         needs_message: Whether a column must be messages; otherwise rows are objects.
 
     Raises:
-        ConfigError: If there is no such column or role.
-        CorpusError: If a role that one column has is given to two.
+        ConfigError, CorpusError: If there is no such column or role, or a role that one column has is given to two.
         ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
     """
     for role in given.values():
@@ -174,7 +173,6 @@ def _which_of_two(table: RawTable) -> ReadingQuestion:
 
 
 def _no_message(table: RawTable) -> CorpusError:
-    """The question which column has the messages; an error if no column has a value."""
     asked = f"no column of messages among {_listed(list(table.columns))}"
     row = {name: cells[0] for name, cells in table.columns.items()}
     whole: list[tuple[Mapping[str, Any], str]] = []
@@ -280,10 +278,7 @@ def finds_meaning(roles: Mapping[str, str]) -> bool:
 
 
 def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
-    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two.
-
-    Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
-    """
+    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if fewer than two."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
@@ -342,6 +337,5 @@ def described(table: RawTable, roles: Mapping[str, str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names for a message, cut where there are many."""
     names = [name if len(name) <= 60 else f"{name[:59]}…" for name in names]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -44,26 +44,18 @@ def sign_between(texts: Sequence[str]) -> str | None:
 
 
 def parts_of(text: str, sign: str | None) -> list[str]:
-    """The texts between signs, without spaces around them; of two signs side by side nothing is between.
-
-    Args:
-        text: What is split.
-        sign: Where; None: at spaces.
-    """
+    """The texts between signs, or spaces, without spaces around them; of two signs side by side nothing is between."""
     if sign is None:
         return text.split()
     return [part.strip() for part in text.split(sign) if part.strip()]
 
 
 def combined(texts: Sequence[str]) -> tuple[list[list[str]], Literal["values", "unclear"]] | None:
-    """The values of texts such as `red_cup` and `red_ball`, and whether it is sure that they are values.
+    """The values of different texts, such as `red_cup` and `red_ball`, and whether it is sure that they are values.
 
     It is, where all texts have as many parts, and each part comes again in another text; parts that are the same in all
     texts aside. None where no part comes again at its place, or texts differ in their number of parts: they stay
     whole. The folder and the ending of all files are left out.
-
-    Args:
-        texts: Each once.
     """
     texts = _without_place(texts)
     in_all = (each for each in SIGNS if not have_spaces(texts) and all(each in text for text in texts))

@@ -70,19 +70,11 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, perhaps packed, in blocks.
-
-    Args:
-        path: The file.
-        name: What messages call it; None: the name of the file.
-
-    Yields:
-        The number of the first line, from 1, and whole lines, each ending in a newline.
+    """The lines of a file, perhaps packed, in blocks: the number of the first line, and whole lines that end in newlines.
 
     Raises:
         ConfigError: If it needs more memory than is allowed; numbers take as much as their digits, about.
         CorpusError: If the file is empty, is no sound packed file, or a line is too long.
-        OSError: If the file cannot be read.
     """
     name = path.name if name is None else name
     size = path.stat().st_size
@@ -118,21 +110,13 @@ def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
 
 
 def read_beginning(path: Path, num_bytes: int) -> str:
-    """The first `num_bytes` bytes of a text; only these are decompressed, and invalid bytes are replaced.
-
-    Raises:
-        ConfigError: If the file cannot be read or decompressed.
-    """
+    """The first `num_bytes` bytes of a text; only these are decompressed, and invalid bytes are replaced."""
     with opened(path) as file:
         return file.read(num_bytes).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def digest_of(path: Path) -> str:
-    """BLAKE2b hash of the uncompressed content, 12 bytes in hexadecimal digits.
-
-    Raises:
-        ConfigError: If the file cannot be read or decompressed.
-    """
+    """BLAKE2b hash of the uncompressed content, 12 bytes in hexadecimal digits."""
     content = hashlib.blake2b(digest_size=12)
     with opened(path) as file:
         for piece in _pieces(file, path, 1.0):
@@ -159,11 +143,7 @@ def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The uncompressed content; what fails while it is read is told as well.
-
-    Raises:
-        ConfigError: If it cannot be read or decompressed.
-    """
+    """The uncompressed content; `ConfigError` if it cannot be read or decompressed, also while it is read."""
     try:
         with open_packed(path) as file:
             yield file

@@ -174,11 +174,7 @@ def read_json(file: Path) -> Any:
 
 
 def parse_json(text: str, file: Path, line: int | None = None) -> Any:
-    """The value of the text of a JSON file, or of one of its lines, whose number messages then have.
-
-    Raises:
-        ConfigError: If it is not strict JSON.
-    """
+    """The value of a JSON file's text, or of one of its lines; `ConfigError` with its number if it is not strict JSON."""
     place = str(file) if line is None else f"{file}:{line}"
     try:
         value = _OF_FILES.decode(text)
@@ -195,8 +191,7 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
 def documents(text: str, name: str) -> list[Any]:
     """The values of a text of one or more JSON documents, which may be printed over many lines.
 
-    Raises:
-        CorpusError: If it is not strict JSON; the message begins with the name and the line.
+    Raises `CorpusError` with the name and the line if it is not strict JSON.
     """
     values, end = list[Any](), 0
     try:
@@ -224,7 +219,6 @@ def _described(error: Exception) -> str:
 
 
 def _require_encodable(text: str, value: Any) -> None:
-    """Raise `UnicodeEncodeError` for a lone surrogate."""
     if "\\u" in text:
         json.dumps(value, ensure_ascii=False).encode()
 

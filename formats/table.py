@@ -70,12 +70,7 @@ class RawTable:
     def values(self, name: str, *, is_strict: bool = True) -> Sequence[Any]:
         """The cells of a column with their types: lists that are written as texts, too, and None for no value.
 
-        Args:
-            name: The column.
-            is_strict: Whether a text among lists is an error; else all are texts then.
-
-        Raises:
-            CorpusError: If a cell can't be read; the message names its place.
+        A text among lists is an error with its place where it is read strictly; else all are texts then.
         """
         cells = self.columns[name]
         if isinstance(cells, Ragged):
@@ -86,11 +81,7 @@ class RawTable:
         return self._read(name, lambda cells: unfolded(cells, is_strict=is_strict))
 
     def plain(self) -> "RawTable":
-        """The table with cells of NumPy, pandas or Arrow as JSON has them.
-
-        Raises:
-            CorpusError: If an integer has more than 64 bits; the message names its place.
-        """
+        """The table with cells of NumPy, pandas or Arrow as JSON has them."""
         columns = {
             name: cells if isinstance(cells, Ragged) else self._read(name, plain_cells)
             for name, cells in self.columns.items()
@@ -98,7 +89,6 @@ class RawTable:
         return replace(self, columns=columns)
 
     def _read(self, name: str, read: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
-        """The cells of a column by a function, whose error has a place."""
         cells = self.columns[name]
         assert not isinstance(cells, Ragged)
         try:
@@ -118,10 +108,7 @@ class RawTable:
         )
 
     def with_part(self, name: str) -> "RawTable | None":
-        """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
-
-        A column of this name is that column.
-        """
+        """The table with the parts of an object column as columns, `response.word`; None if there is no such part."""
         if name in self.columns:
             return self
         starts = (name[:place] for place, sign in enumerate(name) if sign == ".")
@@ -155,12 +142,7 @@ class RawTable:
         return replace(self, columns=columns, roles=roles).with_part(name)
 
     def chosen(self, where: Sequence[str]) -> "RawTable":
-        """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.
-
-        Raises:
-            ConfigError: If one is not written so.
-            CorpusError: If there is no such column, or no such row.
-        """
+        """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word."""
         found = self
         for condition in where:
             name, is_not, value = parse_condition(condition)
@@ -196,7 +178,6 @@ def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str
 
 
 def _as_object(text: Any) -> Any:
-    """The mapping that a text writes as JSON; anything else as it is."""
     try:
         return json.loads(text) if isinstance(text, str) and text[:1] == "{" else text
     except (ValueError, RecursionError):
@@ -204,11 +185,7 @@ def _as_object(text: Any) -> Any:
 
 
 def parse_condition(text: str) -> tuple[str, bool, str]:
-    """Column, whether the value is excluded, and value of `COLUMN=VALUE` or `COLUMN!=VALUE`.
-
-    Raises:
-        ConfigError: If it is written otherwise.
-    """
+    """Column, whether the value is excluded, and value of `COLUMN=VALUE` or `COLUMN!=VALUE`."""
     name, equals, value = text.partition("=")
     is_not = name.endswith("!")
     name = name.removesuffix("!").strip()

@@ -54,8 +54,7 @@ def read_text_table(
         layout: The layout that is asked for; None: a text has that whose expression all of its lines match.
 
     Raises:
-        ConfigError: If it can't be read as text.
-        CorpusError: If rows have different numbers of cells, or names are missing or twice; one line with the place.
+        ConfigError, CorpusError: If it is no text, or no table; one line with the place.
     """
     is_named = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.lower() in ENDINGS
     is_table = is_named or not has_messages
@@ -85,7 +84,7 @@ def read_text_table(
 
 
 def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...]]:
-    """A text with a mark for lines that begin with `#`, where others do not, and a note; of tables above the header."""
+    """A text with a mark for lines that begin with `#`, where others do not; of tables above the header."""
     lines = text.split("\n")
     others = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
     last = min(others, default=0) if is_table else len(lines)
@@ -100,10 +99,7 @@ def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...
 def _separator(
     lines: Sequence[str], given: Collection[str], *, is_named: bool, has_messages: bool
 ) -> str | None:
-    """The delimiter: the one that gives every line the same number (2 or more) of cells, and most of them.
-
-    None for a text with a message a line. A header tells, even where a row is wrong.
-    """
+    """The separator by which every line has most cells, as many as others; None for a text with a message a line."""
     found = {each: _num_cells(lines, each) for each in (*SEPARATORS, *PAIRS)}
     most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
     known = {*MESSAGE_NAMES, *(plain_name(name) for name in given if not name.isdecimal())}
@@ -122,11 +118,7 @@ def _separator(
 
 
 def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
-    """Whether spaces stand between cells, as R writes tables: a header whose names do not come again below.
-
-    One of them is that of messages, where there are some. R leaves out the name of the first column, where rows have
-    names. Where all names are in quotes, it is a table though rows are wrong, which is then told.
-    """
+    """Whether spaces stand between cells, as R writes tables: a header whose names do not come again below."""
     header, *rows = _cells(lines, " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
     if len(names) < 2 or (has_messages and not {*names} & {*MESSAGE_NAMES}):
@@ -137,7 +129,6 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
 
 
 def _has_quoted_names(lines: Sequence[str], separator: str) -> bool:
-    """Whether all names of a header are in quotes, as R and other programs write them that quote all texts."""
     header = next(iter(_cells(lines[:1], separator)), [])
     return bool(header) and lines[0].strip() == separator.join(f'"{cell}"' for cell in header)
 
@@ -149,7 +140,6 @@ def _without_na(text: str, separator: str) -> str:
 
 
 def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
-    """The cells of rows, of which several lines may be one; of spaces several are one; none where they are no table."""
     try:
         return list(csv.reader(lines, delimiter=separator, skipinitialspace=separator == " "))
     except csv.Error:
@@ -173,7 +163,6 @@ def _num_cells(lines: Sequence[str], separator: str) -> int:
 
 
 def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
-    """The rows that have a cell with a text, each with its number, from 1, as a spreadsheet counts."""
     if separator not in CELL_SEPARATORS:
         lines = enumerate(text.split("\n"), 1)
         return [
@@ -190,7 +179,6 @@ def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
 
 
 def _of_lines(text: str, name: str) -> RawTable:
-    """A message a line, below a header where the first line is `message`."""
     numbered = [
         (at, line) for at, line in enumerate(text.removesuffix("\n").split("\n"), 1) if line != _COMMENT
     ]
@@ -250,7 +238,6 @@ def _of_rows(
     is_table: bool,
     has_messages: bool,
 ) -> RawTable:
-    """A table of rows of cells, of which the first may be a header."""
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
     names = {plain_name(each) for each, _ in named}
@@ -313,7 +300,6 @@ def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:
 
 
 def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> RawTable:
-    """A message a row, an integer a cell; empty cells at the end belong to no message."""
     messages = []
     for number, row in rows:
         cells = [cell.strip() for cell in row]
