@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 from ecsuite.formats.cells import PADDING
-from ecsuite.formats.one_hot import is_one_hot
+from ecsuite.formats.meant import is_one_hot
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.strict_json import ID_LIMIT
 from ecsuite.formats.table import Cells, RawTable

@@ -18,8 +18,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, messages_of
 from ecsuite.formats.json_tables import is_tokens
-from ecsuite.formats.meant import plain_attributes
-from ecsuite.formats.one_hot import joined_columns, one_hot_values
+from ecsuite.formats.meant import joined_columns, one_hot_values, plain_attributes
 from ecsuite.formats.reading import detect_eos
 from ecsuite.formats.roles import (
     MESSAGE_NAMES,
@@ -139,7 +138,7 @@ def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]
     table = RawTable(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
     try:
         roles = roles_of(table, {}, needs_message=False)
-        found = plain_attributes(table, columns, (), [], sizes=sizes)
+        found = plain_attributes(table, columns, (), sizes=sizes)
     except ReadingQuestion:
         return set(columns)
     guessed = {name for name, role in roles.items() if role != "attribute"}
@@ -241,7 +240,7 @@ def _cells(corpus: Corpus) -> list[str]:
             source="", about="", columns={"message": plain}, rows=range(len(plain)), are_texts=True
         )
         try:
-            messages, names = messages_of(table, ["message"], "auto", [])
+            messages, names = messages_of(table, ["message"], "auto")
             read = Corpus(messages, symbol_names=names)
             if (names is None) == (corpus.symbol_names is None) and _named(read, read.messages) == rows:
                 return plain

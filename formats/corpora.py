@@ -1,7 +1,7 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -28,15 +28,7 @@ SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
 OF_CELLS = ("split", "eos", "numeric", "missing")
 """How cells are written, which a user or a layout says; auto: the other, or by what is there."""
-MISSING_VALUE = "missing"
-"""Value of a cell without a value, with `--missing value`."""
-CANONICAL = {
-    "speaker": "speaker",
-    "listener": "listener",
-    "split": "split",
-    "weight": "weight",
-    "image": "file",
-}
+CANONICAL = {each: each for each in ("speaker", "listener", "split", "weight")} | {"image": "file"}
 """Names under which a corpus keeps columns of these roles, whatever the file calls them."""
 
 
@@ -102,54 +94,52 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     ]
     roles = roles_of(table, reading.columns, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
-    notes: list[str] = [f"{table.source}: {note}" for note in table.notes]
     if table.layout is not None:
-        table, roles = _trials(table, layout, roles, said[0], notes)
+        table, roles = _trials(table, layout, roles, said[0])
     if table.has_na and reading.missing == "auto":
         _ask_missing(table, roles)
     if reading.missing == "leave":
         table = _complete(table, roles)
-    messages, names = messages_of(table, said, reading.split, notes)
+    messages, names = messages_of(table, said, reading.split)
     metadata: dict[str, Any] = {"source_format": table.about}
     cells = table.columns[said[0]]
     sizes = [messages.lengths.tolist()]
     if not isinstance(cells, Ragged):
         sizes.append([len(cell) if isinstance(cell, str) else -1 for cell in cells])
-    meant = _meant(table, roles, reading, attributes, sizes, notes, metadata)
+    meant = _meant(table, roles, reading, attributes, sizes)
+    if "missing" in meant:
+        metadata["missing"] = meant.pop("missing")
     is_named = finds_meaning(roles) or not {*roles.values()} <= {"message", "meaning", "concept"}
     if is_named if table.is_header else len(roles) > 1 and not table.about.startswith("json"):
-        notes.insert(0, f"{table.source}: {described(table, roles)} (--column NAME=ROLE)")
-    note_spellings(table, meant.get("concept_names", ()), "values", notes)
+        table.notes.insert(0, f"{table.source}: {described(table, roles)} (--column NAME=ROLE)")
+    _note_spellings(table, meant.get("concept_names", ()), "values")
     if pair := _alike(meant.get("concept_names", ()), str.casefold):  # as typed ones are
-        notes.append(f"{table.source}: {pair[0]} and {pair[1]} are two values")
-    note_words_for_none(table, roles, notes)
-    for name in (name for name, role in roles.items() if role == "speaker"):
-        if lacking := table.missing(name):
-            notes.append(
-                f"{table.place(lacking[0])} lacks a speaker{more(lacking)}: scores of several speakers are without them"
-            )
+        table.note(f"{pair[0]} and {pair[1]} are two values")
+    note_words_for_none(table, roles)
+    for lacking in (table.missing(name) for name, role in roles.items() if role == "speaker"):
+        if lacking:
+            rows = f"{table.place(lacking[0])} lacks a speaker{more(lacking)}"
+            table.notes.append(f"{rows}: scores of several speakers are without them")
     columns = _kept(table, roles)
     if table.is_header:
         metadata["roles"] = roles
     if table.layout is not None:
         metadata["layout"] = table.layout
-    if notes:
-        metadata["notes"] = list(map(printable, notes))
+    if table.notes:
+        metadata["notes"] = list(map(printable, table.notes))
     return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
 
 
 def _trials(
-    table: RawTable, layout: Layout, roles: dict[str, str], message: str, notes: list[str]
+    table: RawTable, layout: Layout, roles: dict[str, str], message: str
 ) -> tuple[RawTable, dict[str, str]]:
     """The rows of a layout with a message, each signal once, without symbols that are no part of messages."""
     found = first_rows(table, layout, message)
     if not len(found.rows):
         raise CorpusError(f"{table.source}: layout {table.layout}: no row has a message in column {message}")
     if len(found.rows) < len(table.rows):
-        notes.append(
-            f"{table.source}: layout {table.layout}: {len(found.rows):,} of {len(table.rows):,} rows have a message of "
-            "their own; the others are left out"
-        )
+        shares = f"{len(found.rows):,} of {len(table.rows):,} rows have a message of their own"
+        table.note(f"layout {table.layout}: {shares}; the others are left out")
     if layout.leave:
         words = [str(cell).split() for cell in found.values(message)]
         cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
@@ -162,37 +152,30 @@ def _trials(
 def _ask_missing(table: RawTable, roles: Mapping[str, str]) -> None:
     for name in (name for name, role in roles.items() if role == "attribute"):
         if places := table.missing(name):
-            raise ReadingQuestion(
-                table.source,
-                f"{len(places)} of {len(table.rows)} rows have NA without quotes, as in column {name}",
-                [
-                    ({"missing": "leave"}, "missing: these rows are left out"),
-                    ({"missing": "value"}, "a value like others, called missing"),
-                    ({"missing": "keep"}, "missing: scores that need all values are undefined"),
-                ],
-                [f"the first is {table.place(places[0])}"],
-            )
+            asked = f"{len(places)} of {len(table.rows)} rows have NA without quotes, as in column {name}"
+            readings = [
+                ({"missing": "leave"}, "missing: these rows are left out"),
+                ({"missing": "value"}, "a value like others, called missing"),
+                ({"missing": "keep"}, "missing: scores that need all values are undefined"),
+            ]
+            raise ReadingQuestion(table.source, asked, readings, [f"the first is {table.place(places[0])}"])
 
 
 def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
     names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
-    lacking = set[int]()
+    places = list(range(len(table.rows)))
     for cells in map(table.values, names):
         keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
-        lacking |= {
-            place
-            for place, cell in enumerate(cells)
-            if is_missing(cell)
-            or (isinstance(cell, list) and flat(cell) is None)
-            or (isinstance(cell, dict) and any(is_missing(leaves(cell, "").get(key)) for key in keys))
-        }
-    places = [place for place in range(len(table.rows)) if place not in lacking]
+        places = [place for place in places if _is_complete(cells[place], keys)]
     if not places:
         raise CorpusError(f"{table.source}: no row has a value of {', '.join(names)}")
     return table.with_rows(places)
 
 
-# Meanings
+def _is_complete(cell: Any, keys: Collection[str]) -> bool:
+    if isinstance(cell, dict):
+        return not any(is_missing(leaves(cell, "").get(key)) for key in keys)
+    return not is_missing(cell) and not (isinstance(cell, list) and flat(cell) is None)
 
 
 def _meant(
@@ -201,43 +184,29 @@ def _meant(
     reading: Reading,
     chosen: Sequence[str],
     sizes: Sequence[Sequence[int]],
-    notes: list[str],
-    metadata: dict[str, Any],
 ) -> dict[str, Any]:
     """Meanings and concepts, as arguments of `Corpus`; empty if the table has none. Columns left out become `kept`."""
-    attributes, features, bare = parts_of(table, roles, notes, said=reading.columns, numeric=reading.numeric)
+    attributes, features, bare = parts_of(table, roles, said=reading.columns, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
-        by_user = {
-            *reading.columns,
-            *chosen,
-            *table.roles,
-            *(parse_condition(each)[0] for each in reading.where),
-        }
-        attributes = plain_attributes(table, attributes, by_user, notes, numeric=reading.numeric, sizes=sizes)
+        conditions = (parse_condition(each)[0] for each in reading.where)
+        by_user = {*reading.columns, *chosen, *table.roles, *conditions}
+        attributes = plain_attributes(table, attributes, by_user, numeric=reading.numeric, sizes=sizes)
         for name in [name for name, role in roles.items() if role == "attribute" and name in table.columns]:
             if name not in attributes and not any(key.startswith(f"{name}.") for key in attributes):
                 roles[name] = "kept"
     if attributes:
+        cells = ((place, name) for name, own in attributes.items() for place in range(len(own)))
+        lacking = sorted((place, name) for place, name in cells if attributes[name][place] is None)
         if reading.missing == "value":
-            attributes = {
-                name: [MISSING_VALUE if cell is None else cell for cell in cells]
-                for name, cells in attributes.items()
-            }
-        lacking = sorted(
-            (place, name)
-            for name, cells in attributes.items()
-            for place, cell in enumerate(cells)
-            if cell is None
-        )
-        if lacking:
-            _note_missing(
-                table, [place for place, _ in lacking], f"a value of {lacking[0][1]}", notes, metadata
-            )
+            for place, name in lacking:
+                attributes[name][place] = "missing"
         found = named_attributes(attributes)
+        if lacking and reading.missing != "value":
+            found |= _missing(table, [place for place, _ in lacking], f"a value of {lacking[0][1]}")
     if features:
         rows = [None if None in row else row for row in zip(*features.values(), strict=True)]
-        found |= _features(table, rows, tuple(features), notes, metadata)
+        found |= _features(table, rows, tuple(features))
     elif bare is not None:
         items = [item for row in bare if row is not None for item in row]
         are_numbers = bool(items) and all(map(is_number, items))
@@ -245,26 +214,25 @@ def _meant(
         _require_alike(table, bare)
         if has_decimals or (are_numbers and reading.numeric == "features"):
             if reading.numeric == "auto" and _are_whole(bare):
-                notes.append(
-                    f"{table.source}: meanings are whole numbers with decimals, such as 1.0, which are features; "
-                    "written without decimals they are values of attributes"
+                table.note(
+                    "meanings are whole numbers with decimals, such as 1.0, which are features; written without "
+                    "decimals they are values of attributes"
                 )
             _require_one_length(table, bare)
-            found |= _features(table, bare, (), notes, metadata)
+            found |= _features(table, bare, ())
         else:
-            found |= _vectors(table, bare, notes, metadata)
+            found |= _vectors(table, bare)
     if concepts := [name for name, role in roles.items() if role == "concept"]:
         found |= _concepts(table, concepts)
     return found
 
 
-def _note_missing(
-    table: RawTable, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
-) -> None:
-    metadata["missing"] = f"{table.place(min(places))} lacks {what}{more(places, what='values')}"
-    notes.append(
-        f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
-    )
+def _missing(table: RawTable, places: Sequence[int], what: str) -> dict[str, Any]:
+    """A note about rows that lack something, also as what metadata says of it."""
+    text = f"{table.place(min(places))} lacks {what}{more(places, what='values')}"
+    advice = "--missing leave takes the complete rows, --missing value makes `missing` a value"
+    table.notes.append(f"{text}: {advice}")
+    return {"missing": text}
 
 
 def _are_whole(rows: Sequence[Any]) -> bool:
@@ -274,19 +242,13 @@ def _are_whole(rows: Sequence[Any]) -> bool:
     return all(2 * len({*column}) <= len(filled) for column in zip(*filled, strict=False))
 
 
-def _features(
-    table: RawTable, rows: Sequence[Any], names: tuple[str, ...], notes: list[str], metadata: dict[str, Any]
-) -> dict[str, Any]:
-    lacking = [place for place, row in enumerate(rows) if row is None]
-    if lacking:
-        _note_missing(table, lacking, "a feature", notes, metadata)
-        return {"meanings": None}
+def _features(table: RawTable, rows: Sequence[Any], names: tuple[str, ...]) -> dict[str, Any]:
+    if lacking := [place for place, row in enumerate(rows) if row is None]:
+        return {"meanings": None, **_missing(table, lacking, "a feature")}
     return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": names}
 
 
-def _vectors(
-    table: RawTable, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]
-) -> dict[str, Any]:
+def _vectors(table: RawTable, rows: Sequence[Any]) -> dict[str, Any]:
     """Unnamed meanings as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
@@ -294,8 +256,7 @@ def _vectors(
     if are_texts and (len({*map(len, rows)}) > 1 or all("=" in item for row in rows for item in row)):
         return _named(rows)
     if lacking:
-        _note_missing(table, lacking, "a meaning", notes, metadata)
-        return {"meanings": None}
+        return {"meanings": None, **_missing(table, lacking, "a meaning")}
     _require_one_length(table, rows)
     if not any(rows):
         return {"meanings": np.array(rows, dtype=np.float64)}
@@ -317,10 +278,9 @@ def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
     for place, row in enumerate(rows):
         if not all(isinstance(item, kinds) for item in row or ()):
             like = f"a meaning like the first, {show(first)}"
-            alike = like if row is not first else "numbers alone, or texts alone"
-            raise CorpusError(f"{table.place(place)}: expected {alike}, got {show(row)}")
+            raise table.error(place, like if row is not first else "numbers alone, or texts alone", row)
         if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in row or ()):
-            raise CorpusError(f"{table.place(place)}: expected {BITS}, got {show(row)}")
+            raise table.error(place, BITS, row)
 
 
 def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
@@ -330,9 +290,7 @@ def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
         for place, cell in enumerate(table.values(name)):
             items = [] if cell is None else cell.split() if isinstance(cell, str) else cell
             if not isinstance(items, list) or not all(isinstance(item, str | int) for item in items):
-                raise CorpusError(
-                    f"{table.place(place, name)}: expected a list of concepts, got {show(cell)}"
-                )
+                raise table.error(place, "a list of concepts", cell, name)
             filled |= cell is not None
             rows[place] += map(str, items)
     return _named(rows) if filled else {"concepts": None, "concept_names": ()}
@@ -358,12 +316,7 @@ def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-# Messages
-
-
-def messages_of(
-    table: RawTable, columns: Sequence[str], split: str, notes: list[str]
-) -> tuple[Ragged, tuple[str, ...] | None]:
+def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ragged, tuple[str, ...] | None]:
     """Messages as symbols, and their names unless all are whole numbers as one writes them.
 
     Several columns have one symbol each, in this order. Raises `CorpusError` with the place if a cell is no message.
@@ -376,12 +329,13 @@ def messages_of(
         return cells, None
     lacking = table.missing(column) if table.is_header else []
     if lacking:
-        notes.append(f"{table.place(lacking[0])} has no message{more(lacking)}: taken as empty messages")
+        table.notes.append(
+            f"{table.place(lacking[0])} has no message{more(lacking)}: taken as empty messages"
+        )
     cells = _as_lists(table, column)
     how = _separator(table, cells) if split == "auto" else split
-    errors = ErrorList(
-        table.source, "a message as a list of integers or of strings, or as a text", table.unit
-    )
+    expected = "a message as a list of integers or of strings, or as a text"
+    errors = ErrorList(table.source, expected, table.unit)
     rows = [
         row
         for number, cell in zip(table.rows, cells, strict=True)
@@ -397,7 +351,7 @@ def messages_of(
             return Ragged.from_lengths(flat, np.array([len(row) for row in rows], dtype=np.int64)), None
     named = Rows()
     named.extend([[str(symbol) for symbol in row] for row in rows])
-    note_spellings(table, list(named.names), "symbols", notes)
+    _note_spellings(table, list(named.names), "symbols")
     return named.ragged(), tuple(named.names)
 
 
@@ -426,26 +380,18 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     cells = list(replace(table, are_texts=False).values(column))
     items = [item for cell in cells if isinstance(cell, list) for item in cell if isinstance(item, dict)]
     if items:
-        raise ReadingQuestion(
-            table.source,
-            f"column {column} has lists of objects: what is a message?",
-            [({"layout": f"rows:{column}"}, f"a part of each, such as {show(items[0])}")],
-        )
+        part = ({"layout": f"rows:{column}"}, f"a part of each, such as {show(items[0])}")
+        asked = f"column {column} has lists of objects: what is a message?"
+        raise ReadingQuestion(table.source, asked, [part])
     objects = [cell for cell in cells if isinstance(cell, dict)]
     keys = dict.fromkeys(key for each in objects for key in each)
     if len(keys) > 1:
-        parts = {key: [each[key] for each in objects if each.get(key)] for key in keys}
-        raise ReadingQuestion(
-            table.source,
-            f"which part of column {column} is the message?",
-            [
-                (
-                    {"columns": {f"{column}.{key}": "message"}},
-                    f"{len(answers)} messages such as {show(answers[:1])}",
-                )
-                for key, answers in parts.items()
-            ],
-        )
+        readings = []
+        for key in keys:
+            answers = [each[key] for each in objects if each.get(key)]
+            words = {"columns": {f"{column}.{key}": "message"}}
+            readings.append((words, f"{len(answers)} messages such as {show(answers[:1])}"))
+        raise ReadingQuestion(table.source, f"which part of column {column} is the message?", readings)
     if keys and all(isinstance(answer, str) for each in objects for answer in each.values()):
         cells = [next(iter(cell.values()), None) if isinstance(cell, dict) else cell for cell in cells]
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
@@ -481,30 +427,21 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
     num_signs = sum(most in text.strip(most) for text in texts)
     example = max(texts, key=lambda text: (most in text.strip(most), len(text)))[:40]
     readings = [("letters", list(example)), ("spaces", [example])]
+    seen = [f"{len(texts)} different messages without spaces, such as {', '.join(texts[:3])[:60]}"]
     if num_signs:
         readings.insert(0, (most, symbols_of(example, most)))
-    raise ReadingQuestion(
-        table.source,
-        "is a message one symbol, or several?",
-        [({"split": how}, f"{example} is {_shown_symbols(symbols)}") for how, symbols in readings],
-        [f"{len(texts)} different messages without spaces, such as {', '.join(texts[:3])[:60]}"]
-        + ([f"{num_signs} of them have {most}"] if num_signs else []),
-    )
+        seen.append(f"{num_signs} of them have {most}")
+    choices = []
+    for how, symbols in readings:
+        shown = f"{len(symbols)} symbols: {' '.join(symbols[:6])}{' ...' if len(symbols) > 6 else ''}"
+        choices.append(({"split": how}, f"{example} is {shown if len(symbols) > 1 else 'one symbol'}"))
+    raise ReadingQuestion(table.source, "is a message one symbol, or several?", choices, seen)
 
 
-def _shown_symbols(symbols: Sequence[str]) -> str:
-    if len(symbols) == 1:
-        return "one symbol"
-    return f"{len(symbols)} symbols: {' '.join(symbols[:6])}{' ...' if len(symbols) > 6 else ''}"
-
-
-def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list[str]) -> None:
-    """Say where two symbols, or two values, look the same and are written with other characters."""
+def _note_spellings(table: RawTable, names: Sequence[str], what: str) -> None:
     if pair := _alike(names, lambda name: unicodedata.normalize("NFC", name)):
-        notes.append(
-            f"{table.source}: {pair[1]} is there in two spellings (composed and decomposed letters), which are two "
-            f"{what}"
-        )
+        forms = "in two spellings (composed and decomposed letters)"
+        table.note(f"{pair[1]} is there {forms}, which are two {what}")
 
 
 def _alike(names: Sequence[str], form: Callable[[str], str]) -> tuple[str, str] | None:

@@ -370,7 +370,7 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
 
 
 def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuestion]) -> str:
-    """The layout by which a `Reading` read a file, as YAML to edit, with the questions that its first reading answered."""
+    """The layout by which a `Reading` read a file, as YAML to edit, with the questions that were asked."""
     names = ("where", "attributes", "split", "eos", "numeric", "missing")
     own = {each: getattr(words, each) for each in names}
     told = {"layout": corpus.metadata.get("layout"), "columns": corpus.metadata.get("roles", {})}

@@ -1,15 +1,17 @@
-"""Meanings in the columns of a table: values of attributes, features, and meanings without names."""
+"""Meanings in the columns of a table: values of attributes, also one-hot, features, and meanings without names."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
-from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.roles import role_of_name
 from ecsuite.formats.signs import meanings_of_texts
-from ecsuite.formats.strict_json import show
 from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
@@ -17,12 +19,7 @@ from ecsuite.runtime.ragged import Ragged
 
 
 def parts_of(
-    table: RawTable,
-    roles: Mapping[str, str],
-    notes: list[str],
-    *,
-    said: Collection[str] = (),
-    numeric: Numeric = "auto",
+    table: RawTable, roles: Mapping[str, str], *, said: Collection[str] = (), numeric: Numeric = "auto"
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
     """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
 
@@ -42,16 +39,16 @@ def parts_of(
     bare: list[Any] | None = None
     if only is not None and not any(isinstance(cell, dict) for cell in values[only]):
         values[only] = meanings_of_texts(values[only])
-        if not any(isinstance(cell, dict) for cell in values[only]):  # as `color=red, shape=cup` becomes one
-            bare = [flat(cell) for cell in values.pop(only)]
-            read = one_hot_values(bare) if numeric != "features" and only not in table.roles else None
-            if read is not None:
-                numbers = [len({*column}) for column in zip(*filter(None, read), strict=True)]
-                notes.append(
-                    f"{table.source}: meanings are one-hot: the values of {len(numbers)} attributes, of which there "
-                    f"are {', '.join(map(str, numbers))} (--numeric features takes the numbers)"
-                )
-                bare = list(read)
+    if only is not None and not any(isinstance(cell, dict) for cell in values[only]):
+        bare = [flat(cell) for cell in values.pop(only)]
+        read = one_hot_values(bare) if numeric != "features" and only not in table.roles else None
+        if read is not None:
+            numbers = [len({*column}) for column in zip(*filter(None, read), strict=True)]
+            table.note(
+                f"meanings are one-hot: the values of {len(numbers)} attributes, of which there are "
+                f"{', '.join(map(str, numbers))} (--numeric features takes the numbers)"
+            )
+            bare = list(read)
     attributes: dict[str, list[Any]] = {}
     features: dict[str, list[Any]] = {}
     for name, cells in values.items():
@@ -59,15 +56,14 @@ def parts_of(
             is_feature = roles[name] == "feature" or (numeric == "features" and are_numbers(inner))
             if is_feature and not are_numbers(inner):
                 bad = next(at for at, cell in enumerate(inner) if not is_number(cell) and cell is not None)
-                got = f"expected a number of a feature, got {show(inner[bad])}"
-                raise CorpusError(f"{table.place(bad, name)}: {got}")
+                raise table.error(bad, "a number of a feature", inner[bad], name)
             if key in attributes or key in features:
                 twice = f"two columns have the name {printable(key)}: one is in column {name}"
                 raise CorpusError(f"{table.source}: {twice}")
             (features if is_feature else attributes)[key] = inner
     joined = joined_columns(attributes, but={*said, *table.roles})
     if new := [name for name in joined if name not in attributes]:
-        notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
+        table.note(f"{', '.join(new)}: a column for each value, taken as one attribute")
     return {name: list(cells) for name, cells in joined.items()}, features, bare
 
 
@@ -75,7 +71,6 @@ def plain_attributes(
     table: RawTable,
     attributes: Mapping[str, list[Any]],
     said: Collection[str],
-    notes: list[str],
     *,
     numeric: Numeric = "auto",
     sizes: Sequence[Sequence[int]] = (),
@@ -83,14 +78,8 @@ def plain_attributes(
 ) -> dict[str, list[Any]]:
     """The attributes that are plainly values of what was meant; those without information are left out.
 
-    Args:
-        table: The table.
-        attributes: Values by name.
-        said: Attributes that the user or the file names as such.
-        notes: Where a line about what is left out is added.
-        numeric: What numbers are.
-        sizes: Numbers of each message, such as those of its symbols.
-        are_objects: Whether rows are objects of a game: numbers are binned, and columns with one value stay.
+    `said` are attributes that the user or the file names as such, and `sizes` numbers of each message, such as those of
+    its symbols. Of objects of a game, numbers are binned, and columns with one value stay.
     """
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
     constant = [name for name in attributes if distinct[name] == 1 and name not in said]
@@ -98,22 +87,15 @@ def plain_attributes(
         is_empty = len(constant) < len(attributes)
         constant = [name for name in constant if is_empty and all(cell is None for cell in attributes[name])]
     if constant:
-        notes.append(
-            f"{table.source}: {', '.join(map(printable, constant))}: one value or none, left out of what was meant "
-            "(--column NAME=attribute)"
-        )
+        names = ", ".join(map(printable, constant))
+        table.note(f"{names}: one value or none, left out of what was meant (--column NAME=attribute)")
     found = {name: cells for name, cells in attributes.items() if name not in constant}
     rows = list(zip(*(map(repr, cells) for cells in found.values()), strict=True))
-    written = {
-        name: cells if are_objects else _as_written(table, name, cells) for name, cells in found.items()
-    }
+    written = found if are_objects else {name: _as_written(table, name, found[name]) for name in found}
     if set(said) >= found.keys() or len(set(rows)) < 3:  # no score depends on more
         return written
-    odd = {
-        name: why
-        for name in found
-        if name not in said and (why := _why_odd(table, name, found, distinct, sizes))
-    }
+    reasons = {name: _why_odd(table, name, found, distinct, sizes) for name in found if name not in said}
+    odd = {name: why for name, why in reasons.items() if why}
     if are_objects:  # whose numbers are sorted into bins
         texts = [name for name in odd if are_all(found[name], str)]
         odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
@@ -122,35 +104,21 @@ def plain_attributes(
         words: list[dict[str, Any]] = [{"attributes": tuple(names)} for names in (plain, found)]
         if are_objects:
             words = [{"columns": dict.fromkeys(odd, role)} for role in ("kept", "attribute")]
-        raise ReadingQuestion(
-            table.source,
-            f"which columns were meant: {', '.join(map(printable, plain))}, or more?",
-            [(words[0], "the others are stored"), (words[1], "all of them")],
-            [f"{printable(name)}: {why}" for name, why in odd.items()],
-        )
-    numbers = [name for name in found if are_numbers(found[name])]
-    if (
-        numeric == "auto"
-        and numbers
-        and all(
-            distinct[name] == len(rows) or not all(float(cell or 0).is_integer() for cell in found[name])
-            for name in numbers
-        )
+        asked = f"which columns were meant: {', '.join(map(printable, plain))}, or more?"
+        readings = [(words[0], "the others are stored"), (words[1], "all of them")]
+        seen = [f"{printable(name)}: {why}" for name, why in odd.items()]
+        raise ReadingQuestion(table.source, asked, readings, seen)
+    numbers = [name for name in found if are_numbers(found[name])] if numeric == "auto" else []
+    if numbers and all(
+        distinct[name] == len(rows) or not all(float(cell or 0).is_integer() for cell in found[name])
+        for name in numbers
     ):
-        raise ReadingQuestion(
-            table.source,
-            f"are the numbers of {', '.join(map(printable, numbers[:4]))} values, or measures?",
-            [
-                ({"numeric": "features"}, "measures: near numbers are alike"),
-                ({"numeric": "values"}, "values: each different number is a value of its own"),
-            ],
-            [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in numbers],
-        )
+        asked = f"are the numbers of {', '.join(map(printable, numbers[:4]))} values, or measures?"
+        measures = ({"numeric": "features"}, "measures: near numbers are alike")
+        values = ({"numeric": "values"}, "values: each different number is a value of its own")
+        seen = [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in numbers]
+        raise ReadingQuestion(table.source, asked, [measures, values], seen)
     return written
-
-
-_ATTRIBUTE = re.compile(r"(?:.*\.)?attribute[ _]?[0-9]*")
-"""Names that say that a column is an attribute."""
 
 
 def _why_odd(
@@ -160,8 +128,8 @@ def _why_odd(
     distinct: Mapping[str, int],
     sizes: Sequence[Sequence[int]],
 ) -> str | None:
-    cells, number = columns[name], len(columns[name])
-    if _ATTRIBUTE.fullmatch(name):
+    cells = columns[name]
+    if re.fullmatch(r"(?:.*\.)?attribute[ _]?[0-9]*", name):
         return None
     if (role := role_of_name(name)) != "attribute":
         return f"its name is that of a {role}"
@@ -171,11 +139,13 @@ def _why_odd(
         return "beside an object"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
-    outcomes = [key for key, each in columns.items() if {*map(repr, each)} <= _OUTCOMES]
+    outcomes = [
+        key for key, each in columns.items() if {*map(repr, each)} <= {"0", "1", "True", "False", "None"}
+    ]
     if name in outcomes and len(outcomes) < len(columns):
         return f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, as an outcome has"
     repeating = [key for key in columns if distinct[key] < distinct[name]]
-    if distinct[name] == number and repeating:
+    if distinct[name] == len(cells) and repeating:
         return "another value in each row"
     if len(repeating) < 2 or not are_all(cells, str):
         return None
@@ -184,10 +154,6 @@ def _why_odd(
     if len(set(zip(*(map(repr, columns[key]) for key in repeating), strict=True))) == distinct[name]:
         return f"a name of {', '.join(map(printable, repeating[:3]))} together"
     return None
-
-
-_OUTCOMES = {"0", "1", "True", "False", "None"}
-"""Values of a column that may say whether a round succeeded."""
 
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
@@ -205,9 +171,7 @@ def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> 
     kind = type(filled[0])
     for place, cell in enumerate(cells):
         if cell is not None and (kind not in (dict, list) or not isinstance(cell, kind)):
-            raise CorpusError(
-                f"{table.place(place, name)}: expected a value like the first, got {show(cell)}"
-            )
+            raise table.error(place, "a value like the first", cell, name)
     rows = [leaves(cell, prefix) for cell in cells]
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [None if is_missing(row.get(key)) else row.get(key) for row in rows] for key in keys}
@@ -243,18 +207,81 @@ WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NU
 """Markers of missing values that programs write. They are read as values, which a note reports."""
 
 
-def note_words_for_none(table: RawTable, roles: Mapping[str, str], notes: list[str]) -> None:
+def note_words_for_none(table: RawTable, roles: Mapping[str, str]) -> None:
     """Say where a message, or a value of what was meant, is a word that programs write where there is none."""
     for name, role in roles.items():
         cells = table.columns[name]
         if role not in ("message", "attribute") or isinstance(cells, Ragged):
             continue
-        places = [
+        found = [
             place for place, cell in enumerate(cells) if isinstance(cell, str) and cell in WORDS_FOR_NONE
         ]
-        if places:
-            what = "a message" if role == "message" else "a value"
-            notes.append(
-                f"{table.place(places[0], name)}{more(places, ' and')}: {cells[places[0]]} is {what} like others; an "
-                "empty cell is none"
-            )
+        if found:
+            word, what = cells[found[0]], "a message" if role == "message" else "a value"
+            where = f"{table.place(found[0], name)}{more(found, ' and')}"
+            table.notes.append(f"{where}: {word} is {what} like others; an empty cell is none")
+
+
+def is_one_hot(array: NDArray[Any]) -> bool:
+    """Whether of the last dimension one number is 1, and the others are 0."""
+    return bool(((array == 0) | (array == 1)).all() and (array.sum(-1) == 1).all())
+
+
+def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | None] | None:
+    """The value of each attribute in rows such as `[1, 0, 0, 0, 1]`; None if they are not one-hot.
+
+    Blocks are the shortest that have a 1 in each row; a number that is 0 in all rows belongs to none, and an attribute
+    of one value is left out. Rows without a value stay so.
+    """
+    filled = [row for row in rows if row is not None]
+    width = len(filled[0]) if filled else 0
+    # Two numbers that exclude each other may be two attributes.
+    if width < 3 or any(len(row) != width or not {*row} <= {0, 1} for row in filled):
+        return None
+    table = np.array(filled, dtype=np.int64)
+    table = table[:, table.any(0)]
+    count = table.cumsum(1)
+    ends = [-1, *np.flatnonzero((count == count[0]).all(0) & table.any(0))]
+    blocks = [table[:, start + 1 : end + 1] for start, end in pairwise(ends)]
+    if not blocks or ends[-1] != table.shape[1] - 1 or not all(map(is_one_hot, blocks)):
+        return None
+    blocks = [block for block in blocks if block.shape[1] > 1]
+    if not blocks:
+        return None
+    values = iter(np.stack([block.argmax(1) for block in blocks], 1).tolist())
+    return [None if row is None else next(values) for row in rows]
+
+
+def joined_columns(
+    columns: Mapping[str, Sequence[Any]], *, but: Collection[str] = ()
+) -> dict[str, Sequence[Any]]:
+    """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
+
+    So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
+    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
+    may have signs in them: `size_big` and `size_very_big` are `size`. Columns of `but` stay as they are.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in columns if name not in but):
+        for place, sign in enumerate(name):
+            if sign in "_=." and 0 < place < len(name) - 1:
+                groups.setdefault(name[: place + 1], []).append(name)
+    joined: dict[str, str] = {}
+    for start, names in sorted(groups.items(), key=lambda group: (-len(group[1]), -len(group[0]))):
+        taken = {*columns, *(each[:-1] for each in joined.values())}
+        if len(names) > 1 and start[:-1] not in taken and joined.keys().isdisjoint(names):
+            bits = [columns[name] for name in names]
+            are_bits = all(set(each) <= {0, 1} for each in bits)
+            if are_bits and all(sum(row) == 1 for row in zip(*bits, strict=True)):
+                joined |= dict.fromkeys(names, start)
+    found: dict[str, Sequence[Any]] = {}
+    for name, cells in columns.items():
+        own = joined.get(name)
+        if own is None:
+            found[name] = cells
+        elif own[:-1] not in found:
+            names = groups[own]
+            values = [each.removeprefix(own) for each in names]
+            rows = zip(*(columns[each] for each in names), strict=True)
+            found[own[:-1]] = [values[row.index(1)] for row in rows]
+    return found

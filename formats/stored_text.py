@@ -70,7 +70,7 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, perhaps packed, in blocks: the number of the first line, and whole lines that end in newlines.
+    """Whole lines of a file, perhaps packed, in blocks, each with the number of its first line.
 
     Raises:
         ConfigError: If it needs more memory than is allowed; numbers take as much as their digits, about.

@@ -174,7 +174,7 @@ def read_json(file: Path) -> Any:
 
 
 def parse_json(text: str, file: Path, line: int | None = None) -> Any:
-    """The value of a JSON file's text, or of one of its lines; `ConfigError` with its number if it is not strict JSON."""
+    """The value of the text of a JSON file, or of one of its lines; `ConfigError` if it is not strict JSON."""
     place = str(file) if line is None else f"{file}:{line}"
     try:
         value = _OF_FILES.decode(text)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
-from ecsuite.formats.strict_json import LineError, place_of
+from ecsuite.formats.strict_json import LineError, place_of, show
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, unknown_name
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -53,8 +54,8 @@ class RawTable:
     """Whether texts are in quotes, and NA without quotes is there, which is an empty cell here."""
     unclear: ReadingQuestion | None = None
     """A question that is asked unless the user says how messages are split."""
-    notes: tuple[str, ...] = ()
-    """Notes about what of the file was left out."""
+    notes: list[str] = field(default_factory=list)
+    """Notes about what was left out or guessed, to which its readers add."""
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
@@ -63,9 +64,17 @@ class RawTable:
             object.__setattr__(self, field_name, {printable(name): value for name, value in named.items()})
 
     def place(self, index: int, column: str | None = None) -> str:
-        """The position of a row or a cell, for messages."""
+        """The position of a row or a cell."""
         where = place_of(self.source, self.unit, self.rows[index])
         return where if column is None or not self.is_header else f"{where}, column {column}"
+
+    def error(self, index: int, expected: str, got: object, column: str | None = None) -> CorpusError:
+        """The error of a row or a cell."""
+        return CorpusError(f"{self.place(index, column)}: expected {expected}, got {show(got)}")
+
+    def note(self, text: str) -> None:
+        """Add a note about the table."""
+        self.notes.append(f"{self.source}: {text}")
 
     def values(self, name: str, *, is_strict: bool = True) -> Sequence[Any]:
         """The cells of a column with their types: lists that are written as texts, too, and None for no value.
@@ -75,37 +84,26 @@ class RawTable:
         cells = self.columns[name]
         if isinstance(cells, Ragged):
             return [cells[row].tolist() for row in range(len(cells))]
-        if self.are_texts:
-            comma = self.has_decimal_comma
-            return self._read(name, lambda texts: typed(texts, has_decimal_comma=comma, is_strict=is_strict))
-        return self._read(name, lambda cells: unfolded(cells, is_strict=is_strict))
+        read = partial(typed, has_decimal_comma=self.has_decimal_comma) if self.are_texts else unfolded
+        return self._read(name, partial(read, is_strict=is_strict))
 
     def plain(self) -> "RawTable":
         """The table with cells of NumPy, pandas or Arrow as JSON has them."""
-        columns = {
-            name: cells if isinstance(cells, Ragged) else self._read(name, plain_cells)
-            for name, cells in self.columns.items()
-        }
-        return replace(self, columns=columns)
+        return replace(self, columns={name: self._read(name, plain_cells) for name in self.columns})
 
-    def _read(self, name: str, read: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+    def _read(self, name: str, read: Callable[[Sequence[Any]], list[Any]]) -> Any:
         cells = self.columns[name]
-        assert not isinstance(cells, Ragged)
         try:
-            return read(cells)
+            return cells if isinstance(cells, Ragged) else read(cells)
         except LineError as error:
-            raise CorpusError(
-                f"{self.place(error.place, name)}: expected {error.expected}, got {error.got}"
-            ) from None
+            place = self.place(error.place, name)
+            raise CorpusError(f"{place}: expected {error.expected}, got {error.got}") from None
 
     def missing(self, name: str) -> list[int]:
         """The places of the cells of a column that have no value."""
         cells = self.columns[name]
-        return (
-            []
-            if isinstance(cells, Ragged)
-            else [place for place, cell in enumerate(cells) if is_missing(cell)]
-        )
+        places = () if isinstance(cells, Ragged) else enumerate(cells)
+        return [place for place, cell in places if is_missing(cell)]
 
     def with_part(self, name: str) -> "RawTable | None":
         """The table with the parts of an object column as columns, `response.word`; None if there is no such part."""
@@ -124,17 +122,7 @@ class RawTable:
             return None
         parts: dict[str, list[Any]] = {key: [each.get(key) for each in objects] for key in keys}
         if self.are_texts:
-            parts = {
-                key: [
-                    part
-                    if isinstance(part, str)
-                    else ""
-                    if part is None
-                    else json.dumps(part, ensure_ascii=False)
-                    for part in own
-                ]
-                for key, own in parts.items()
-            }
+            parts = {key: list(map(_as_text, own)) for key, own in parts.items()}
         columns: dict[str, Cells] = {}
         for own, own_cells in self.columns.items():
             columns |= {f"{column}.{key}": parts[key] for key in keys} if own == column else {own: own_cells}
@@ -142,7 +130,7 @@ class RawTable:
         return replace(self, columns=columns, roles=roles).with_part(name)
 
     def chosen(self, where: Sequence[str]) -> "RawTable":
-        """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word."""
+        """The rows that all conditions choose, as `color=red`, `trial_type!=fixation`, or `word!=` for any word."""
         found = self
         for condition in where:
             name, is_not, value = parse_condition(condition)
@@ -154,22 +142,20 @@ class RawTable:
                 raise CorpusError(f"--where {condition}: {name} has the messages of {self.source}")
             places = [place for place, cell in enumerate(cells) if is_written(cell, value) != is_not]
             if not places:
-                known = ", ".join(list(dict.fromkeys(map(str, cells)))[:10])
-                raise CorpusError(
-                    f"no message with {name} {'other than ' if is_not else ''}{value}; {name} is one of {known}"
-                )
+                known, other = ", ".join(list(dict.fromkeys(map(str, cells)))[:10]), "other than " * is_not
+                raise CorpusError(f"no message with {name} {other}{value}; {name} is one of {known}")
             found = found.with_rows(places)
         return found
 
     def with_rows(self, places: Sequence[int]) -> "RawTable":
         """These rows alone."""
-        kept: dict[str, Cells] = {
-            name: cells.take(np.asarray(places, np.int64))
-            if isinstance(cells, Ragged)
-            else [cells[place] for place in places]
-            for name, cells in self.columns.items()
-        }
-        return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+        columns = dict(self.columns)
+        for name, cells in self.columns.items():
+            if isinstance(cells, Ragged):
+                columns[name] = cells.take(np.asarray(places, np.int64))
+            else:
+                columns[name] = [cells[place] for place in places]
+        return replace(self, columns=columns, rows=[self.rows[place] for place in places])
 
 
 def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str:
@@ -182,6 +168,13 @@ def _as_object(text: Any) -> Any:
         return json.loads(text) if isinstance(text, str) and text[:1] == "{" else text
     except (ValueError, RecursionError):
         return text
+
+
+def _as_text(value: Any) -> str:
+    """A value as a cell of a table of texts: a text as it is, nothing for None, else JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def parse_condition(text: str) -> tuple[str, bool, str]:

@@ -68,7 +68,7 @@ def read_text_table(
         text = "\n" + text[told.end() :]  # rows keep their numbers
     if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
         return found
-    text, notes = _without_comments(text, is_table=is_table)
+    text, notes = _without_comments(text, name, is_table=is_table)
     lines = [line.strip(" ") for line in text.split("\n") if line.strip() and line != _COMMENT][:SAMPLE]
     separator = told[1] if told else _separator(lines, given, is_named=is_named, has_messages=has_messages)
     if separator is None:
@@ -83,7 +83,7 @@ def read_text_table(
     return replace(found, has_na=quoted != text, notes=notes)
 
 
-def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...]]:
+def _without_comments(text: str, name: str, *, is_table: bool) -> tuple[str, list[str]]:
     """A text with a mark for lines that begin with `#`, where others do not; of tables above the header."""
     lines = text.split("\n")
     others = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
@@ -91,9 +91,9 @@ def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...
     marked = [_COMMENT if line.startswith("#") and at < last else line for at, line in enumerate(lines)]
     number = marked.count(_COMMENT)
     if not number or not others:
-        return text, ()
+        return text, []
     begin = "begins" if number == 1 else "begin"
-    return "\n".join(marked), (f"{counted(number, 'line')} that {begin} with # left out",)
+    return "\n".join(marked), [f"{name}: {counted(number, 'line')} that {begin} with # left out"]
 
 
 def _separator(

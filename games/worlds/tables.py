@@ -274,17 +274,15 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
             rows = range(1, len(next(iter(columns.values()), ())) + 1)
             found = replace(read_frame(columns), source=source, rows=rows)
         elif endings and endings[0].lower() in TABLES:
-            found = replace(read_table(file, given, has_messages=False), source=source)
+            found = replace(read_table(file, given, has_messages=False), source=source, notes=[])
         else:
             raise ConfigError(f"{source}: expected a table that ends in .csv, .tsv, .json, .parquet or .npz")
         if not found.is_header:
             raise ConfigError(f"{source}: expected a list of objects with named values, got {found.about}")
         chosen = roles_of(found, given, needs_message=False)
-        notes: list[str] = []
-        attributes, features, bare = parts_of(found, chosen, notes, said=given)
-        plain = plain_attributes(
-            found, attributes, {*given, *found.roles}, notes, numeric="values", are_objects=True
-        )
+        attributes, features, bare = parts_of(found, chosen, said=given)
+        said = {*given, *found.roles}
+        plain = plain_attributes(found, attributes, said, numeric="values", are_objects=True)
         chosen |= {
             name: "kept"
             for name, role in chosen.items()
@@ -315,10 +313,15 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         kept[SPLIT] = kept.pop(split)
     kept = {f"{name} (kept)" if name in (*OF_SPEECH, ROW) else name: cells for name, cells in kept.items()}
     if kept or finds_meaning(chosen):
-        notes.insert(0, f"{source}: {described(found, chosen)} (--column NAME=ROLE)")
-    note_words_for_none(found, chosen, notes)
+        found.notes.insert(0, f"{source}: {described(found, chosen)} (--column NAME=ROLE)")
+    note_words_for_none(found, chosen)
     table = TextTable(
-        source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), notes=notes
+        source=source,
+        columns=texts,
+        rows=found.rows,
+        kept=kept,
+        features=frozenset(features),
+        notes=found.notes,
     )
     missing = [(index, name) for index in range(number) for name in texts if texts[name][index] == ""]
     if missing:

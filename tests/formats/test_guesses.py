@@ -9,7 +9,7 @@ import pytest
 from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, answered, records, said, scores
 
 import ecsuite as ec
-from ecsuite.formats.one_hot import one_hot_values
+from ecsuite.formats.meant import one_hot_values
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 
 
