@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.formats.parquet_files import read_parquet
-from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, roles_in, split_header
 from ecsuite.formats.strict_json import ID_LIMIT, shorten, show
-from ecsuite.formats.table import Cells, RawTable
-from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+from ecsuite.formats.table import Cells, RawTable, columns_of
+from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra, shown
 from ecsuite.runtime.given_values import with_index
+from ecsuite.runtime.memory import max_memory, require_memory
 from ecsuite.runtime.ragged import Ragged
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
@@ -23,12 +23,8 @@ def _named(columns: Mapping[str, Cells], **about: Any) -> RawTable:
     headers = {name: split_header(name) for name in columns}
     if len({name for name, _ in headers.values()}) < len(headers):
         headers = {name: (name, None) for name in columns}
-    roles = {name: role for name, role in headers.values() if role is not None}
-    eos = eos_in(roles)
-    return RawTable(
-        columns={headers[name][0]: cells for name, cells in columns.items()}, eos=eos,
-        roles={name: "message" if role.startswith("eos=") else role for name, role in roles.items()}, **about,
-    ).plain()  # fmt: skip
+    named = {headers[name][0]: cells for name, cells in columns.items()}
+    return RawTable(columns=named, **roles_in(dict(headers.values())), **about).plain()
 
 
 def is_table_folder(path: Path) -> bool:
@@ -130,9 +126,8 @@ def read_frame(frame: Any) -> RawTable:
     kind = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
     names: list[Any]
     if isinstance(frame, list):
-        names = list(dict.fromkeys(key for row in frame for key in row))
-        cells = [[row.get(key) for row in frame] for key in names]
-    elif isinstance(frame, Mapping):
+        frame = columns_of(frame)
+    if isinstance(frame, Mapping):
         for key, each in frame.items():
             if isinstance(each, str | bytes | Mapping) or not hasattr(each, "__iter__"):
                 got = f"expected a list of cells, got {show(each)}"
@@ -157,6 +152,50 @@ def read_frame(frame: Any) -> RawTable:
     if len(lengths) != 1 or lengths == [0]:
         got = " and ".join(map(str, lengths)) or "no"
         raise CorpusError(f"the frame: expected columns with a cell a row, got {got} cells")
-    return _named(
-        dict(zip(texts, cells, strict=True)), source="the frame", about=kind, rows=range(lengths[0])
-    )
+    columns = dict(zip(texts, cells, strict=True))
+    return _named(columns, source="the frame", about=kind, rows=range(lengths[0]))
+
+
+def read_parquet(file: Path) -> Any:
+    """The table of a Parquet, Arrow or Feather file, or of one with an Arrow stream, as those of a saved data set.
+
+    Raises:
+        ConfigError: If it takes more memory than is allowed, or columns have the same name.
+        OSError, pyarrow.ArrowException: If it can't be read, or is damaged.
+    """
+    import pyarrow
+
+    with open(file, "rb") as opened:
+        start = opened.read(6)
+    if start[:4] == b"PAR1":
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(file) as reader:
+            # 8 bytes a value, as a million equal ones take some bytes in a file; of the footer no more than this: where
+            # it is damaged, pyarrow ends the process as it reads of single columns.
+            require_memory(8 * reader.metadata.num_rows * reader.metadata.num_columns, file)
+            return _checked(reader.iter_batches(4096), reader.schema_arrow, file)
+    memory = pyarrow.memory_map(str(file))
+    reader = pyarrow.ipc.open_file(memory) if start == b"ARROW1" else pyarrow.ipc.open_stream(memory)
+    with reader:
+        is_file = start == b"ARROW1"
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        table = _checked(batches, reader.schema, file)
+    # Places of values may lie outside of the file, and reading there may end the process.
+    table.validate(full=True)
+    return table
+
+
+def _checked(batches: Any, schema: Any, file: Path) -> Any:
+    import pyarrow
+
+    names = list(schema.names)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        got = f"got several that are called {shown(twice)}"
+        raise ConfigError(f"{file}: expected a name for each column, {got}")
+    allowed, size, found = max_memory(), 0, []
+    for batch in batches:
+        size += batch.nbytes
+        require_memory(size, file, allowed=allowed)
+        found.append(batch)
+    return pyarrow.Table.from_batches(found, schema)

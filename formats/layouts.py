@@ -22,7 +22,7 @@ from ecsuite.formats.cells import is_missing
 from ecsuite.formats.roles import ROLES
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import show
-from ecsuite.formats.table import Cells, RawTable, is_written, parse_condition
+from ecsuite.formats.table import Cells, RawTable, columns_of, is_written, parse_condition
 from ecsuite.parts.config import parse_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, look_up, unknown_name
 from ecsuite.runtime.printable import printable
@@ -82,9 +82,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     missing: Missing = "auto"
 
 
-DEFAULT = Layout()
-
-
 def layout_at(file: Path) -> Layout:
     """The layout of a user's file; `ConfigError` with the key if it is none, or extends one that there is not."""
     try:
@@ -108,9 +105,8 @@ def _made(tree: Any, place: str) -> Layout:
     if own.layout is None:
         return own
     base = named_layout(own.layout)
-    said = {
-        name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(DEFAULT, name)
-    }
+    values = msgspec.structs.asdict(own)
+    said = {name: value for name, value in values.items() if value != getattr(Layout(), name)}
     return msgspec.structs.replace(base, **{**said, "columns": {**own.columns, **base.columns}})
 
 
@@ -149,12 +145,10 @@ def layout_beside(path: Path) -> Layout | None:
 
 def recognised(table: RawTable) -> str | None:
     """The name of the shipped layout that a table has for sure; None if it has none."""
-    fitting = (
-        name
-        for name, each in shipped_layouts().items()
-        if each.has and not each.line and _fits(table.source, each) and _lacking(table, each) is None
-    )
-    return next(fitting, None)
+    for name, each in shipped_layouts().items():
+        if each.has and not each.line and _fits(table.source, each) and _lacking(table, each) is None:
+            return name
+    return None
 
 
 def _fits(name: str, layout: Layout) -> bool:
@@ -165,10 +159,9 @@ def _lacking(table: RawTable, layout: Layout) -> str | None:
     for name in layout.has:
         column, *path = name.split(".")
         cells: Any = table.columns.get(column)
-        is_key = bool(path) and not table.are_texts and isinstance(cells, list)
-        if not any(fnmatchcase(each, name) for each in table.columns) and not (
-            is_key and any(True for cell in cells[:1] for _ in _at(cell, path))
-        ):
+        firsts = cells[:1] if path and not table.are_texts and isinstance(cells, list) else ()
+        has_key = any(True for cell in firsts for _ in _at(cell, path))
+        if not has_key and not any(fnmatchcase(each, name) for each in table.columns):
             return name
     return None
 
@@ -193,16 +186,13 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
     filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     for key, each in asked.items():
         pattern = re.compile(each.line)
-        if not each.line or (
-            layout is None and not (_fits(name, each) and filled and pattern.fullmatch(filled[0][1]))
-        ):
+        is_own = _fits(name, each) and filled and pattern.fullmatch(filled[0][1])
+        if not each.line or (layout is None and not is_own):
             continue
         found = [pattern.fullmatch(line) for _, line in filled]
         if found and all(found):
-            columns = {
-                group: [(match[group] or "").strip() for match in found if match]
-                for group in pattern.groupindex
-            }
+            groups = pattern.groupindex
+            columns = {name: [(match[name] or "").strip() for match in found if match] for name in groups}
             return RawTable(
                 source=name, about="text", columns=columns, rows=[number for number, _ in filled], unit="line",
                 are_texts=True, layout=key,
@@ -255,7 +245,7 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         if not any(is_written(cell, value) != is_not for cell in cells):
             numbers = Counter(str(cell) for cell in cells if not is_missing(cell))
             readings = [
-                ({"where": (f"{column}={each}",)}, f"{number} rows") for each, number in numbers.items()
+                ({"where": (f"{column}={each}",)}, f"{count} rows") for each, count in numbers.items()
             ]
             asked = f"layout {name}: no row with {condition}: which are the trials?"
             raise ReadingQuestion(table.source, asked, readings)
@@ -276,14 +266,12 @@ def _plain(cell: Any, layout: Layout) -> Any:
 def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     """A table with a row for each part of a row: `naming.1.player.color` is a column of round 1."""
     parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
-    others = []
+    others = [name for name in table.columns if not pattern.fullmatch(name)]
     for name in table.columns:
         if found := pattern.fullmatch(name):
             groups = found.groupdict()
             column = groups.pop("column")
             parts.setdefault(tuple(groups.items()), {})[column] = name
-        else:
-            others.append(name)
     rows = [
         {name: table.columns[name][place] for name in others}
         | dict(part)
@@ -291,11 +279,8 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
         for place in range(len(table.rows))
         for part, own in parts.items()
     ]
-    keys = [*others, *dict.fromkeys(key for part in parts for key, _ in part)]
-    keys = list(dict.fromkeys([*keys, *(column for own in parts.values() for column in own)]))
-    columns: dict[str, Cells] = {key: [row.get(key, "") for row in rows] for key in keys}
     numbers = [number for number in table.rows for _ in parts]
-    return replace(table, columns=columns, rows=numbers) if parts else table
+    return replace(table, columns=columns_of(rows, ""), rows=numbers) if parts else table
 
 
 def unfolded(
@@ -323,8 +308,7 @@ def unfolded(
         elif len(names) == 1 and isinstance(cells[0], dict):
             items = [{"key": key, "value": value} for key, value in cells[0].items()]
         elif bad := [name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list)]:
-            got = show(cells[names.index(bad[0])])
-            raise CorpusError(f"{table.place(place, bad[0])}: expected a list, got {got}")
+            raise table.error(place, "a list", cells[names.index(bad[0])], bad[0])
         elif len({len(cell) for cell in cells}) > 1:
             counts = ", ".join(f"{name} {len(cell)}" for name, cell in zip(names, cells, strict=True))
             raise CorpusError(f"{table.place(place)}: expected lists of one length, got {counts}")
@@ -338,9 +322,7 @@ def unfolded(
             ]
         found += [{**same, **item} for item in items]
         rows += [number] * len(items)
-    keys = dict.fromkeys(key for row in found for key in row)
-    columns: dict[str, Cells] = {key: [row.get(key) for row in found] for key in keys}
-    return replace(table, columns=columns, rows=rows, unclear=None)
+    return replace(table, columns=columns_of(found), rows=rows, unclear=None)
 
 
 def _items(

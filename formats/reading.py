@@ -18,13 +18,7 @@ from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.cells import PADDING
 from ecsuite.formats.corpora import OF_CELLS, SPLITS, Reading, corpus_of
 from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
-from ecsuite.formats.frames import (
-    FOLDER_CONTENTS,
-    is_frame,
-    is_table_folder,
-    read_arrow_table,
-    read_frame,
-)
+from ecsuite.formats.frames import FOLDER_CONTENTS, is_frame, is_table_folder, read_arrow_table, read_frame
 from ecsuite.formats.json_tables import begins_document, read_json_table, read_packed_log
 from ecsuite.formats.layouts import (
     BESIDE,
@@ -46,12 +40,8 @@ from ecsuite.runtime.memory import allowing, kept_memory
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
-WORD_LIST = "forms.csv"
-"""The messages of a folder with a word list of CLDF."""
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
-PACKED_LOG = ".eval"
-"""Ending of logs of Inspect in their packed form."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
 """Endings of files that are no texts."""
 _WORKBOOK = "an Excel workbook: save the sheet as CSV"
@@ -74,8 +64,6 @@ OTHER: Mapping[str, Sequence[bytes]] = {
 """Kinds of files that are not read, with their first bytes."""
 OTHER_ENDINGS = {".yaml": "YAML", ".yml": "YAML", ".toml": "TOML", ".ipynb": "a notebook", ".py": "Python"}
 """Kinds of texts that are not read, by the endings of their files."""
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How texts begin that are not UTF-8 and have zero bytes."""
 
 
 def read_corpus(
@@ -154,18 +142,16 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
     split = reading.split
     is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
     if split not in SPLITS and not is_sign:
-        raise ConfigError(
-            f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
-        )
+        expected = f"{', '.join(SPLITS)}, or the sign between symbols, such as , or -"
+        raise ConfigError(f"split: expected {expected}, got {shown(split)}")
     for name, choices in (("numeric", Numeric), ("missing", Missing)):
         look_up(name, getattr(reading, name), dict.fromkeys(get_args(choices)))
     with allowing(max_memory), kept_memory():
         if isinstance(source, str | os.PathLike):
             return _read_path(Path(source), reading)
         if not is_frame(source):
-            raise ConfigError(
-                f"expected a path, a frame, a mapping of columns or a list of records, got {type(source).__name__}"
-            )
+            expected = "a path, a frame, a mapping of columns or a list of records"
+            raise ConfigError(f"expected {expected}, got {type(source).__name__}")
         table = read_frame(source)
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
@@ -176,10 +162,8 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     folder = path.parent if path.name == CORPUS else path
     if not (folder / CORPUS).exists() and (folder / RUN_CONFIG).is_file():
         resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
-        raise CorpusError(
-            f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with "
-            f"`{shlex.join(resume)}`"
-        )
+        advice = f"wait until its training ends, or continue it with `{shlex.join(resume)}`"
+        raise CorpusError(f"{folder}: the run has no corpus yet: {advice}")
     try:
         path = path / CORPUS if path.is_dir() and (path / CORPUS).is_file() else path
         folder = path if path.is_dir() else path.parent
@@ -211,9 +195,8 @@ def _corpus_of(
         found = named_layout(name)
         unsaid = [each for each in OF_CELLS if getattr(reading, each) == "auto"]
         used = replace(reading, **{each: getattr(found, each) for each in unsaid})
-        table = laid_out(
-            table, found, name, chooses=not reading.where, is_own=name.endswith((".yaml", ".yml"))
-        )
+        is_own = name.endswith((".yaml", ".yml"))
+        table = laid_out(table, found, name, chooses=not reading.where, is_own=is_own)
     of_rows = [each for each in reading.where if has_names and table.with_part(parse_condition(each)[0])]
     corpus = corpus_of(table.chosen(of_rows), used)
     if is_ours and path is not None:
@@ -244,8 +227,8 @@ def read_table(
     name = path.name or str(path)
     if path.is_dir() and is_table_folder(path):
         return read_arrow_table(path, str(path))
-    if path.is_dir() and (path / WORD_LIST).is_file():
-        path, name = path / WORD_LIST, WORD_LIST
+    if path.is_dir() and (path / "forms.csv").is_file():  # a word list of CLDF
+        path, name = path / "forms.csv", "forms.csv"
     if path.is_dir():
         require_no_answers(path)
         files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
@@ -253,38 +236,32 @@ def read_table(
         choose = f"; name one of its files: {listed}" if files else ""
         levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
         if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
-            choose = (
-                f"; name one of the {len(corpora):,} corpora below it, such as {printable(str(corpora[0]))}"
-            )
+            example = printable(str(corpora[0]))
+            choose = f"; name one of the {len(corpora):,} corpora below it, such as {example}"
         raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
     with local_file(path) as file:
         try:
             with opened(file) as content:
                 start = content.read(4096)
         except ConfigError as error:
-            raise CorpusError(str(error).replace(str(file), str(path))) from None
-        try:
-            kind = _kind(start, name)
-            if kind == "arrays":
-                return read_arrays(file, name, given)
-            if kind == "log":
-                return read_packed_log(file, name)
-            if kind == "arrow":
-                return read_arrow_table(file, name)
-            ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
-            if ending in JSON or (ending not in ENDINGS and _begins_as_json(start)):
-                return read_json_table(file, name)
-            return read_text_table(file, name, given=tuple(given), has_messages=has_messages, layout=layout)
-        except (ConfigError, CorpusError) as error:
-            if file == path or isinstance(error, ReadingQuestion):
-                raise
-            raise type(error)(str(error).replace(str(file), str(path))) from None
+            raise CorpusError(str(error)) from None
+        kind = _kind(start, name)
+        if kind == "arrays":
+            return read_arrays(file, name, given)
+        if kind == "log":
+            return read_packed_log(file, name)
+        if kind == "arrow":
+            return read_arrow_table(file, name)
+        ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
+        if ending in JSON or (ending not in ENDINGS and _begins_as_json(start)):
+            return read_json_table(file, name)
+        return read_text_table(file, name, given=tuple(given), has_messages=has_messages, layout=layout)
 
 
 def _kind(start: bytes, name: str) -> str:
     ending = Path(name.lower()).suffix
     is_archive = start[:2] == b"PK"
-    if is_archive and ending == PACKED_LOG:
+    if is_archive and ending == ".eval":
         return "log"
     other = next((what for what, starts in OTHER.items() if start.startswith(tuple(starts))), None)
     if is_archive and (b"data.pkl" in start or b"/version" in start):
@@ -299,8 +276,9 @@ def _kind(start: bytes, name: str) -> str:
         return "arrow"
     if other is None and ending in BINARY:
         raise CorpusError(f"{name}: can't be read as {ending[1:]}: it does not begin as such a file")
-    if other is None and b"\0" in start and start[:2] not in UTF_16 and ending not in JSON:
-        other = "binary data, such as a picture or a sound"  # of JSON the line is told
+    is_utf_16 = start[:2] in (b"\xff\xfe", b"\xfe\xff")  # of which, and of JSON, the line is told
+    if other is None and b"\0" in start and not is_utf_16 and ending not in JSON:
+        other = "binary data, such as a picture or a sound"
     if other is not None:
         raise CorpusError(f"{name}: {other}; expected messages: JSON lines, a table, a text, or arrays")
     return "text"
@@ -320,7 +298,7 @@ def _begins_as_json(start: bytes) -> bool:
 
 @contextmanager
 def local_file(path: Path) -> Iterator[Path]:
-    """The file itself; of a pipe or a device a copy, which can be read from the beginning again."""
+    """The file itself; of a pipe or a device a copy, which can be read again; errors name the original."""
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         yield path
@@ -329,7 +307,12 @@ def local_file(path: Path) -> Iterator[Path]:
         copy = Path(folder) / (path.name or "input")
         with open(path, "rb") as source, open(copy, "wb") as target:
             shutil.copyfileobj(source, target)
-        yield copy
+        try:
+            yield copy
+        except (ConfigError, CorpusError) as error:
+            if isinstance(error, ReadingQuestion):
+                raise
+            raise type(error)(str(error).replace(str(copy), str(path))) from None
 
 
 def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
@@ -338,9 +321,8 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     except OSError as error:
         raise CorpusError(f"cannot read {path}: {error.strerror or error}") from None
     if len(other.rows) != len(table.rows):
-        raise CorpusError(
-            f"{path}: expected {len(table.rows):,} rows, one a message, got {len(other.rows):,}"
-        )
+        rows = f"{len(table.rows):,} rows, one a message"
+        raise CorpusError(f"{path}: expected {rows}, got {len(other.rows):,}")
     columns: dict[str, Cells] = {
         name: cells if table.roles.get(name) == "message" else table.values(name)
         for name, cells in table.columns.items()

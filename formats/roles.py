@@ -88,12 +88,16 @@ def split_header(cell: str) -> tuple[str, str | None]:
     return (found[1], found[2]) if found and found[1] else (cell.strip(), None)
 
 
-def eos_in(roles: Mapping[str, str]) -> str | None:
-    """EOS in a header, `eos=0`, `eos=none` or `eos="da bu"`; None if there is none."""
+def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
+    """Roles in a header, and EOS of messages, `eos=0`, `eos=none` or `eos="da bu"`, as fields of a table."""
+    roles = {name: role for name, role in header.items() if role}
     said = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
     if said is not None and len(said) > 1 and said[0] == said[-1] == '"':
-        return str(json.loads(said))
-    return NO_EOS if said == "none" else said
+        said = json.loads(said)
+    elif said == "none":
+        said = NO_EOS
+    plain = {name: "message" if role.startswith("eos=") else role for name, role in roles.items()}
+    return {"roles": plain, "eos": said}
 
 
 def roles_of(
@@ -117,9 +121,8 @@ def roles_of(
     for name in attributes:
         column = _column(table, name)
         if own.setdefault(column, "attribute") not in OF_MEANING:
-            raise CorpusError(
-                f"{table.source}: {column} is both {own[column]} and an attribute: expected one"
-            )
+            both = f"{column} is both {own[column]} and an attribute"
+            raise CorpusError(f"{table.source}: {both}: expected one")
     displaced = {role for role in own.values() if role in (*SINGLE, "message")}
     known = {name: "kept" if role in displaced else role for name, role in table.roles.items()} | own
     if not table.is_header and len(table.columns) == 2 and not known.keys() >= table.columns.keys():
@@ -164,12 +167,9 @@ def _which_of_two(table: RawTable) -> ReadingQuestion:
     columns = [
         ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in reversed(samples)
     ]
-    return ReadingQuestion(
-        table.source,
-        f"{table.about}: which has the messages?",
-        [*columns, ({"layout": "line:(?P<message>.+)"}, "neither: a line is a message")],
-        [f"{name}: {', '.join(texts)}" for name, texts in samples.items()],
-    )
+    readings = [*columns, ({"layout": "line:(?P<message>.+)"}, "neither: a line is a message")]
+    seen = [f"{name}: {', '.join(texts)}" for name, texts in samples.items()]
+    return ReadingQuestion(table.source, f"{table.about}: which has the messages?", readings, seen)
 
 
 def _no_message(table: RawTable) -> CorpusError:
@@ -192,33 +192,27 @@ def _no_message(table: RawTable) -> CorpusError:
     for name, key in keys.items():
         table = table.with_part(f"{name}.{key}") or table
     samples = {name: _samples(cells) for name, cells in table.columns.items() if name}
-    texts = [
-        name
-        for name, cells in table.columns.items()
-        if not isinstance(cells, Ragged)
-        and any(isinstance(cell, list | str) for cell in table.values(name, is_strict=False) if cell)
-    ]
+    plain = [name for name, cells in table.columns.items() if not isinstance(cells, Ragged)]
+    filled_of = {name: filter(None, table.values(name, is_strict=False)) for name in plain}
+    texts = [name for name in plain if any(isinstance(cell, list | str) for cell in filled_of[name])]
     texts = sorted(reversed(texts), key=row.__contains__)  # parts of objects, as answers have them, first
     names = [name for name in dict.fromkeys([*texts, *samples]) if samples.get(name)]
     if not names:
-        return CorpusError(
-            f"{table.source}: expected a column of messages, got columns without values or names"
-        )
+        got = "got columns without values or names"
+        return CorpusError(f"{table.source}: expected a column of messages, {got}")
     parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:4]]
     readings = [*whole, *parts] if are_first else [*parts, *whole]
     if table.is_header and table.are_texts:
         number = str(list(row).index(next(filter(row.__contains__, [*names, *row]))) + 1)
-        readings.append(
-            ({"columns": {number: "message"}}, "the first row has cells, and the columns no names")
-        )
+        words = {"columns": {number: "message"}}
+        readings.append((words, "the first row has cells, and the columns no names"))
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
     return ReadingQuestion(table.source, asked, readings, seen)
 
 
 def _is_language(cell: Any) -> bool:
-    return (
-        isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
-    )
+    values = cell.values() if isinstance(cell, dict) else ()
+    return bool(values) and all(isinstance(each, str | list) for each in values)
 
 
 def _samples(cells: Any) -> list[str]:
@@ -261,15 +255,12 @@ def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str
     if found is None or found[1] == "values":
         return meant[0] if found else None
     parts = ", ".join(map(shorten, found[0][0]))
-    raise ReadingQuestion(
-        table.source,
-        f"column {meant[0]}: is a text one value or several?",
-        [
-            ({"columns": {meant[0]: "meaning"}}, f"{shorten(texts[0])} is the values {parts}"),
-            ({"columns": {meant[0]: "attribute"}}, f"{shorten(texts[0])} is one value"),
-        ],
-        [f"texts such as {', '.join(map(shorten, texts[:3]))}"],
-    )
+    readings = [
+        ({"columns": {meant[0]: "meaning"}}, f"{shorten(texts[0])} is the values {parts}"),
+        ({"columns": {meant[0]: "attribute"}}, f"{shorten(texts[0])} is one value"),
+    ]
+    seen = [f"texts such as {', '.join(map(shorten, texts[:3]))}"]
+    raise ReadingQuestion(table.source, f"column {meant[0]}: is a text one value or several?", readings, seen)
 
 
 def finds_meaning(roles: Mapping[str, str]) -> bool:
@@ -284,40 +275,29 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
             found.setdefault(numbered[1], {})[int(numbered[2])] = name
     for stem in filter(found.__contains__, SYMBOL_NAMES):
-        columns = found[stem]
-        cells: list[Any] = [table.columns[name] for name in columns.values()]
+        columns, first = list(found[stem].values()), min(found[stem])
+        cells: list[Any] = [table.columns[name] for name in columns]
         texts = [cell for own in cells if isinstance(own, list) for cell in own if isinstance(cell, str)]
-        first = min(columns)
-        if (
-            len(columns) < 2
-            or have_spaces(texts)
-            or first > 1
-            or list(columns) != list(range(first, first + len(columns)))
-        ):
+        follow = list(found[stem]) == list(range(first, first + len(columns)))
+        if len(columns) < 2 or have_spaces(texts) or first > 1 or not follow:
             continue
         if stem in MESSAGE_NAMES and not all(map(is_id, texts)):  # a number is a symbol
-            column = columns[first].rstrip("0123456789")
-            raise ReadingQuestion(
-                table.source,
-                f"is a row of {_listed(list(columns.values()))} one message, or a message each?",
-                [
-                    (
-                        {"columns": dict.fromkeys(columns.values(), "message")},
-                        "one message: a symbol a column",
-                    ),
-                    ({"layout": rf"wide:(?P<column>{re.escape(column)})(?P<number>\d+)"}, "a message each"),
-                ],
-                [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in columns.values()],
-            )
-        return list(columns.values())
+            asked = f"is a row of {_listed(columns)} one message, or a message each?"
+            column = re.escape(columns[0].rstrip("0123456789"))
+            readings: list[tuple[Mapping[str, Any], str]] = [
+                ({"columns": dict.fromkeys(columns, "message")}, "one message: a symbol a column"),
+                ({"layout": rf"wide:(?P<column>{column})(?P<number>\d+)"}, "a message each"),
+            ]
+            seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in columns]
+            raise ReadingQuestion(table.source, asked, readings, seen)
+        return columns
     return []
 
 
 def has_digits(cells: Any) -> bool:
     """Whether a cell has a digit, as times have."""
-    return isinstance(cells, Ragged) or any(
-        not isinstance(cell, bool) and any(map(str.isdecimal, str(cell))) for cell in cells
-    )
+    texts = () if isinstance(cells, Ragged) else map(str, cells)
+    return isinstance(cells, Ragged) or any(any(map(str.isdecimal, text)) for text in texts)
 
 
 def described(table: RawTable, roles: Mapping[str, str]) -> str:
@@ -329,11 +309,10 @@ def described(table: RawTable, roles: Mapping[str, str]) -> str:
         filled = [] if isinstance(cells, Ragged) else [repr(cell) for cell in cells if not is_missing(cell)]
         is_numbered = role == "kept" and len({*filled}) == len(table.rows) > 1
         named[role].append(f"{name} (a value a row)" if is_numbered else name)
-    return "; ".join(
-        f"{words.get(role, role) if len(names) > 1 else role}: {_listed(names)}"
-        for role, names in named.items()
-        if names
-    )
+    filled_roles = [
+        (words.get(role, role) if len(own) > 1 else role, own) for role, own in named.items() if own
+    ]
+    return "; ".join(f"{role}: {_listed(names)}" for role, names in filled_roles)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -196,6 +196,12 @@ def is_written(cell: Any, value: str) -> bool:
     return is_decimal(str(cell)) and is_decimal(value) and float(str(cell)) == float(value)
 
 
+def columns_of(rows: Sequence[Mapping[Any, Any]], default: Any = None) -> dict[Any, Any]:
+    """The columns of rows, in which a key that a row lacks has the default."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key, default) for row in rows] for key in keys}
+
+
 class Rows:
     """An append-only list of rows. Strings are mapped to ids in order of first appearance."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ecsuite.formats.cells import is_decimal, is_id
 from ecsuite.formats.layouts import table_of_lines
-from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, roles_in, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
 from ecsuite.formats.table import RawTable, more
@@ -26,10 +26,6 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 CELL_SEPARATORS = (*SEPARATORS, " ")
 PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t", ": ")
 """Separators of the two columns of a text, in addition to the separators of tables."""
-_OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
-"""First line that declares the separator of cells to a spreadsheet."""
-FEWEST = 3
-"""Fewest rows of a table whose cells have spaces between them; of fewer lines it is not clear."""
 _COMMENT = "\0#"
 """Mark of a line that is a comment."""
 SAMPLE = 200
@@ -63,7 +59,7 @@ def read_text_table(
     except ConfigError as error:
         raise CorpusError(str(error)) from None
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a message may be long
-    told = _OF_EXCEL.match(text)
+    told = re.match(r'"?sep=([,;|\t])"?\n', text, re.IGNORECASE)  # as spreadsheets know it
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
     if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
@@ -104,11 +100,8 @@ def _separator(
     most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
     known = {*MESSAGE_NAMES, *(plain_name(name) for name in given if not name.isdecimal())}
     is_table = is_named or not has_messages
-    if (
-        lines
-        and most in lines[0]
-        and (is_table or any(known & {*_header(lines, each)} for each in SEPARATORS))
-    ):
+    has_header = is_table or any(known & {*_header(lines, each)} for each in SEPARATORS)
+    if lines and most in lines[0] and has_header:
         return most
     if not is_named and _is_spaced(lines, has_messages=has_messages):
         return " "
@@ -124,7 +117,7 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     if len(names) < 2 or (has_messages and not {*names} & {*MESSAGE_NAMES}):
         return False
     counts = {len(row) for row in rows}
-    are_equal = len(rows) >= FEWEST and counts in ({len(names)}, {len(names) + 1}) and "\t" not in lines[0]
+    are_equal = len(rows) >= 3 and counts in ({len(names)}, {len(names) + 1}) and "\t" not in lines[0]
     return _has_quoted_names(lines, " ") or (are_equal and not any({*header} & {*row} for row in rows))
 
 
@@ -164,10 +157,8 @@ def _num_cells(lines: Sequence[str], separator: str) -> int:
 
 def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
     if separator not in CELL_SEPARATORS:
-        lines = enumerate(text.split("\n"), 1)
-        return [
-            (number, line.split(separator)) for number, line in lines if line.strip() and line != _COMMENT
-        ]
+        lines = [(at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return [(number, line.split(separator)) for number, line in lines if line != _COMMENT]
     if separator == " ":
         text = "\n".join(map(str.strip, text.split("\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == " ")
@@ -179,9 +170,8 @@ def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
 
 
 def _of_lines(text: str, name: str) -> RawTable:
-    numbered = [
-        (at, line) for at, line in enumerate(text.removesuffix("\n").split("\n"), 1) if line != _COMMENT
-    ]
+    all_lines = enumerate(text.removesuffix("\n").split("\n"), 1)
+    numbered = [(number, line) for number, line in all_lines if line != _COMMENT]
     lines = [line for _, line in numbered]
     if len(lines) > 1 and plain_name(split_header(lines[0])[0]) in ("message", "messages"):
         cells = [(number, [line]) for number, line in numbered]
@@ -191,9 +181,8 @@ def _of_lines(text: str, name: str) -> RawTable:
         raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
     words = [cell for row in filled[:SAMPLE] for cell in row]
     if all(map(is_decimal, words)) and not all(re.fullmatch(r"[0-9]+", word) for word in words):
-        raise CorpusError(
-            f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
-        )
+        expected = "expected messages: symbols are whole numbers from 0, or words"
+        raise CorpusError(f"{name}: a table of decimals, {expected}")
     return RawTable(
         source=name, about="text of symbols", columns={"message": lines}, rows=[number for number, _ in numbered],
         unit="line", is_header=False, roles={"message": "message"}, are_texts=True, unclear=_shared_word(filled, name),
@@ -217,16 +206,13 @@ def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion |
         rf"line:(?P<{one}>.+) {re.escape(word)} (?P<{other}>.+)"
         for one, other in (("meaning", "message"), ("message", "meaning"))
     )
-    return ReadingQuestion(
-        name,
-        f"all lines have {shorten(word)}: is it between two columns, or a symbol?",
-        [
-            ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
-            ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
-            ({"split": "spaces"}, "a symbol of each message"),
-        ],
-        [f"the first line is {' '.join(first)[:60]}"],
-    )
+    asked = f"all lines have {shorten(word)}: is it between two columns, or a symbol?"
+    readings = [
+        ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
+        ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
+        ({"split": "spaces"}, "a symbol of each message"),
+    ]
+    return ReadingQuestion(name, asked, readings, [f"the first line is {' '.join(first)[:60]}"])
 
 
 def _of_rows(
@@ -271,23 +257,20 @@ def _of_rows(
         raise CorpusError(f"{place_of(name, unit, wrong[0][0])}: expected {expected}{others}")
     columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
     between = "spaces" if separator == " " else SEPARATORS.get(separator, separator.strip() or "tabs")
-    about = (
-        f"table with a header, {between} between cells"
-        if has_header
-        else f"{len(header)} columns with {between}"
-    )
-    roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
+    about = f"{len(header)} columns with {between}"
+    about = f"table with a header, {between} between cells" if has_header else about
+    roles = {each: role for each, (_, role) in zip(header, named, strict=True) if has_header}
     return RawTable(
         source=name, about=about, columns=columns, rows=[number for number, _ in body], unit=unit,
-        is_header=has_header, eos=eos_in(roles), are_texts=True, has_decimal_comma=separator != ",",
-        roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
+        is_header=has_header, are_texts=True, has_decimal_comma=separator != ",", **roles_in(roles),
     )  # fmt: skip
 
 
 def _are_names(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
     """Whether a first row is one of names: not all of its texts, or of their words, are there below, too."""
     below = [
-        {word for _, row in rows for word in " ".join(row[at : at + 1]).split()} for at in range(len(first))
+        {word for _, row in rows for cell in row[at : at + 1] for word in cell.split()}
+        for at in range(len(first))
     ]
     return not rows or not all({*cell.split()} <= column for cell, column in zip(first, below, strict=True))
 
@@ -307,9 +290,8 @@ def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> R
             cells.pop()
         bad = next((cell for cell in cells if not is_id(cell)), None)
         if bad is not None:
-            raise CorpusError(
-                f"{name}: row {number}: expected integers, or a header with a column `message`; got {shorten(bad)}"
-            )
+            expected = "expected integers, or a header with a column `message`"
+            raise CorpusError(f"{name}: row {number}: {expected}; got {shorten(bad)}")
         messages.append([int(cell) for cell in cells])
     return RawTable(
         source=name, about="table of integers", columns={"message": messages}, rows=[number for number, _ in rows],

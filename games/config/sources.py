@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import getproxies
 
-from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.formats.frames import read_parquet
 from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 

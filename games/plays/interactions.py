@@ -16,7 +16,7 @@ from torch import Tensor
 from ecsuite.agents.message import EOS, Message
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.directory import BESIDE, INTERACTIONS_KEY, METADATA
-from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.formats.frames import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import ROLES, Experiment
