@@ -5,9 +5,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from types import UnionType
 from typing import Any
 
-from ecsuite.formats.strict_json import LineError, decode, show
+from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode, show
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20
@@ -39,6 +40,16 @@ def without_padding(symbols: list[Any]) -> list[Any]:
     return found if are_ids else symbols
 
 
+def ids_of(symbols: list[Any]) -> list[Any]:
+    """The symbols of a message, if all of them are ids; else `LineError`."""
+    for symbol in symbols:
+        if type(symbol) is not int or symbol < 0:
+            raise LineError(show(symbol))
+        if symbol >= ID_LIMIT:
+            raise LineError(show(symbol), f"integers below {ID_LIMIT}")
+    return symbols
+
+
 def is_missing(cell: Any) -> bool:
     """Whether a cell has no value; a number that is none (NaN) is none, as frames have it."""
     return cell is None or cell == "" if not isinstance(cell, float) else math.isnan(cell)
@@ -46,8 +57,7 @@ def is_missing(cell: Any) -> bool:
 
 def are_numbers(cells: Sequence[Any]) -> bool:
     """Whether the cells that have a value are numbers, and there are some."""
-    filled = [cell for cell in cells if cell is not None]
-    return bool(filled) and all(map(is_number, filled))
+    return are_all(cells, int | float) and not any(isinstance(cell, bool) for cell in cells)
 
 
 def is_number(cell: Any) -> bool:
@@ -55,7 +65,7 @@ def is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
-def are_all(cells: Sequence[Any], kind: type) -> bool:
+def are_all(cells: Sequence[Any], kind: type | UnionType) -> bool:
     """Whether the cells that have a value are of a kind, and there are some."""
     filled = [cell for cell in cells if cell is not None]
     return bool(filled) and all(isinstance(cell, kind) for cell in filled)
@@ -117,11 +127,9 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
         return values
     read: Callable[[str], Any] | None = None
     if all(map(_INTEGER.fullmatch, filled)):
-        wide = [
-            place for place, cell in enumerate(cells) if len(cell) > 20 or abs(int(cell or 0)) >= MAX_INTEGER
-        ]
-        if wide:
-            raise LineError(show(cells[wide[0]]), BITS, wide[0])
+        for place, cell in enumerate(cells):
+            if len(cell) > 20 or abs(int(cell or 0)) >= MAX_INTEGER:
+                raise LineError(show(cell), BITS, place)
         read = int
     elif all(is_decimal(cell) or (has_decimal_comma and _DECIMAL_COMMA.fullmatch(cell)) for cell in filled):
         has_zeros = any(re.match(r"[-+]?0[0-9]", cell) for cell in filled)
@@ -134,10 +142,9 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
 def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
     """The cells of a column that has types already; lists that are written as texts become lists."""
     values = [cell if cell == "" or not is_missing(cell) else None for cell in cells]
-    if all(isinstance(cell, str) for cell in values if cell is not None):
-        lists = _values(values, is_strict=is_strict)
-        return values if lists is None else lists
-    return values
+    are_texts = all(isinstance(cell, str) for cell in values if cell is not None)
+    lists = _values(values, is_strict=is_strict) if are_texts else None
+    return values if lists is None else lists
 
 
 def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None:
@@ -167,11 +174,9 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
             bad = bad or LineError(show(cell), "a list, as in other rows", place)
         read.append(value)
     has_lists = num_read and any(isinstance(value, list | dict) for value in read)
-    if bad is not None and not (is_strict and has_lists):
-        return None
-    if bad is not None:
+    if bad is not None and is_strict and has_lists:
         raise bad
-    return read
+    return read if bad is None else None
 
 
 def plain_cells(cells: Sequence[Any]) -> list[Any]:

@@ -36,8 +36,7 @@ from ecsuite.runtime.errors import ConfigError, ReadingQuestion, look_up, missin
 from ecsuite.runtime.given_values import integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.ragged import Ragged
 
-EGG_EOS = 0
-"""The symbol that ends a message in all of EGG."""
+_EGG_EOS = 0
 _TRUTH = {0: False, 1: True, "False": False, "True": True}
 """Truth values as meanings have them, alone and beside texts."""
 
@@ -76,8 +75,8 @@ def _concepts(corpus: Corpus) -> list[list[str]]:
     return [corpus.concepts_of(row) for row in range(len(corpus.messages))]
 
 
-def _columns(corpus: Corpus) -> dict[str, list[Any]]:
-    """Columns of meanings and stored columns, under headers that are read back with the same roles."""
+def _columns(corpus: Corpus) -> tuple[dict[str, list[Any]], list[str]]:
+    """Columns of meanings and stored ones, under headers that are read back with the same roles; and what is lost."""
     columns = _meant(corpus)
     told = corpus.metadata.get("roles")  # whatever somebody wrote there
     roles = dict(told) if isinstance(told, Mapping) else {}
@@ -87,7 +86,9 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
         if not isinstance(role, str) or role not in ROLES or role in ("message", *OF_MEANING):
             role = "kept"
         columns[_header(name, role, columns, says_role=role == "time" and not has_digits(cells))] = cells
-    return columns
+    values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
+    are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
+    return columns, ["that meanings are texts (now concepts)"] * are_concepts
 
 
 def _meant(corpus: Corpus) -> dict[str, list[Any]]:
@@ -98,26 +99,22 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
         names = corpus.attribute_names
         if not names:  # those of concepts such as `color=red`
-            names = tuple(
-                dict.fromkeys(name.partition("=")[0] for name in corpus.concept_names if "=" in name)
-            )
+            before = (name.partition("=") for name in corpus.concept_names if "=" in name)
+            names = tuple(dict.fromkeys(name for name, _, _ in before))
             names = names if len(names) == flat.shape[1] and all(names) else ()
         names = () if names == tuple(f"attribute{place}" for place in range(len(names))) else names
         by_name = {name: flat[:, place].tolist() for place, name in enumerate(names)}
         for name, cells in by_name.items():
-            if (
-                name in corpus.concept_names and set(cells) <= _TRUTH.keys()
-            ):  # a concept that is there, or not
+            # A concept that is there, or not.
+            if name in corpus.concept_names and set(cells) <= _TRUTH.keys():
                 by_name[name] = [_TRUTH[cell] for cell in cells]
         if names and flat.dtype.kind == "f":
             columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
         elif names and _is_same(found := named_attributes(by_name), corpus):
             lengths = [rows.lengths.tolist() for rows in (corpus.messages, corpus.content())]
             derived, guessed = found, _read_otherwise(by_name, lengths)
-            columns = {
-                _header(name, "attribute", {}, says_role=name in guessed): cells
-                for name, cells in by_name.items()
-            }
+            for name, cells in by_name.items():
+                columns[_header(name, "attribute", {}, says_role=name in guessed)] = cells
         else:
             name, rows = _free("meaning", corpus), flat.tolist()
             is_one_hot = ":" not in name and one_hot_values(rows) is not None
@@ -162,10 +159,8 @@ def _free(role: str, corpus: Corpus) -> str:
 
 def _header(name: str, role: str, others: dict[str, list[Any]], *, says_role: bool = False) -> str:
     """The name of a column, with its role where the name does not say it, or it is asked for."""
-    says = role_of_name(name)
-    is_plain = (
-        says == role and plain_name(name) not in MESSAGE_NAMES and not (role == "attribute" and ":" in name)
-    )
+    is_plain = role_of_name(name) == role and plain_name(name) not in MESSAGE_NAMES
+    is_plain &= not (role == "attribute" and ":" in name)
     return name if is_plain and name not in others and not says_role else f"{name}:{role}"
 
 
@@ -214,7 +209,7 @@ def _lines(rows: Iterable[list[Any]]) -> Iterator[bytes]:
 
 
 def _write_csv(corpus: Corpus, out: Path) -> list[str]:
-    columns, text = _columns(corpus), io.StringIO()
+    (columns, lost), text = _columns(corpus), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([_message_header(corpus), *columns])
     cells = {name: written(values) for name, values in columns.items()}
@@ -222,13 +217,7 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     write_atomically(out, text.getvalue().encode())
     others = [name for name, values in columns.items() if not are_read_as(cells[name], values)]
     told = [f"types of the values of {split_header(name)[0]}" for name in others]
-    return [*told, *_read_as_concepts(columns, corpus), "metadata"]
-
-
-def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:
-    values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
-    are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
-    return ["that meanings are texts (now concepts)"] if are_concepts else []
+    return [*told, *lost, "metadata"]
 
 
 def _cells(corpus: Corpus) -> list[str]:
@@ -236,9 +225,8 @@ def _cells(corpus: Corpus) -> list[str]:
     rows = _named(corpus, corpus.messages)
     plain = [" ".join(map(str, row)) for row in rows]
     if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
-        table = RawTable(
-            source="", about="", columns={"message": plain}, rows=range(len(plain)), are_texts=True
-        )
+        columns, rows_of = {"message": plain}, range(len(plain))
+        table = RawTable(source="", about="", columns=columns, rows=rows_of, are_texts=True)
         try:
             messages, names = messages_of(table, ["message"], "auto")
             read = Corpus(messages, symbol_names=names)
@@ -252,9 +240,9 @@ def _cells(corpus: Corpus) -> list[str]:
 def _write_egg(corpus: Corpus, out: Path) -> list[str]:
     """The fields of an `egg.core.Interaction`; EGG's own files are pickles, which run code when they are read."""
     content = corpus.content()
-    shift = int(content.values.min(initial=1) == EGG_EOS)  # where 0 is a symbol
+    shift = int(content.values.min(initial=1) == _EGG_EOS)  # where 0 is a symbol
     lengths = content.lengths + 1  # EGG counts EOS
-    messages = np.full((len(content), int(lengths.max(initial=1))), EGG_EOS, dtype=np.int64)
+    messages = np.full((len(content), int(lengths.max(initial=1))), _EGG_EOS, dtype=np.int64)
     rows = np.repeat(np.arange(len(content)), content.lengths)
     messages[rows, np.arange(len(rows)) - content.offsets[rows]] = content.values + shift
     fields: dict[str, NDArray[Any]] = {"message": messages, "message_length": lengths.astype(np.float32)}
@@ -273,8 +261,8 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
         else:
             lost = ["meanings that are texts"]
     told = {"labels": "meaning"} if "labels" in fields else {}  # of which `sender_input` is a copy
-    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS), **told}))
-    is_same = corpus.eos == EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)
+    write_atomically(out, save(fields, metadata={"eos": str(_EGG_EOS), **told}))
+    is_same = corpus.eos == _EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)
     others = {
         "names of attributes": bool(corpus.attribute_names) and "sender_input" in fields,
         "concept names": corpus.concepts is not None,
@@ -293,19 +281,16 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
         from datasets import Dataset
     except ImportError:
         raise missing_extra("Hugging Face's form needs datasets", "data") from None
-    kinds = {
-        name: {type(value) for value in values.tolist() if value is not None}
-        for name, values in corpus.columns.items()
-    }
-    mixed = [
-        name for name, own in kinds.items() if len(own) > 1 or own & {dict, list}
-    ]  # Arrow has no type for them
+    mixed = []  # of which Arrow has no type
+    for name, values in corpus.columns.items():
+        kinds = {type(value) for value in values.tolist() if value is not None}
+        mixed += [name] if len(kinds) > 1 or kinds & {dict, list} else []
     kept = {name: values for name, values in corpus.columns.items() if name not in mixed}
-    columns = _columns(replace(corpus, columns=kept))
+    columns, lost = _columns(replace(corpus, columns=kept))
     messages = {_message_header(corpus): _named(corpus, corpus.messages)}
     Dataset.from_dict(messages | columns).save_to_disk(str(out))
     told = [f"the column {name}, of several types" for name in mixed]
-    return [*told, *_read_as_concepts(columns, corpus), "metadata"]
+    return [*told, *lost, "metadata"]
 
 
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {

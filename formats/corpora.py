@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import is_id, is_missing, is_number, without_padding
+from ecsuite.formats.cells import ids_of, is_id, is_missing, is_number, without_padding
 from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
 from ecsuite.formats.meant import flat, leaves, note_words_for_none, parts_of, plain_attributes
 from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of
@@ -403,14 +403,13 @@ def _symbols(cell: Any, how: str) -> list[Any]:
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
         return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
     items = without_padding(cell) if isinstance(cell, list) else [cell]
-    is_words = bool(items) and isinstance(items[0], str)
+    if any(isinstance(item, list) for item in items):
+        raise LineError(show(cell), "a list of symbols, not of lists")
+    if not items or not isinstance(items[0], str):
+        return ids_of(items)
     for item in items:
-        if isinstance(item, list):
-            raise LineError(show(cell), "a list of symbols, not of lists")
-        if not (isinstance(item, str) if is_words else type(item) is int and item >= 0):
+        if not isinstance(item, str):
             raise LineError(show(item))
-        if not is_words and item >= ID_LIMIT:
-            raise LineError(show(item), f"integers below {ID_LIMIT}")
     return items
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.formats.array_files import DAMAGE
-from ecsuite.formats.cells import without_padding
+from ecsuite.formats.cells import ids_of, without_padding
 from ecsuite.formats.layouts import recognised
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
-from ecsuite.formats.stored_text import chunks, read_text
+from ecsuite.formats.stored_text import chunks, ending_of, read_text
 from ecsuite.formats.strict_json import (
     ID_LIMIT,
     VALUES,
@@ -27,7 +27,7 @@ from ecsuite.formats.strict_json import (
     show,
     show_line,
 )
-from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
+from ecsuite.formats.table import Arrays, RawTable, Rows, columns_of
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, missing_extra
 from ecsuite.runtime.memory import require_memory
 
@@ -35,8 +35,6 @@ Row = dict[str, Any]
 SAMPLE = 200
 """Lines by which the form is chosen."""
 
-_ZSTANDARD = 93
-"""Number of the method in zip archives."""
 _BLOCK = 1 << 18
 """Bytes that are parsed at once; the working memory fits the second-level cache."""
 _DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
@@ -73,18 +71,8 @@ def ints(values: list[Any]) -> Row:
     """`[4, 7, 0]`."""
     match values:
         case [list(symbols)]:
-            return {"message": _ids(symbols)}
+            return {"message": ids_of(without_padding(symbols))}
     raise LineError(show_line(values))
-
-
-def _ids(symbols: list[Any]) -> list[Any]:
-    symbols = without_padding(symbols)
-    for symbol in symbols:
-        if type(symbol) is not int or symbol < 0:
-            raise LineError(show(symbol))
-        if symbol >= ID_LIMIT:
-            raise LineError(show(symbol), f"integers below {ID_LIMIT}")
-    return symbols
 
 
 def _strings(values: list[Any]) -> Row:
@@ -115,14 +103,12 @@ def _csar(values: list[Any]) -> Row:
     match values:
         case [[list() | str() as message, list(concepts)]] if _are(concepts, str):
             pass
-        case [list() | str() as message, list(concepts)] if all(
-            type(each) in (int, str) for each in concepts
-        ):
+        case [list() | str() as message, list(concepts)] if {*map(type, concepts)} <= {int, str}:
             pass
         case _:
             raise LineError(show_line(values))
     if isinstance(message, list) and not (message and _are(message, str)):
-        message = _ids(message)
+        message = ids_of(without_padding(message))
     return {"message": message, "concepts": [str(each) for each in concepts]}
 
 
@@ -168,9 +154,7 @@ def read_json_table(file: Path, name: str) -> RawTable:
         except LineError:
             continue
     kind = FORMS[_form_of_values(sample)]
-    messages, errors = Rows(), ErrorList(name, kind.expected)
-    rows: list[Row] = []
-    number = 0
+    messages, errors, rows = Rows(), ErrorList(name, kind.expected), list[Row]()
     for block, after in pairwise(chain([first, following], blocks, [None])):
         if block is None:
             break
@@ -178,22 +162,20 @@ def read_json_table(file: Path, name: str) -> RawTable:
         content = content.rstrip() + b"\n" if after is None else content  # without empty lines at the end
         if kind.parse is ints and (plain := parse_plain(content)) is not None:
             messages.arrays.append(plain)
-            number += len(plain[1])
             continue
         parsed = errors.parse(content[:-1].split(b"\n"), start, lambda line: kind.parse(decode(line)))
-        number += len(parsed)
         if kind.parse is ints:
             messages.extend([row["message"] for row in parsed])
         else:
             rows += parsed
     errors.check()
-    if kind.parse is ints:
-        columns: dict[str, Cells] = {"message": messages.ragged()}
-        return RawTable(
-            source=name, about=kind.about, columns=columns, rows=range(1, number + 1), unit="line", is_header=False,
-            roles={"message": "message"},
-        )  # fmt: skip
-    return _table(name, kind.about, "line", rows, number)
+    if kind.parse is not ints:
+        return _table(name, kind.about, "line", rows)
+    found = messages.ragged()
+    return RawTable(
+        source=name, about=kind.about, columns={"message": found}, rows=range(1, len(found) + 1), unit="line",
+        is_header=False, roles={"message": "message"},
+    )  # fmt: skip
 
 
 def read_packed_log(file: Path, name: str) -> RawTable:
@@ -214,12 +196,12 @@ def read_packed_log(file: Path, name: str) -> RawTable:
     if not samples or not header or not isinstance(header[0], dict):
         raise CorpusError(f"{name}: no samples in it, expected a log of Inspect")
     log = {**header[0], "samples": [sample for each in samples for sample in each]}
-    return _table(name, "a packed log of Inspect", "item", [log], 1)
+    return _table(name, "a packed log of Inspect", "item", [log])
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> bytes:
     """The content of a member, which may be packed with Zstandard, for which `zipfile` has no reader."""
-    if member.compress_type != _ZSTANDARD:
+    if member.compress_type != 93:  # Zstandard's number
         return archive.read(member)
     import pyarrow
 
@@ -245,15 +227,14 @@ def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) ->
         try:
             values = decode(filled[0])
         except LineError:
-            return _of_documents(file, name) if _is_document(name) else None
+            return _of_documents(file, name) if ending_of(name) == ".json" else None
         if len(values) > 1 or not values[0]:
             return None
         if not isinstance(values[0], list):
             return _of_mapping(values[0], name)
         are_rows = all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values)
-        return (
-            _of_items(values[0], name) if are_rows or (_is_document(name) and _are(values[0], str)) else None
-        )
+        are_rows |= ending_of(name) == ".json" and _are(values[0], str)
+        return _of_items(values[0], name) if are_rows else None
     try:
         decode(lines[0])
         return None
@@ -268,10 +249,6 @@ def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) ->
         return None  # its first line has content: what is wrong is a line
 
 
-def _is_document(name: str) -> bool:
-    return name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".json")
-
-
 def _of_documents(file: Path, name: str) -> RawTable:
     values = documents(read_text(file, factor=VALUES), name)
     if len(values) == 1 and isinstance(values[0], list):
@@ -283,13 +260,11 @@ def _of_mapping(value: Any, name: str) -> RawTable | None:
     """Columns as pandas writes them (`DataFrame.to_json`), or rows, beside other keys; None if it is a record."""
     if not isinstance(value, dict) or not value:
         return None
-    whole = _table(name, "JSON of records", "item", [value], 1)
+    whole = _table(name, "JSON of records", "item", [value])
     if recognised(whole) is not None:
         return whole
     match value:
-        case {"columns": [*header], "data": [list(), *_] as data} if {len(row) for row in data} == {
-            len(header)
-        }:
+        case {"columns": [*header], "data": [list(), *_] as data} if {*map(len, data)} == {len(header)}:
             columns = zip(map(str, header), map(list, zip(*data, strict=True)), strict=True)
             return _of_columns(dict(columns), name)
     lists = {key: each for key, each in value.items() if isinstance(each, list) and each and _are(each, dict)}
@@ -312,13 +287,12 @@ def _of_columns(value: Row, name: str) -> RawTable | None:
         return None
     named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or value.values()
     # In a file of lines, a record may have a list of words as its message.
-    kinds = (list, str) if _is_document(name) else (list,)
+    kinds = (list, str) if ending_of(name) == ".json" else (list,)
     if not any(cells and all(isinstance(cell, kinds) for cell in cells) for cells in named):
         return None
     number = len(next(iter(value.values())))
-    return RawTable(
-        source=name, about="JSON of columns", columns=value, rows=range(1, number + 1), unit="item"
-    )
+    rows = range(1, number + 1)
+    return RawTable(source=name, about="JSON of columns", columns=value, rows=rows, unit="item")
 
 
 def _of_items(items: Sequence[Any], name: str) -> RawTable:
@@ -334,7 +308,7 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
     errors = ErrorList(name, form.expected, "item")
     rows = errors.parse(items, 1, lambda item: form.parse([item]))
     errors.check()
-    return _table(name, form.about.replace("jsonl", "JSON"), "item", rows, len(items))
+    return _table(name, form.about.replace("jsonl", "JSON"), "item", rows)
 
 
 def parse_plain(lines: bytes) -> Arrays | None:
@@ -382,15 +356,13 @@ def parse_plain(lines: bytes) -> Arrays | None:
     return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
-def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> RawTable:
-    """The columns of rows; a key that a row lacks is a cell without a value."""
-    keys = dict.fromkeys(key for row in rows for key in row)
-    columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
+def _table(name: str, about: str, unit: str, rows: Sequence[Row]) -> RawTable:
+    columns = columns_of(rows)
     is_header = not about.endswith(("strings", "arrays", "pairs", "CBM pairs", "CSAR pairs"))
     is_plain = columns.keys() == {"message"} and not any(isinstance(row["message"], dict) for row in rows)
     roles = {} if is_header and not is_plain else {"message": "message"}
     return RawTable(
-        source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
+        source=name, about=about, columns=columns, rows=range(1, len(rows) + 1), unit=unit, is_header=is_header,
         roles=roles, unclear=None if roles else _parallel(name, columns),
     )  # fmt: skip
 
@@ -399,23 +371,18 @@ def _parallel(source: str, columns: Mapping[str, Any]) -> ReadingQuestion | None
     """The question whether lists that are as long as each other in all rows have a message an item, or a symbol."""
     lists = {name: cells for name, cells in columns.items() if _are(cells, list)}
     message = next((name for name in lists if plain_name(name) in MESSAGE_NAMES), None)
-    if (
-        message is None
-        or len(lists) < 2
-        or any(len({*map(len, row)}) > 1 for row in zip(*lists.values(), strict=True))
-    ):
+    are_parallel = all(len({*map(len, row)}) == 1 for row in zip(*lists.values(), strict=True))
+    if message is None or len(lists) < 2 or not are_parallel:
         return None
     items = [item for cell in lists[message] for item in cell]
     if not any(isinstance(item, list) or (isinstance(item, str) and " " in item) for item in items):
         return None
-    return ReadingQuestion(
-        source,
-        f"{', '.join(map(shorten, lists))} have as many items in each row: is one of {message} a message, or a symbol?",
-        [
-            ({"layout": f"rows:{','.join(lists)}"}, f"{len(items)} messages such as {show(items[0])}"),
-            ({"split": "spaces"}, f"{len(lists[message])} messages such as {show(lists[message][0])}"),
-        ],
-    )
+    same = f"{', '.join(map(shorten, lists))} have as many items in each row"
+    readings = [
+        ({"layout": f"rows:{','.join(lists)}"}, f"{len(items)} messages such as {show(items[0])}"),
+        ({"split": "spaces"}, f"{len(lists[message])} messages such as {show(lists[message][0])}"),
+    ]
+    return ReadingQuestion(source, f"{same}: is one of {message} a message, or a symbol?", readings)
 
 
 def _form_of_values(sample: Sequence[list[Any]]) -> str:
@@ -450,7 +417,6 @@ def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
 def is_tokens(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether lists of texts, one a line, are read as messages, and not as pairs."""
     starts = range(0, len(rows), SAMPLE)  # of files of some of them, too
-    forms = {
-        _form_of_values([[list(row)] for row in rows[start : start + SAMPLE] if row]) for start in starts
-    }
+    samples = ([[list(row)] for row in rows[start : start + SAMPLE] if row] for start in starts)
+    forms = {*map(_form_of_values, samples)}
     return bool(rows) and forms <= {"tokens", "ints"} and any(rows[:SAMPLE])

@@ -29,7 +29,7 @@ from ecsuite.formats.layouts import (
     named_layout,
     recognised,
 )
-from ecsuite.formats.stored_text import opened
+from ecsuite.formats.stored_text import ending_of, opened
 from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode
 from ecsuite.formats.table import NO_EOS, Cells, RawTable, parse_condition
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
@@ -252,7 +252,7 @@ def read_table(
             return read_packed_log(file, name)
         if kind == "arrow":
             return read_arrow_table(file, name)
-        ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
+        ending = ending_of(name)
         if ending in JSON or (ending not in ENDINGS and _begins_as_json(start)):
             return read_json_table(file, name)
         return read_text_table(file, name, given=tuple(given), has_messages=has_messages, layout=layout)

@@ -30,8 +30,11 @@ _MAX_LINE_BYTES = 1 << 30
 """Most bytes of a line of a corpus."""
 _LONGEST_LINE = 1 << 26
 """Most bytes of a line of a text that is read line by line."""
-_PIECE = 1 << 20
-"""Bytes that are read at once."""
+
+
+def ending_of(name: str) -> str:
+    """The ending of the name of a file, perhaps packed, such as `.csv` of `table.csv.gz`."""
+    return Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
 
 
 def read_text(path: Path, *, factor: float = TEXT) -> str:
@@ -63,9 +66,8 @@ def stream_lines(path: Path) -> Iterator[str]:
         while line := file.readline(_LONGEST_LINE + 1):
             number += 1
             if len(line) > _LONGEST_LINE:
-                raise ConfigError(
-                    f"{path}:{number}: expected lines of at most {_LONGEST_LINE:,} bytes, got more"
-                )
+                expected = f"lines of at most {_LONGEST_LINE:,} bytes"
+                raise ConfigError(f"{path}:{number}: expected {expected}, got more")
             yield decoded(line, path, number)
 
 
@@ -124,16 +126,11 @@ def digest_of(path: Path) -> str:
     return content.hexdigest()
 
 
-def num_columns_in_words(number: int) -> str:
-    """A number of columns for messages, such as `1 column` or `3 columns`."""
-    return f"{number} column" + "s" * (number != 1)
-
-
 def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
     """The content, as long as it takes no more memory than is allowed: a thousandth of its size may hold zeros."""
     allowed: float | None = None
     size = 0
-    while piece := file.read(_PIECE):
+    while piece := file.read(1 << 20):
         size += len(piece)
         if allowed is None and factor * size > UNCHECKED:
             allowed = max_memory()  # looked at once, as what is read takes of what is free

@@ -45,13 +45,7 @@ def place_of(name: str, unit: str, number: int) -> str:
 
 
 class ErrorList:
-    """The errors of one file: all are counted, and the first is shown.
-
-    Args:
-        name: Of the file.
-        expected: What a line is to be.
-        unit: What is numbered: lines, or rows.
-    """
+    """The errors of the lines, or other units, of a file: all are counted, and the first is shown."""
 
     def __init__(self, name: str, expected: str, unit: str = "line") -> None:
         self.name, self.expected, self.unit, self.count = name, expected, unit, 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from ecsuite.formats.cells import is_decimal, is_id
 from ecsuite.formats.layouts import table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, roles_in, split_header
-from ecsuite.formats.stored_text import LINES, read_text
+from ecsuite.formats.stored_text import LINES, ending_of, read_text
 from ecsuite.formats.strict_json import place_of, shorten
 from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
@@ -52,7 +52,7 @@ def read_text_table(
     Raises:
         ConfigError, CorpusError: If it is no text, or no table; one line with the place.
     """
-    is_named = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.lower() in ENDINGS
+    is_named = ending_of(name) in ENDINGS
     is_table = is_named or not has_messages
     try:
         text = read_text(file, factor=CELLS if is_table else LINES)

@@ -15,8 +15,9 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.models import vocabulary as bpe
 from ecsuite.eval.models.encoder_decoder import NUM_SPECIAL, Encoded, Specials
-from ecsuite.formats.stored_text import num_columns_in_words, read_lines
+from ecsuite.formats.stored_text import read_lines
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import counted
 
 HELD_OUT_SHARE = 5
 """At most one pair in `HELD_OUT_SHARE` is held out: the authors' program holds out a fifth."""
@@ -87,7 +88,7 @@ def read_pairs(path: Path) -> list[SentencePair]:
             continue
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != 2 or not all(fields):
-            problem = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
+            problem = counted(len(fields), "column") if len(fields) != 2 else "an empty sentence"
             raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {problem}")
         pairs.append(SentencePair(*fields))
     return pairs

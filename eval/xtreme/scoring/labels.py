@@ -38,8 +38,9 @@ from ecsuite.eval.xtreme.scoring.task import (
     set_scores,
     stripped_lines,
 )
-from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.formats.stored_text import read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.printable import counted
 
 OUTSIDE = "O"
 """Tag of words outside of entities; after a sentence, it ends the last span."""
@@ -381,7 +382,7 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
     pairs = []
     for number, line in enumerate(lines[1:], 2):
         location = f"{path}:{number}"
-        fields = columns(line, location, (len(names),), num_columns_in_words(len(names)))
+        fields = columns(line, location, (len(names),), counted(len(names), "column"))
         if dict(zip(names, fields, strict=True)).get(LANGUAGE_COLUMN, language) == language:
             label = _label(fields[labelled], labels, location)
             pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, TypeVar
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.xtreme.scoring import TRANSLATED
-from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
+from ecsuite.formats.stored_text import ENDINGS, read_lines
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
+from ecsuite.runtime.printable import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -365,7 +366,7 @@ def columns(line: str, location: str, numbers: Container[int], expected: str) ->
     """The columns of a line, whose number must be one of `numbers`."""
     fields = line.split("\t")
     if len(fields) not in numbers:
-        raise ConfigError(f"{location}: expected {expected}, found {num_columns_in_words(len(fields))}")
+        raise ConfigError(f"{location}: expected {expected}, found {counted(len(fields), 'column')}")
     return fields
 
 
