@@ -23,9 +23,6 @@ from ecsuite.runtime.ragged import Ragged
 
 LENGTHS = ("message_length", "lengths", "length")
 """Names of arrays that hold how long each message is."""
-COPIES = 4.0
-"""Bytes of memory for each byte of a file of arrays, and of what is made of it."""
-
 DAMAGE = (
     ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, RuntimeError, MemoryError, SafetensorError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -44,7 +41,7 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
         ConfigError: If it takes more memory than is allowed.
         CorpusError: If it is damaged, or no array is of messages; the message names the arrays.
     """
-    require_memory(COPIES * file.stat().st_size, file)
+    require_memory(4.0 * file.stat().st_size, file)  # the file, and what is made of it
     what, arrays, told = _arrays(file, name)
     arrays = {key: array for key, array in arrays.items() if array.ndim}
     chosen = [key for key, role in given.items() if role == "message" and key in arrays]

@@ -86,8 +86,8 @@ def _columns(corpus: Corpus) -> tuple[dict[str, list[Any]], list[str]]:
         if not isinstance(role, str) or role not in ROLES or role in ("message", *OF_MEANING):
             role = "kept"
         columns[_header(name, role, columns, says_role=role == "time" and not has_digits(cells))] = cells
-    values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
-    are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
+    bare = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
+    are_concepts = bool(bare) and all(isinstance(value, str) and "=" in value for value in bare)
     return columns, ["that meanings are texts (now concepts)"] * are_concepts
 
 

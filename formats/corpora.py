@@ -34,26 +34,17 @@ CANONICAL = {each: each for each in ("speaker", "listener", "split", "weight")} 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """How a file is read, where its content does not say."""
+    """How a file is read, where its content does not say: arguments of `read_corpus`."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Roles by name of column, `{"code": "message", "rt": "kept"}`; columns without a name are numbered from 1."""
     attributes: tuple[str, ...] = ()
-    """The only columns that were meant; empty: all that are plainly values."""
     where: tuple[str, ...] = ()
-    """Which rows are read, `("trial_type=survey-text",)`, by columns as they are in the file."""
     layout: str | None = None
-    """The name of a layout, or a file with one; None: what the file is recognised for."""
     split: str = "auto"
-    """How a message that is a text is split into symbols; auto: at what its texts have between words."""
     eos: str = "auto"
-    """The symbol at which messages end, or `none`; auto: found by `detect_eos`."""
     numeric: Numeric = "auto"
-    """Whether numbers of what was meant are values of attributes, or features. Decimals in lists are features."""
     missing: Missing = "auto"
-    """keep: rows without a value of an attribute stay; leave: they are left out; value: `missing` is a value."""
     meanings: str | None = None
-    """A second file with what each message meant, row by row."""
 
     def to_json(self) -> dict[str, Any]:
         """The settings that are not the defaults, JSON-ready, without `where`."""

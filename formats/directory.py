@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,11 +41,7 @@ CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
 """Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
 INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
 """Keys of the metadata of a run with the checksums of its interactions and of its rounds."""
-BESIDE = {
-    INTERACTIONS_KEY: "interactions.parquet",
-    ROUNDS_KEY: "rounds.jsonl",
-    "answers": "answers.jsonl",
-}
+BESIDE = {INTERACTIONS_KEY: "interactions.parquet", ROUNDS_KEY: "rounds.jsonl", "answers": "answers.jsonl"}
 """Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""
@@ -60,20 +56,18 @@ ANSWERS = "people.db"
 def require_no_answers(folder: Path) -> None:
     """Raise `CorpusError` if a folder has answers of people, with the command that makes corpora of them."""
     if (folder / ANSWERS).is_file():
-        place = shlex.quote(path_text(folder))
-        raise CorpusError(
-            f"{folder}: answers of people: `ecsuite people export {place}` makes corpora of them"
-        )
+        command = f"ecsuite people export {shlex.quote(path_text(folder))}"
+        raise CorpusError(f"{folder}: answers of people: `{command}` makes corpora of them")
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     """Write a corpus directory; `metadata.json` comes last and makes it complete.
 
     The bytes depend only on the corpus; checksums of files of a run (`BESIDE`) are not copied to where these files are
-    not. Counts added to the metadata: `num_messages`, `num_empty` (messages
-    without content), `num_symbols` (content symbols in all messages), `num_distinct_symbols` (different ones), and
-    `vocab_size` (content symbols of the channel), which is `num_distinct_symbols` if the producer did not set it, and
-    null where it takes more than 64-bit integers have, as with words of 63 bits and more.
+    not. Counts added to the metadata: `num_messages`, `num_empty` (messages without content), `num_symbols` (content
+    symbols in all messages), `num_distinct_symbols` (different ones), and `vocab_size` (content symbols of the
+    channel), which is `num_distinct_symbols` if the producer did not set it, and null where it takes more than 64-bit
+    integers have, as with words of 63 bits and more.
 
     Args:
         corpus: What to write.
@@ -110,19 +104,14 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         "symbol_names": corpus.symbol_names,
         "concept_names": corpus.concept_names,
         "attribute_names": corpus.attribute_names if corpus.meanings is not None else (),
-        "column_names": {
-            file: name
-            for name, file in files_of.items()
-            if file != f"{name}.jsonl" or name.startswith("column_")
-        },
+        "column_names": {file: name for name, file in files_of.items() if _NUMBERED.fullmatch(file)},
     }
     computed |= {key: value for key, value in names.items() if value}
     try:  # before any file is written
         provenance = {key: plain(value) for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
-        for key, file in BESIDE.items():  # of a file of a run that is not here
+        for key in [key for key, file in BESIDE.items() if not (directory / file).is_file()]:
             if isinstance(provenance.get(key), Mapping) and "sha256" in provenance[key]:
-                if not (directory / file).is_file():
-                    del provenance[key]
+                del provenance[key]
         metadata = {"vocab_size": num_distinct} | provenance | computed
         encode(metadata)
     except OverflowError as error:
@@ -155,9 +144,8 @@ def _require_finite(corpus: Corpus) -> None:
     if meanings is not None and meanings.dtype.kind == "f" and not np.isfinite(meanings).all():
         row, column = np.argwhere(~np.isfinite(meanings))[0].tolist()
         named = f", attribute {corpus.attribute_names[column]}" if corpus.attribute_names else ""
-        raise CorpusError(
-            f"meanings[{row}, {column}]{named}: expected a finite number, got {meanings[row, column]}"
-        )
+        got = f"expected a finite number, got {meanings[row, column]}"
+        raise CorpusError(f"meanings[{row}, {column}]{named}: {got}")
     for name, values in corpus.columns.items():
         places: Sequence[int] = ()
         if values.dtype.kind == "f":
@@ -235,18 +223,19 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
     has_names = sorted({"symbol_names", "concept_names", "attribute_names"} & manifest.keys())
-    is_right: dict[str, Callable[[Any], bool]] = {
-        "format_version": lambda value: value == 1,
-        "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
-        "sha256": lambda value: isinstance(value, dict) and CORPUS in value,
-        "column_names": lambda value: value is ... or isinstance(value, dict),
-        **dict.fromkeys(
-            has_names, lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)
-        ),
+    eos, hashes = manifest.get("eos", ...), manifest.get("sha256", ...)
+    is_right = {
+        "format_version": manifest.get("format_version") == 1,
+        "eos": eos is None or (type(eos) is int and 0 <= eos < ID_LIMIT),
+        "sha256": isinstance(hashes, dict) and CORPUS in hashes,
+        "column_names": isinstance(manifest.get("column_names", {}), dict),
     }
-    for key, check in is_right.items():
-        if not check(value := manifest.get(key, ...)):
-            raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
+    for key in has_names:
+        names = manifest[key]
+        is_right[key] = isinstance(names, list) and all(isinstance(each, str) for each in names)
+    if wrong := next((key for key, value in is_right.items() if not value), None):
+        got = show(manifest.get(wrong, ...))
+        raise CorpusError(f'{path.name}: "{wrong}" is {got}: damaged, or of a newer version')
     for key in has_names:
         names_of(f"{path.name}: {key}", manifest[key], 0)
     return manifest
@@ -307,10 +296,8 @@ def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str
     places_of_rows = np.concatenate(places)
     if "meaning" in first:
         values, limits = np.concatenate(meanings), np.iinfo(np.int32)
-        low, high = (
-            (values.min(initial=0), values.max(initial=0)) if values.dtype == np.int64 else (0, 1 << 32)
-        )
-        if limits.min <= low <= high <= limits.max:
+        is_whole = values.dtype == np.int64
+        if is_whole and limits.min <= values.min(initial=0) and values.max(initial=0) <= limits.max:
             values = values.astype(np.int32)  # half of the memory
         fields["meanings"] = values.take(places_of_rows, axis=0)
     if "concepts" in first:

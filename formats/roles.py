@@ -164,10 +164,10 @@ def roles_of(
 
 def _which_of_two(table: RawTable) -> ReadingQuestion:
     samples = {name: _samples(cells) or ["nothing"] for name, cells in table.columns.items()}
-    columns = [
+    readings: list[tuple[Mapping[str, Any], str]] = [
         ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in reversed(samples)
     ]
-    readings = [*columns, ({"layout": "line:(?P<message>.+)"}, "neither: a line is a message")]
+    readings.append(({"layout": "line:(?P<message>.+)"}, "neither: a line is a message"))
     seen = [f"{name}: {', '.join(texts)}" for name, texts in samples.items()]
     return ReadingQuestion(table.source, f"{table.about}: which has the messages?", readings, seen)
 

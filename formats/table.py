@@ -85,7 +85,8 @@ class RawTable:
         if isinstance(cells, Ragged):
             return [cells[row].tolist() for row in range(len(cells))]
         read = partial(typed, has_decimal_comma=self.has_decimal_comma) if self.are_texts else unfolded
-        return self._read(name, partial(read, is_strict=is_strict))
+        found: list[Any] = self._read(name, partial(read, is_strict=is_strict))
+        return found
 
     def plain(self) -> "RawTable":
         """The table with cells of NumPy, pandas or Arrow as JSON has them."""

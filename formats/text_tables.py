@@ -71,7 +71,9 @@ def read_text_table(
         return replace(_of_lines(text, name), notes=notes)
     quoted = text
     if separator in CELL_SEPARATORS and _has_quoted_names(lines, separator):
-        text = _without_na(text, separator)
+        # NA without quotes is R's missing value, and "NA" a word.
+        bare_or_quoted = rf'("(?:[^"]|"")*")|(?<![^{separator}\n])NA(?![^{separator}\n])'
+        text = re.sub(bare_or_quoted, lambda found: found[1] or '""', text)
     if not (rows := _rows(text, separator, name)):
         objects, messages = "a header and a row for each object", "a header with a column `message`"
         raise CorpusError(f"{name}: empty file, expected {messages if has_messages else objects}")
@@ -124,12 +126,6 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
 def _has_quoted_names(lines: Sequence[str], separator: str) -> bool:
     header = next(iter(_cells(lines[:1], separator)), [])
     return bool(header) and lines[0].strip() == separator.join(f'"{cell}"' for cell in header)
-
-
-def _without_na(text: str, separator: str) -> str:
-    """A table that quotes texts, with empty cells for NA without quotes: it is R's missing value, and "NA" a word."""
-    bare_or_quoted = rf'("(?:[^"]|"")*")|(?<![^{separator}\n])NA(?![^{separator}\n])'
-    return re.sub(bare_or_quoted, lambda found: found[1] or '""', text)
 
 
 def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
