@@ -1,7 +1,8 @@
 """The linear layer of all agents: computes in the precision of its input, and can be unrolled over time.
 
 Autograd would sum the weight gradients of the steps one after the other, in the precision of the activations. Those of
-an unrolled layer are one product over the rows of all its steps, and its weights are cast once.
+an unrolled layer are one product over the rows of all its steps, and its weights are cast once. In fp32 that gains
+nothing (`disc_small` takes 0.94 of the time without it); it is there for bf16 and CUDA.
 """
 
 import functools

@@ -1,6 +1,7 @@
 """Recurrent steps: gates of cells, and whole sequences of steps as one operation, with hand-derived gradients.
 
-On CUDA the gates of GRU and LSTM are torch's fused kernels; elsewhere they take few passes over memory.
+On CUDA the gates of GRU and LSTM are torch's fused kernels; elsewhere they take few passes over memory. With gradients
+of torch a step of `channel` takes 1.15 times as long in fp32, of `disc_small` 0.93 to 1.04; CUDA and bf16 decide.
 """
 
 from abc import ABC, abstractmethod

@@ -7,7 +7,7 @@ rows that are computed one by one, but for rounding; a gradient is the sum over 
 
 How many states there are depends on values: a device other than a CPU would have to be waited for, and replicas under
 vmap have different ones. There each row has a state of its own, up to the last step, and so it has in batches so small
-that finding out takes longer than it saves.
+that finding out takes longer than it saves. Without it a step of `disc_small` with REINFORCE takes 3.2 times as long.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Values of a pure function, which other threads compute before they are asked for."""
+"""Values of a pure function, which other threads compute before they are asked for: batches for CUDA, not for CPUs."""
 
 import os
 from collections.abc import Callable

@@ -2,7 +2,8 @@
 
 A small step of training takes hundreds of operations of a few microseconds each, and more time than that to find out
 which they are: modules, graphs of autograd, replicas. They are the same at every step. A recording makes these
-operations with the same weights, in the same order, and so with the same results to the last bit.
+operations with the same weights, in the same order, and so with the same results to the last bit. Without it a step of
+`disc_tiny` takes 2.4 times as long, of `channel` 1.9 times.
 """
 
 from collections import Counter
