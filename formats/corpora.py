@@ -187,8 +187,10 @@ def _meant(
             if name not in attributes and not any(key.startswith(f"{name}.") for key in attributes):
                 roles[name] = "kept"
     if attributes:
-        cells = ((place, name) for name, own in attributes.items() for place in range(len(own)))
-        lacking = sorted((place, name) for place, name in cells if attributes[name][place] is None)
+        empty = {
+            name: [at for at, cell in enumerate(own) if cell is None] for name, own in attributes.items()
+        }
+        lacking = sorted((place, name) for name, places in empty.items() for place in places)
         if reading.missing == "value":
             for place, name in lacking:
                 attributes[name][place] = "missing"
@@ -394,7 +396,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
         return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
     items = without_padding(cell) if isinstance(cell, list) else [cell]
-    if any(isinstance(item, list) for item in items):
+    if list in map(type, items):
         raise LineError(show(cell), "a list of symbols, not of lists")
     if not items or not isinstance(items[0], str):
         return ids_of(items)
