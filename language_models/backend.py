@@ -26,6 +26,10 @@ BACKENDS = Registry(
             "ecsuite.language_models.causal:CausalModel",
             "a causal model on this machine, held to what may be answered by its logits",
         ),
+        "gguf": (
+            "ecsuite.language_models.gguf:GgufModel",
+            "a model in one file, such as what `ecsuite data smollm2` fetches; as transformers",
+        ),
         "typed": (
             "ecsuite.language_models.backend:Typed",
             "a person at this terminal, who reads the prompts",

@@ -8,7 +8,7 @@ answer is the same as alone, unless two tokens are equally likely up to rounding
 import hashlib
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -56,29 +56,29 @@ class CausalModel(Backend):
         """Options that may change when a run is resumed."""
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
         if not options.model:
             raise ConfigError("model: expected the folder of a model, or hf:OWNER/NAME")
-        try:
-            import transformers
-        except ImportError:
-            raise missing_extra("a language model on this machine needs transformers", "llm") from None
         name, is_of_hub = options.model.removeprefix(HUB), options.model.startswith(HUB)
         if not is_of_hub and not Path(name).is_dir():
             raise ConfigError(f"model: {name}: no such folder; of the hub: {HUB}OWNER/NAME")
-        library: Any = transformers
-        library.logging.set_verbosity_error()
-        library.logging.disable_progress_bar()
-        where = {"local_files_only": not is_of_hub, "revision": options.revision, "trust_remote_code": False}
+        self._load(options, name, {"local_files_only": not is_of_hub, "revision": options.revision})
+        self.revision = folder_digest(Path(name)) if not is_of_hub else str(self.model.config._commit_hash)
+        self._name = f"{Path(name).name} {self.revision[:16]}"
+
+    def _load(self, options: Any, name: str, where: Mapping[str, Any]) -> None:
+        """Load tokenizer and weights by their name or folder; `ConfigError` in a line if that fails."""
+        super().__init__(options)
+        self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
+        library = transformers()
         try:
-            self.tokenizer = library.AutoTokenizer.from_pretrained(name, **where)
-            self.model = library.AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, **where)
+            self.tokenizer = library.AutoTokenizer.from_pretrained(name, trust_remote_code=False, **where)
+            self.model = library.AutoModelForCausalLM.from_pretrained(
+                name, use_safetensors=True, trust_remote_code=False, **where
+            )
         except Exception as error:  # of transformers, of the hub's library or of files, by version
             raise ConfigError(f"model: {name} can't be read: {shown(str(error))}") from None
         self.model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
         self._takes = set(inspect.signature(self.model.forward).parameters)
-        self.revision = _digest(Path(name)) if not is_of_hub else str(self.model.config._commit_hash)
         self._texts = [str(self.tokenizer.decode([token])) for token in range(len(self.tokenizer))]
         ends = {self.tokenizer.eos_token_id, *(n for n, text in enumerate(self._texts) if text == "\n")}
         self._ends: list[int] = sorted(token for token in ends if token is not None)
@@ -176,10 +176,6 @@ class CausalModel(Backend):
                 return chosen
         return self._ends[0]
 
-    @property
-    def _name(self) -> str:
-        return f"{Path(self.options.model.removeprefix(HUB)).name} {self.revision[:16]}"
-
     def _prompt(self, request: Request) -> list[int]:
         """The tokens of the prompt, in the form that the model was tuned to, if it was."""
         if self.tokenizer.chat_template:
@@ -236,7 +232,18 @@ class _UnfinishedAnswer:
         self.rng = np.random.default_rng([self.request.draw, *b"tokens"])
 
 
-def _digest(folder: Path) -> str:
+def transformers() -> Any:
+    """Import the library transformers, without its notes; `ConfigError` if it is not installed."""
+    try:
+        import transformers as library
+    except ImportError:
+        raise missing_extra("a language model on this machine needs transformers", "llm") from None
+    library.logging.set_verbosity_error()
+    library.logging.disable_progress_bar()
+    return library
+
+
+def folder_digest(folder: Path) -> str:
     """SHA-256 of the weights, the tokenizer and the settings of a model."""
     found = hashlib.sha256()
     for file in sorted(folder.iterdir()):
