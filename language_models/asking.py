@@ -94,7 +94,7 @@ class KeptAnswers:
             write_atomically(self.file, self._lines.values())
 
     def _take(self, row: Mapping[str, Any], line: bytes) -> None:
-        reply = msgspec.convert({name: row[name] for name in Reply.__slots__}, Reply)
+        reply = msgspec.convert({name: row[name] for name in Reply.__slots__ if name in row}, Reply)
         used = self.used[row["backend"]]
         used.calls += 1
         used.prompt_tokens += reply.prompt_tokens
@@ -109,7 +109,10 @@ class KeptAnswers:
         Raises:
             ConfigError: If it can't be written; the file is then as before.
         """
-        row = {"key": key, "backend": backend, **{name: getattr(reply, name) for name in Reply.__slots__}}
+        known = {name: getattr(reply, name) for name in Reply.__slots__}
+        if reply.choice_probabilities is None:
+            del known["choice_probabilities"]
+        row = {"key": key, "backend": backend, **known}
         row |= {"system": request.system, "user": request.user, "draw": request.draw}
         line = json.dumps(sealed(row)).encode() + b"\n"
         with self._lock:

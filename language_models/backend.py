@@ -206,6 +206,8 @@ class Reply:
     """Model and revision, as far as the backend knows."""
     prompt_tokens: int
     answer_tokens: int
+    choice_probabilities: dict[str, float] | None = None
+    """Probability of each choice at this temperature; None where the backend does not have them."""
 
 
 class Backend(ABC):

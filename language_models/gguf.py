@@ -17,7 +17,7 @@ from ecsuite.downloads.smollm2 import NAME, SHA256, model_file
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.locks import Lock
-from ecsuite.language_models.causal import CausalModel, folder_digest, transformers
+from ecsuite.language_models.causal import CausalModel, folder_digest, load, transformers
 from ecsuite.parts.config import Accuracy, Count, Weight
 from ecsuite.runtime.errors import ConfigError, missing_extra, shown
 
@@ -66,7 +66,7 @@ class GgufModel(CausalModel):
             raise ConfigError(f"file: {file}: is damaged; ecsuite data {NAME} fetches it again")
         if begins != MAGIC:
             raise ConfigError(f"file: {file}: expected a GGUF file, which begins with {MAGIC.decode()}")
-        self._load(options, str(_converted(file, self.revision)), {"local_files_only": True})
+        self._use(options, load(str(_converted(file, self.revision)), self.revision))
         self._name = f"{file.name} {self.revision[:16]}"
 
     @property
