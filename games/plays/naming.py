@@ -170,7 +170,8 @@ class NamingGame(Rounds):
         names that are the only name of an agent, averaged over objects. `others_share` is the share of agents of the
         first kind whose only name is the only name of an agent of the other kind. `first_name` is the share of agents
         whose only name is the first of the pool: over runs, it shows whether the population has a bias that no agent
-        has.
+        has. `first_name_probability` is the probability with which agents of the first kind say it in their first round,
+        where it is known exactly.
         """
         figures = {
             **super().evaluate(),
@@ -182,6 +183,8 @@ class NamingGame(Rounds):
         if self.words.choices:
             first = [each[self.words.choices[0]] for each in self.held]
             figures["first_name"] = sum(first) / (len(first) * self.num_agents)
+            if named := self.participants[0].first_choices():
+                figures["first_name_probability"] = named[self.words.choices[0]]
         if self.options.num_others:
             figures["others_share"] = self._taken_over()
         return figures
@@ -205,7 +208,9 @@ class NamingGame(Rounds):
     @property
     def figures(self) -> Sequence[str]:
         """See the base class; agreement is defined before any round."""
-        return tuple(dict.fromkeys((*super().figures, *self.evaluate())))
+        has_choices = self.words.choices and self.participants[0].first_choices() is not None
+        more = ("first_name_probability",) if has_choices else ()
+        return tuple(dict.fromkeys((*super().figures, *self.evaluate(), *more)))
 
     def lines(self) -> list[str]:
         """Describe the participants and the names, for the user."""
