@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import fsum
 from pathlib import Path
@@ -28,6 +28,8 @@ KEY = "answers"
 """Key of the file's checksum in the metadata of a run."""
 FILE = BESIDE[KEY]
 """Name of the file in a run folder."""
+SECONDS_TO_STORE = 0.002
+"""Time to render a prompt and to store its answer, roughly."""
 GO_ON = f"nothing is lost: {RUN_AGAIN}"
 """Advice after a run stopped that can go on."""
 
@@ -330,24 +332,29 @@ class Asker:
 class Cost:
     """Calls, tokens, time and price of a run."""
 
-    seconds_per_call: float
-    concurrency: int
-    per_minute: float | None
-    """Most calls a minute; None: no limit."""
+    backend: Backend
+    """Backend of the run."""
     options: AskingOptions
     """Options with the prices."""
+    questions: dict[str, Request] = field(default_factory=dict)
+    """Different questions, by digest, whatever their draws."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Calls, tokens, hours and price, JSON-ready."""
-        seconds = self.calls * self.seconds_per_call / self.concurrency
-        if self.per_minute is not None:
-            seconds = max(seconds, 60 * self.calls / self.per_minute)
-        fields = asdict(self)
-        del fields["options"]
-        return {**fields, "hours": seconds / 3600, "cost": self.options.cost(self)}
+        seconds_per_call = self.backend.seconds_of(list(self.questions.values()))
+        concurrency, per_minute = self.backend.concurrency, getattr(self.backend.options, "per_minute", None)
+        num_slow = len(self.questions) if self.backend.remembers else self.calls
+        seconds = (num_slow * seconds_per_call + self.calls * SECONDS_TO_STORE) / concurrency
+        if per_minute is not None:
+            seconds = max(seconds, 60 * self.calls / per_minute)
+        return {
+            "seconds_per_call": seconds_per_call, "concurrency": concurrency, "per_minute": per_minute,
+            "calls": self.calls, "prompt_tokens": self.prompt_tokens, "answer_tokens": self.answer_tokens,
+            "hours": seconds / 3600, "cost": self.options.cost(self),
+        }  # fmt: skip
 
 
 class PlanningBackend(Drawn):
@@ -363,18 +370,15 @@ class PlanningBackend(Drawn):
     def __init__(self, backend: Backend, options: AskingOptions) -> None:
         super().__init__(backend.options)
         self.backend, self.is_drawn = backend, backend.is_drawn
-        self.cost = Cost(
-            seconds_per_call=backend.seconds_per_call,
-            concurrency=backend.concurrency,
-            per_minute=getattr(backend.options, "per_minute", None),
-            options=options,
-        )
+        self.cost = Cost(backend=backend, options=options)
 
     def reply(self, request: Request) -> Reply:
         """Draw an allowed answer."""
+        question = digest(request.content())
         if not self.is_drawn:
-            request = replace(request, draw=int(digest(request.content())[:8], 16))
+            request = replace(request, draw=int(question[:8], 16))
         reply = super().reply(request)
+        self.cost.questions.setdefault(question, request)
         self.cost.calls += 1
         self.cost.prompt_tokens += reply.prompt_tokens
         self.cost.answer_tokens += reply.answer_tokens

@@ -221,6 +221,8 @@ class Backend(ABC):
     """Requests that are answered at once."""
     batch_size: int = 1
     """Most requests that `replies` takes, if it is faster than one `reply` for each."""
+    remembers: bool = False
+    """Whether a question that was asked before, with another draw, is answered at once."""
     has_probabilities: bool = False
     """Whether replies have the probabilities of choices."""
 
@@ -234,9 +236,8 @@ class Backend(ABC):
         """Settings that change answers, part of the digest under which these are stored; by default all options."""
         return {"backend": type(self).__name__, **asdict(self.options)}
 
-    @property
-    def seconds_per_call(self) -> float:
-        """Duration of an answer in seconds: an assumption, unless the backend measures it."""
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """Mean duration of the answers to requests in seconds: an assumption, unless the backend measures it."""
         return 1.0
 
     def require(self, allowed: Allowed) -> None:
@@ -263,10 +264,9 @@ class Backend(ABC):
 class Drawn(Backend):
     """Random answers, for tests and for the cost of a study."""
 
-    @property
-    def seconds_per_call(self) -> float:
-        """About a millisecond."""
-        return 0.001
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """No time."""
+        return 0.0
 
     def reply(self, request: Request) -> Reply:
         """Draw an allowed answer by the number of the draw."""
@@ -321,8 +321,7 @@ class Page(Backend):
     person: Person | None = None
     """The person, once somebody has taken the seat."""
 
-    @property
-    def seconds_per_call(self) -> float:
+    def seconds_of(self, requests: Sequence[Request]) -> float:
         """An assumption."""
         return 10.0
 

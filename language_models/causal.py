@@ -32,6 +32,8 @@ MOST_PATHS = 256
 """Most unfinished answers among choices for which the probabilities of all choices are computed."""
 MOST_TREES = 20_000
 """Most questions whose answers' logits are kept in memory."""
+NUM_TIMED = 4
+"""Questions that are asked to plan how long a run takes."""
 NO_LOGITS = torch.empty(0)
 
 TokenPath = tuple[int, ...]
@@ -69,7 +71,7 @@ class CausalModel(Backend):
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
         """Options that may change when a run is resumed."""
 
-    has_probabilities = True
+    has_probabilities = remembers = True
 
     def __init__(self, options: Options) -> None:
         if not options.model:
@@ -103,12 +105,16 @@ class CausalModel(Backend):
             **{n: getattr(self.options, n) for n in names},
         }
 
-    @property
-    def seconds_per_call(self) -> float:
-        """Measured on a prompt of two hundred words."""
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """Measured on a few of the requests, spread over their order, after a first one."""
+        asked = [requests[len(requests) * n // NUM_TIMED] for n in range(min(NUM_TIMED, len(requests)))]
+        for each in asked[:1]:
+            self.reply(each)
+        self._trees.clear()
         began = time.monotonic()
-        self.reply(Request(system="", user="word " * 200, allowed=Allowed(max_len=4), draw=0))
-        return time.monotonic() - began
+        for each in asked:
+            self.reply(each)
+        return (time.monotonic() - began) / max(1, len(asked))
 
     def num_tokens(self, text: str) -> int:
         """Tokens of a text."""
