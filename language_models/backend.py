@@ -168,12 +168,18 @@ class Allowed:
         if self.choices:
             answer["enum"] = list(self.choices)
         elif self.symbols:
-            symbol, between = f"(?:{self._symbol.pattern})", re.escape(self.separator)
+            by_length = sorted(map(_escaped, self.symbols), key=len, reverse=True)
+            symbol, between = f"(?:{'|'.join(by_length)})", _escaped(self.separator)
             answer["pattern"] = f"^{symbol}(?:{between}{symbol}){{0,{self.max_len - 1}}}$"
         properties = {"answer": answer}
         return {
             "type": "object", "properties": properties, "required": ["answer"], "additionalProperties": False
         }  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    """Text as a regular expression of ECMA-262, in which Python's `\\ ` and `\\-` are none."""
+    return re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
