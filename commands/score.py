@@ -13,6 +13,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
+from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
 from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -38,6 +39,8 @@ SAMPLING = ("seed",)
 JOBS = ("cache", "workers", "on", "slurm", "plan")
 """Options of where the jobs of a collection are computed."""
 
+ROUND_METRICS = ["agreement", "elcc"]
+"""Default metrics of the rounds of a play."""
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
 
@@ -127,6 +130,8 @@ def score(
         first_of.setdefault(place, path)
     corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
+    if metrics is None and all(path.name == BESIDE[ROUNDS_KEY] for path in corpora):
+        names = ROUND_METRICS  # rounds tell how agents came to agree; their language is the corpus of the run
     trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
     if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do

@@ -178,7 +178,7 @@ class Allowed:
 
 
 def _escaped(text: str) -> str:
-    """Text as a regular expression of ECMA-262, in which Python's `\\ ` and `\\-` are none."""
+    r"""Text as a regular expression of ECMA-262, in which Python's `\\ ` and `\\-` are none."""
     return re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", text)
 
 

@@ -46,7 +46,7 @@ def settings_of(server, *more):
         NAMES,
         Allowed(symbols=("ka", "ki", "lo"), max_len=3),
         Allowed(symbols=("red", "box"), separator=" ", max_len=3),
-        Allowed(symbols=("a-b", "c.d", "#e"), separator="-", max_len=3),
+        Allowed(symbols=("a-b", "c.d", "#e"), separator=" ", max_len=3),
     ],
     ids=["choices", "syllables", "words", "signs"],
 )
