@@ -5,6 +5,7 @@
     python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # also time the published program
     python benchmarks/icy.py --row lstm --workers 2              # wall time of one whole row of one seed
     python benchmarks/icy.py lstm --beside FOLDER --pairs 5      # an update's CPU time in two versions, in turn
+    python benchmarks/icy.py lstm --without fused                # with autograd instead of the fused learners, in turn
 
 Each line is measured in a separate process with one thread, in the environment of worker processes; so is the published
 program. Times on the CPU are CPU time. Compare only lines of one run of this script: the machine's speed changes over
@@ -26,6 +27,7 @@ from pathlib import Path
 import torch
 from rows import Row, add_json_option, publish
 
+import ecsuite.eval.icy.agents as icy_agents
 from ecsuite.agents.spec import AgentName, Role
 from ecsuite.eval.icy.acquisition import RunGroup, TrainingRun, Updates
 from ecsuite.eval.icy.agents import make_agent, make_learner, parse_model
@@ -62,7 +64,12 @@ def main() -> None:
     parser.add_argument("--row", metavar="MODEL", help="time a whole row of one seed instead")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes of --row")
     parser.add_argument("--beside", metavar="FOLDER", help="compare with this version instead")
-    parser.add_argument("--pairs", type=int, default=5, help="measurements of each version with --beside")
+    parser.add_argument(
+        "--without", choices=["fused"], help="compare with learners without this part instead"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=5, help="measurements of each version with --beside and --without"
+    )
     parser.add_argument("--line", help=argparse.SUPPRESS)
     add_json_option(parser)
     arguments = parser.parse_args()
@@ -70,7 +77,7 @@ def main() -> None:
         print(json.dumps(measure(*json.loads(arguments.line))))
     elif arguments.row:
         time_row(arguments.row, arguments.workers, arguments.device)
-    elif arguments.beside:
+    elif arguments.beside or arguments.without:
         compare_versions(arguments)
     else:
         print_table(arguments)
@@ -117,24 +124,24 @@ def print_table(arguments: argparse.Namespace) -> None:
 def compare_versions(arguments: argparse.Namespace) -> None:
     """Print for each line how many times as long an update takes in the other version: the least and the median."""
     here, rows = str(Path(__file__).resolve().parents[2]), []
+    sides = {"before": (arguments.beside or here, arguments.without), "now": (here, None)}
     for model, precision, replicas in product(arguments.models, arguments.precisions, arguments.replicas):
-        line = json.dumps([model, precision, replicas, arguments.seconds, arguments.device])
-        rates: dict[str, list[float]] = {arguments.beside: [], here: []}
+        line = [model, precision, replicas, arguments.seconds, arguments.device]
+        rates: dict[str, list[float]] = {side: [] for side in sides}
         for number in range(arguments.pairs):
-            for folder in sorted(rates, reverse=bool(number % 2)):
-                command = [sys.executable, __file__, "--line", line]
+            for side in sorted(rates, reverse=bool(number % 2)):
+                folder, part = sides[side]
+                command = [sys.executable, __file__, "--line", json.dumps([*line, *([part] if part else [])])]
                 environment = os.environ | WORKER_ENVIRONMENT | {"PYTHONPATH": folder}
-                rates[folder].append(json.loads(subprocess.check_output(command, env=environment))["rate"])
+                rates[side].append(json.loads(subprocess.check_output(command, env=environment))["rate"])
         ratios = tuple(new / old for old, new in zip(*rates.values(), strict=True))
         name = f"{model} {precision} {replicas}"
         rows += [
             Row(name=f"{name}, times as fast", unit="x", values=ratios, higher_is_better=True),
-            Row(
-                name=f"{name}, before",
-                unit="ms",
-                values=tuple(1e3 / rate for rate in rates[arguments.beside]),
+            *(
+                Row(name=f"{name}, {side}", unit="ms", values=tuple(1e3 / rate for rate in found))
+                for side, found in rates.items()
             ),
-            Row(name=f"{name}, now", unit="ms", values=tuple(1e3 / rate for rate in rates[here])),
         ]
         if not arguments.json:
             least, median = min(ratios), statistics.median(ratios)
@@ -149,9 +156,14 @@ def print_line(model: str, program: str, replicas: str, rate: float, flops: floa
     print(f"{model:18} {program:7} {replicas:>8} {figures}", flush=True)
 
 
-def measure(model: str, precision: str, replicas: int, seconds: float, device_name: str) -> dict[str, float]:
+def measure(
+    model: str, precision: str, replicas: int, seconds: float, device_name: str, without: str | None = None
+) -> dict[str, float]:
     """Updates of single runs per second, and the peak of matrix products in FLOP/s, in the same process and thread."""
     torch.set_num_threads(1)
+    if without == "fused":
+        for name in ("make_fused_sender", "make_fused_receiver"):
+            setattr(icy_agents, name, lambda _: None)
     device = choose_device(device_name)
     square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device)
     with routed_products(device, precision):

@@ -13,6 +13,7 @@ several pairs is compared with as many steps of plain torch.
 import argparse
 import importlib.util
 import os
+import pkgutil
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rows import Row, add_json_option, publish
 
@@ -61,21 +63,61 @@ BLOCK_SECONDS = 1.0
 
 
 def without(part: str) -> None:
-    """Leave a part out that is there for speed."""
-    from ecsuite.agents import shared_states
-    from ecsuite.runtime import recording
-
-    if part == "recorder":
-        recording.NUM_CALLS_BEFORE = 10**9
-    elif part == "shared_states":
-        shared_states.FEWEST_VALUES = 2**62
-    elif part == "side_by_side":
-        from ecsuite.games.engine.engine import Engine
-
-        Engine._play_together = lambda *_: None  # type: ignore[method-assign,assignment]
+    """Leave a part out that is there for speed: where it makes steps in another way, in torch's own way."""
+    owner, name, other = {
+        "recorder": ("runtime.recording", "NUM_CALLS_BEFORE", 10**9),
+        "shared_states": ("agents.shared_states", "FEWEST_VALUES", 2**62),
+        "side_by_side": ("games.engine.engine:Engine", "_play_together", lambda *_: None),
+        "ahead": ("runtime.ahead:Ahead", "__call__", lambda self, *arguments: self.function(*arguments)),
+        "recurrence": ("agents.cells", "recurrence", plain_recurrence),
+        "linear": ("agents.linear", "Unrolled", plain_unrolled),
+    }[part]
+    setattr(pkgutil.resolve_name(f"ecsuite.{owner}"), name, other)
 
 
-PARTS = ("recorder", "shared_states", "side_by_side")
+def plain_unrolled(weight: Any, bias: Any, dtype: Any) -> Callable[[Any], Any]:
+    """A linear map in a loop over steps whose gradients torch sums, a step after the other."""
+    from torch.nn.functional import linear
+
+    weight, bias = weight.to(dtype), None if bias is None else bias.to(dtype)
+    return lambda inputs: linear(inputs, weight, bias)
+
+
+def plain_recurrence(gates: Any, hidden_map: Any, dtype: Any) -> Callable[..., Any]:
+    """Steps of torch's operations, with its gradients; see `ecsuite.agents.recurrence.recurrence`."""
+    import torch
+
+    step = plain_unrolled(hidden_map.weight, hidden_map.bias, dtype)
+
+    def gru(read: Any, hidden: Any, state: Any) -> Any:
+        (reset, update, new), (of_reset, of_update, of_new) = read.chunk(3, -1), hidden.chunk(3, -1)
+        new = torch.tanh(new + torch.sigmoid(reset + of_reset) * of_new)
+        return (new + torch.sigmoid(update + of_update) * (state[0] - new),)
+
+    def lstm(read: Any, hidden: Any, state: Any) -> Any:
+        entered, forgotten, new, shown = (read + hidden).chunk(4, -1)
+        memory = torch.sigmoid(forgotten) * state[1] + torch.sigmoid(entered) * torch.tanh(new)
+        return torch.sigmoid(shown) * torch.tanh(memory), memory
+
+    def elman(read: Any, hidden: Any, _: Any) -> Any:
+        return (torch.tanh(read + hidden),)
+
+    formula = {"GRUGates": gru, "LSTMGates": lstm, "ElmanGates": elman}[type(gates).__name__]
+
+    def recur(inputs: Any, state: Any, sizes: Any, followed: Any = (None,)) -> Any:
+        outputs = []
+        for read, places in zip(inputs.split(sizes, -2), followed, strict=True):
+            if places is not None:
+                state = tuple(part.index_select(-2, places) for part in state)
+            state = state or gates.start(read.new_zeros(*read.shape[:-1], hidden_map.in_features))
+            state = formula(read, step(state[0]), state)
+            outputs.append(state[0])
+        return (torch.cat(outputs, -2), *state[1:])
+
+    return recur
+
+
+PARTS = ("recorder", "shared_states", "side_by_side", "ahead", "recurrence", "linear")
 
 
 class Side:
@@ -113,19 +155,20 @@ def work(program: str, row: str, part: str) -> None:
     import torch
 
     torch.set_num_threads(1)
+    clock = time.perf_counter if part == "ahead" else time.process_time
     left, began = 0, 0.0
     num_steps = 0
 
     def after_step() -> None:
         nonlocal left, began, num_steps
-        ended = time.process_time()
+        ended = clock()
         left -= 1
         if left > 0:
             return
         if num_steps:
             print((ended - began) / num_steps, flush=True)
         left = num_steps = int(sys.stdin.readline() or sys.exit())
-        began = time.process_time()
+        began = clock()
 
     left = 1
     (train_plain if program == "plain" else train_ours)(row, part, after_step)

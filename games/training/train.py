@@ -59,8 +59,8 @@ def train(
         scorer: Makes the scorer of the language, such as `ecsuite.eval.run_metrics.language_metrics.LanguageMetrics`;
             needed where the experiment has `evaluation.metrics`.
         loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
-        progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
-            the corpus count as so many steps as they are likely to take.
+        progress: Called as `progress(label, steps done, steps in total)` before the first step and after each; the last
+            evaluation and the corpus count as so many steps as they are likely to take.
         note: Called with each message for the user.
         announce: Called with each line of what is trained and where it is written, before the first step.
         should_stop: Called after every step. After `interrupt` the run ends with a checkpoint and a corpus, after

@@ -145,6 +145,9 @@ class Progress:
         self.left, self.is_hinted = TimeLeft(self.total), False
         self.remarks_again, self.remarks = True, set[str]()
         self.began = time.monotonic()
+        callbacks.progress(
+            "first step", first_step if self.calls is None else self.calls[first_step], self.total
+        )
 
     @property
     def seconds(self) -> float:

@@ -13,7 +13,7 @@ QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
 
 @pytest.fixture
-def xtreme(monkeypatch, ecsuite, tiny_preset, write_data):
+def xtreme(monkeypatch, ecsuite, tiny_preset, write_data, capsys):
     """Runs the command in a folder with a corpus and data; returns exit code, stdout and stderr."""
     monkeypatch.setitem(study.PRESETS, "nano", replace(tiny_preset, languages=("de", "ru")))
     write_data("udpos", "panx", "tatoeba")
@@ -21,6 +21,7 @@ def xtreme(monkeypatch, ecsuite, tiny_preset, write_data):
     Path("empty.jsonl").write_text("")
 
     def xtreme(*arguments, data="data", quick=QUICK):
+        capsys.readouterr()  # the bar of a model that a fixture saved
         return ecsuite("xtreme", *quick, *(() if data is None else ("--data", data)), *arguments)
 
     return xtreme

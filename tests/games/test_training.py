@@ -114,7 +114,7 @@ def test_any_thread_may_train_and_signals_stay_as_they_are(tmp_path, small, whol
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [handlers] * 25  # the steps, and the last evaluation
+    assert found == [handlers] * 26  # the beginning, the steps, and the last evaluation
     assert contents(tmp_path) == contents(whole)
 
 
