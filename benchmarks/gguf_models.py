@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.downloads.smollm2 import model_file
-from ecsuite.language_models.backend import Allowed, Request
+from ecsuite.language_models.backend import Allowed, Request, model_file
 from ecsuite.language_models.prompts import read_prompt
 from ecsuite.runtime.provenance import processor
 

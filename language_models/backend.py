@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ecsuite.files.data_folder import data_folder
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
@@ -43,6 +45,12 @@ BACKENDS = Registry(
     base="ecsuite.language_models.backend:Backend",
 )
 """Backends by name."""
+SMOLLM2 = "smollm2"
+"""Name of the model that `ecsuite data smollm2` fetches, and of its folder of data."""
+MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
+"""Its file."""
+MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""SHA-256 of its file."""
 NO_TERMINAL = "backend typed: expected a terminal at which a person answers"
 PERSON = "person"
 """Model name in the replies of people."""
@@ -265,6 +273,20 @@ class Backend(ABC):
     def num_tokens(self, text: str) -> int:
         """Count the tokens of a text, by default one for four characters."""
         return -(-len(text) // 4)
+
+
+def model_file() -> Path:
+    """Find the file of the model that `ecsuite data smollm2` fetches.
+
+    Raises:
+        ConfigError: If it was not fetched.
+    """
+    file = data_folder(SMOLLM2) / MODEL
+    if not file.is_file():
+        raise ConfigError(
+            f"{file}: no such file; ecsuite data {SMOLLM2} fetches it, 93 MB, Apache License 2.0"
+        )
+    return file
 
 
 class Drawn(Backend):

