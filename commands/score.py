@@ -13,7 +13,6 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import OUTPUT, CorpusOptions, Seed, StudyOptions, TrustCode, given_options
 from ecsuite.eval.views.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
-from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
 from ecsuite.parts.config import refuse_unread
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -120,6 +119,7 @@ def score(
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
+    from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
     from ecsuite.parts.own_code import foreign_kinds, trust
 
     first_of: dict[Path, Path] = {}
