@@ -345,7 +345,8 @@ class CausalModel(Backend):
         sums = np.cumsum(shares[order])
         kept = int(np.searchsorted(sums, self.options.top_p * sums[-1] * (1 - 1e-12))) + 1
         shares[order[kept:]] = 0
-        return shares / sums[min(kept, len(sums)) - 1]
+        shares /= sums[min(kept, len(sums)) - 1]
+        return shares
 
     def _drawn(self, logits: Tensor, rng: np.random.Generator) -> int:
         """Draw the index of a token by temperature and `top_p`."""
