@@ -82,7 +82,7 @@ class NamingGame(Rounds):
 
         Two such names are the same with the probability `accuracy`. Agreement is the mean of the measures of `evaluate`
         over `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a few
-        agents are soon the same by chance.
+        agents are soon the same at random.
         """
         names = self.words.choices
         if not names:
@@ -120,7 +120,7 @@ class NamingGame(Rounds):
         meetings = [plan for step in steps for plan in self.planned(step)]
         agrees = np.zeros(held.shape[:2], dtype=bool)
         agreed_at = np.full(NUM_SIMULATED, len(meetings) + 1)
-        # Many agents never agree by chance: one random name is then as good as the last one.
+        # Many agents never agree at random: one random name is then as good as the last one.
         can_agree = len(meetings) * float(len(names)) ** (1 - asked) > LEAST_PROBABILITY
         for number, plan in enumerate(meetings):
             thing = held[:, plan.thing]
