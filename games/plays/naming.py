@@ -20,7 +20,7 @@ from ecsuite.parts.registry import Part
 NUM_SIMULATED = 1000
 """Plays with random names behind the chance levels of agreement."""
 LEAST_PROBABILITY = 1e-6
-"""Probability below which agreement by chance counts as impossible."""
+"""Probability below which agreement at random counts as impossible."""
 NO_NAME = -1
 COLLAPSING = Part("collapsing", Collapsing.Options())
 COMMITTED = Part("committed", Committed.Options())
