@@ -9,7 +9,9 @@ import hashlib
 import json
 import shutil
 import tempfile
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -112,11 +114,12 @@ def _convert(file: Path, folder: Path) -> None:
         raise missing_extra("a model in a GGUF file needs gguf and accelerate", "tiny-llm") from None
     where = {"gguf_file": file.name, "local_files_only": True}
     try:
-        tokenizer = library.AutoTokenizer.from_pretrained(str(file.parent), **where)
-        model = library.AutoModelForCausalLM.from_pretrained(
-            str(file.parent), quantization_config=library.GgufConfig(dequantize=True), **where
-        )
-        tokenizer.save_pretrained(str(folder))
-        model.save_pretrained(str(folder))
+        with redirect_stderr(StringIO()):  # its progress bar is shown whatever the library's settings are
+            tokenizer = library.AutoTokenizer.from_pretrained(str(file.parent), **where)
+            model = library.AutoModelForCausalLM.from_pretrained(
+                str(file.parent), quantization_config=library.GgufConfig(dequantize=True), **where
+            )
+            tokenizer.save_pretrained(str(folder))
+            model.save_pretrained(str(folder))
     except Exception as error:  # of transformers, of gguf or of the file, by version
         raise ConfigError(f"file: {file} can't be read: {shown(str(error))}") from None
