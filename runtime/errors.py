@@ -165,7 +165,8 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
         if not section or choice.startswith(f"{section}."):
             by_end.setdefault(choice.rpartition(".")[2], []).append(choice)
     if section and by_end:
-        nearest = difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)
+        with_word = [end for end in by_end if last in end.split("_")][:3]  # `price` of `prompt_price`
+        nearest = with_word or difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)
         return [by_end[end][0] for end in nearest or [end for end in by_end if last and last in end][:1]]
     for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
         return by_end[end][:3]

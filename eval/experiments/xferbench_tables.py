@@ -36,6 +36,7 @@ from ecsuite.games.training.train import TrainingJob
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import DivergedError
 from ecsuite.runtime.provenance import own_commit, processor
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import Cell, estimate, interval, nothing, number, text
 from ecsuite.tables.table import Row, Table, name_column, number_column, row_of
 from ecsuite.version import __version__
@@ -162,10 +163,12 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         pretraining = sizes.pretrain_tokens * sizes.pretrain_epochs
         tuning = sizes.tune_tokens * sizes.tune_epochs
         part = (pretraining + len(study.texts) * tuning) / (pretraining + len(XFERBENCH_TARGETS) * tuning)
-        h100, published = (number * part * minutes / 60 for minutes in (H100_MINUTES, PUBLISHED_MINUTES))
+        h100, published = (
+            duration_text(60 * number * part * minutes) for minutes in (H100_MINUTES, PUBLISHED_MINUTES)
+        )
         lines.append(
-            f"{number} scores of {len(study.texts)} targets need a GPU: about {h100:.1f} hours of an H100, or "
-            f"{published:.0f} hours of the paper's RTX 2080 Ti, and the games' training"
+            f"{number} scores of {len(study.texts)} targets need a GPU: about {h100} of an H100, or "
+            f"{published} of the paper's RTX 2080 Ti, and the games' training"
         )
         return lines
 
@@ -392,7 +395,7 @@ def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
             yield f"{row.name}: {row.reason}"
         elif row.passes is not None and row.passes > 1.02:
             yield f"{row.name}: its corpus is read {row.passes:.1f} times an epoch, which alone changes a score"
-    yield f"{finding.hours:.2f} hours of computing"
+    yield f"{duration_text(3600 * finding.hours)} of computing"
 
 
 def _to_json(study: PaperStudy, finding: PaperResult) -> dict[str, Any]:

@@ -143,6 +143,10 @@ METRICS = Registry(
             "ecsuite.eval.metrics.language_similarity:contact",
             "how alike communities speak that meet, and whose words survive (asked for by name)",
         ),
+        "agreement": (
+            "ecsuite.eval.metrics.language_similarity:agreement",
+            "success of rounds at their end and at their beginning (of rounds.jsonl)",
+        ),
         "xferbench": (
             "ecsuite.eval.xferbench.metric:xferbench",
             "transfer of a language model pretrained on the corpus to other languages",
@@ -213,6 +217,8 @@ METRIC_OF = {
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
+    "agreement": "agreement",
+    "early_agreement": "agreement",
     "similarity_within": "contact",
     "similarity_between": "contact",
     "survival": "contact",

@@ -122,7 +122,7 @@ def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
     from ecsuite.eval.experiments.claims.report import claim_page
 
     claim = load_claim("perkins2021_husendz")
-    assert "**Not run: 0.2 hours of one core.**" in claim_page(claim, None, None)
+    assert "**Not run: 12 min of one core.**" in claim_page(claim, None, None)
     levels = {"lstm": 1.8, "husendz:dgsend": 1.3}
     runs = tuple(
         claim_run(

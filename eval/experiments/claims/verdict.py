@@ -56,6 +56,7 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, short, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -351,7 +352,7 @@ class VerdictRow:
     def sentence(self) -> str:
         """The claim with its verdict, the effect with its unit, and the number that decides."""
         if self.verdict == "not run":
-            hours = "" if self.hours is None else f"; {self.hours:.1f} hours of one core"
+            hours = "" if self.hours is None else f"; {duration_text(3600 * self.hours)} of one core"
             return f"{self.about}: not run ({self.criterion}{hours})."
         effect = "no effect could be measured"
         if self.effect is not None:
