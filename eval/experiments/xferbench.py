@@ -38,7 +38,7 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, job_function
 from ecsuite.parts.config import build
 from ecsuite.runtime.devices import choose_device
-from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 SourceKind = Literal["human", "synthetic or emergent", "random"]
 """Kinds of sources that the paper's first hypothesis puts in this order, best first."""
@@ -181,7 +181,8 @@ def load_paper(
         items.append(item)
     known = {item.name: item for item in items} | dict.fromkeys(files.corpora)
     for name in names:
-        look_up("source", name, known)
+        if name not in known:
+            raise unknown_name("source", name, sorted(known), shows_all=True)
     chosen = [item for item in items if not names or item.name in names]
     targets = _targets(files.targets, sizes)
     downloaded = data_folder("wikipedia")

@@ -154,6 +154,15 @@ def test_what_a_study_must_not_be(change, told):
         load({**STUDY, **change})
 
 
+def test_the_error_for_an_unknown_source_has_all_sources_in_order():
+    with pytest.raises(ConfigError) as error:
+        load("paper/xferbench_main", names=["Rec"])
+    names = sorted(PAPER_SCORES)
+    assert len(names) == 17
+    told = str(error.value)
+    assert told.endswith(f"choices: {', '.join(map(repr, names))}") and "'Rec, large'" in told
+
+
 def test_the_papers_size_is_planned_with_its_cost():
     study = replace(load(), preset=replace(load().preset, is_reduced=False))
     [note] = [line for line in PaperTables(folder=Path("kept")).notes_on_plan(study) if "GPU" in line]
