@@ -88,7 +88,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
             return [SMALL_NOTE]
         return [] if study.hours is None else [f"all runs of the claim: {study.hours:g} hours of one core"]
 
-    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """Time of the jobs, as its study measures it."""
         return self.benchmark.seconds_of(self.study, jobs)
 
