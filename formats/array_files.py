@@ -30,7 +30,7 @@ DAMAGE = (
     ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, RuntimeError, MemoryError, SafetensorError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""Exceptions that NumPy and safetensors raise for damaged files."""
+"""Exceptions that NumPy, zipfile and safetensors raise for damaged files."""
 Array = NDArray[Any]
 
 
@@ -40,7 +40,7 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
     Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size).
 
     Args:
-        file: `.npy`, `.npz` or safetensors.
+        file: `.npy`, `.npz` or safetensors, whose metadata may say `eos`, and roles by name of array.
         name: What the user calls it.
         given: Roles by name of array.
 
@@ -49,7 +49,7 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
         CorpusError: If it is damaged, or no array is of messages; the message names the arrays.
     """
     require_memory(COPIES * file.stat().st_size, file)
-    what, arrays, eos = _arrays(file, name)
+    what, arrays, told = _arrays(file, name)
     arrays = {key: array for key, array in arrays.items() if array.ndim}
     chosen = [key for key, role in given.items() if role == "message" and key in arrays]
     chosen = chosen or [key for key in arrays if plain_name(key) in MESSAGE_NAMES]
@@ -65,41 +65,38 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
         raise CorpusError(f"{name}: array {key}: expected a message a row, got no rows")
     lengths = next((arrays[each] for each in arrays if plain_name(each) in LENGTHS), None)
     columns: dict[str, Cells] = {key: _messages(arrays[key], lengths, f"{name}: array {key}")}
-    is_repeated = _is_one_hot_of_labels(arrays)
+    if told.get("labels") == "meaning":
+        arrays.pop("sender_input", None)  # a copy of them, one-hot
     for each, array in arrays.items():
-        if each == key or array is lengths or (each == "sender_input" and is_repeated):
-            continue
-        if len(array) != number:
-            raise CorpusError(
-                f"{name}: array {each}: expected {number} rows, as array {key}; got {len(array)}"
-            )
-        columns[each] = list(array)
-    roles = {key: "message"} | ({"labels": "meaning"} if is_repeated else {})
+        if each != key and array is not lengths:
+            if len(array) != number:
+                expected = f"expected {number} rows, as array {key}; got {len(array)}"
+                raise CorpusError(f"{name}: array {each}: {expected}")
+            columns[each] = list(array)
+    roles = {each: told[each] for each in columns if each in told}
     return RawTable(
         source=name, about=f"{what}, array {key}", columns=columns, rows=range(1, number + 1),
-        is_header=len(columns) > 1, roles=roles, eos=eos,
+        is_header=len(columns) > 1, roles={**roles, key: "message"}, eos=told.get("eos"),
     ).plain()  # fmt: skip
 
 
-def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:
-    """Format of the file, its arrays by name, and its EOS if it states one."""
+def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], dict[str, str]]:
+    """Format of the file, its arrays by name, and its metadata."""
     with open(file, "rb") as begun:
         start = begun.read(6)
     try:
         if start == b"\x93NUMPY":
-            return "a NumPy array", {"message": np.load(file, allow_pickle=False)}, None
+            return "a NumPy array", {"message": np.load(file, allow_pickle=False)}, {}
         if start[:2] == b"PK":
             with np.load(file, allow_pickle=False) as archive:
-                return "a NumPy archive", {key: archive[key] for key in archive.files}, None
+                return "a NumPy archive", {key: archive[key] for key in archive.files}, {}
         with safe_open(file, framework="numpy") as opened:
-            eos = (opened.metadata() or {}).get("eos")
-        return "a safetensors file", load_file(file), eos
+            told = opened.metadata() or {}
+        return "a safetensors file", load_file(file), told
     except DAMAGE as error:
-        said = str(error)
-        hint = (
-            "Python objects, which can run code: save numbers" if "allow_pickle" in said else f"{said:.120}"
-        )
-        raise CorpusError(f"{name}: can't be read as arrays: {hint}") from None
+        said = f"{error!s:.120}"
+        said = "Python objects, which can run code: save numbers" if "allow_pickle" in str(error) else said
+        raise CorpusError(f"{name}: can't be read as arrays: {said}") from None
 
 
 def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
@@ -118,7 +115,12 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
         if (np.maximum.accumulate(is_padding, axis=1) == is_padding).all():  # nothing follows it
             lengths, array = (~is_padding).sum(1), np.where(is_padding, 0, array)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
-        raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {_other(array)}")
+        got = str(array.dtype)
+        if array.dtype.kind in "iuf":
+            is_id = (array >= 0) & (array < ID_LIMIT) & (array == np.floor(array))
+            row, column = np.argwhere(~is_id)[0]
+            got = f"{array[row, column]} in row {row + 1}"
+        raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {got}")
     ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1)
     if ends.dtype.kind not in "iuf" or (ends != np.floor(ends)).any():
         raise CorpusError(f"{place}: its lengths are {ends.dtype}: expected whole numbers")
@@ -127,29 +129,3 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
         raise CorpusError(f"{place}: its lengths do not fit: expected 0 to {array.shape[1]} for each message")
     is_said = np.arange(array.shape[1]) < ends[:, None]
     return Ragged.from_lengths(array[is_said].astype(np.int32), ends)
-
-
-def _other(array: Array) -> str:
-    """Describe what in an array is no whole number from 0, for messages."""
-    if array.dtype.kind not in "iuf":
-        return str(array.dtype)
-    bad = ~((array >= 0) & (array < ID_LIMIT) & (array == np.floor(array)))
-    row, place = np.argwhere(bad)[0]
-    return f"{array[row, place]} in row {row + 1}"
-
-
-def _is_one_hot_of_labels(arrays: Mapping[str, Array]) -> bool:
-    """Whether EGG's `sender_input` is nothing but its `labels`, one-hot by attribute."""
-    labels, given = arrays.get("labels"), arrays.get("sender_input")
-    if (
-        labels is None
-        or given is None
-        or labels.ndim != 2
-        or labels.dtype.kind not in "iu"
-        or not labels.size
-    ):
-        return False
-    if labels.min() < 0 or labels.max() * labels.shape[1] > given.size:
-        return False
-    is_value = labels[:, :, None] == np.arange(labels.max() + 1)
-    return is_value.size == given.size and bool((is_value.reshape(given.shape) == given).all())

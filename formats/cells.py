@@ -64,14 +64,9 @@ def are_all(cells: Sequence[Any], kind: type) -> bool:
 def looks_literal(text: str) -> bool:
     """Whether a text begins and ends as a list, a tuple, a mapping, a quoted text or an array does."""
     text = text.strip()
-    return (
-        text[:1] + text[-1:] in ("[]", "()", "{}", '""') and len(text) > 1 and not _is_words(text)
-    ) or bool(_WRAPPED.match(text))
-
-
-def _is_words(text: str) -> bool:
-    """Whether it is words between quotes and more quotes, such as `"a" b "c"`."""
-    return text[0] == '"' and '"' in text[1:-1].replace('\\"', "")
+    if len(text) < 2 or text[0] + text[-1] not in ("[]", "()", "{}", '""'):
+        return bool(_WRAPPED.match(text))
+    return text[0] != '"' or '"' not in text[1:-1].replace('\\"', "")  # not words, such as `"a" b "c"`
 
 
 def literal(text: str) -> Any:
@@ -83,15 +78,15 @@ def literal(text: str) -> Any:
     text = text.strip()
     if len(text) > MAX_CELL:
         raise LineError(f"a cell of {len(text):,} characters", f"cells of at most {MAX_CELL:,}")
-    if not _WRAPPED.match(text):
+    if _WRAPPED.match(text):
+        text = _TYPE.sub("", text)
+        text = text[text.index("(") + 1 :].rstrip().removesuffix(")") or "[]"  # `set()`
+    else:
         try:
             (value,) = decode(text.encode())
             return value
         except (LineError, ValueError):
             pass
-    if _WRAPPED.match(text):
-        text = _TYPE.sub("", text)
-        text = text[text.index("(") + 1 :].rstrip().removesuffix(")") or "[]"  # `set()`
     text = _GAP.sub(", ", _SCALAR.sub(r"\1", text))
     try:
         return _plain(ast.literal_eval(text))
@@ -103,10 +98,9 @@ def _plain(value: Any) -> Any:
     """A Python value as JSON has it; sets in the order of their texts."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, set):
-        return sorted(map(_plain, value), key=str)
+    if isinstance(value, list | tuple | set):
+        items = list(map(_plain, value))
+        return sorted(items, key=str) if isinstance(value, set) else items
     if isinstance(value, int) and abs(value) >= MAX_INTEGER:
         raise LineError(show(value), BITS)
     if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
@@ -133,16 +127,20 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
         return [None] * len(cells)
     if (values := _values(cells, is_strict=is_strict)) is not None:
         return values
+    read: Callable[[str], Any] | None = None
     if all(map(_INTEGER.fullmatch, filled)):
-        return _each(_integer, cells)
-    if has_decimal_comma and all(_DECIMAL_COMMA.fullmatch(each) or is_decimal(each) for each in filled):
-        cells = [cell.replace(",", ".") for cell in cells]
-        filled = [cell for cell in cells if cell]
-    if all(map(is_decimal, filled)) and not any(map(_has_leading_zero, filled)):
-        return [float(cell) if cell else None for cell in cells]
-    if all(cell in _TRUTH for cell in filled):
-        return [_TRUTH[cell] if cell else None for cell in cells]
-    return [cell or None for cell in cells]
+        wide = [
+            place for place, cell in enumerate(cells) if len(cell) > 20 or abs(int(cell or 0)) >= MAX_INTEGER
+        ]
+        if wide:
+            raise LineError(show(cells[wide[0]]), BITS, wide[0])
+        read = int
+    elif all(is_decimal(cell) or (has_decimal_comma and _DECIMAL_COMMA.fullmatch(cell)) for cell in filled):
+        has_zeros = any(re.match(r"[-+]?0[0-9]", cell) for cell in filled)
+        read = None if has_zeros else lambda cell: float(cell.replace(",", "."))
+    elif all(cell in _TRUTH for cell in filled):
+        read = _TRUTH.__getitem__
+    return [(cell if read is None else read(cell)) if cell else None for cell in cells]
 
 
 def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
@@ -163,8 +161,14 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
 
     Brackets with nothing but brackets in them are texts, apart from empty lists.
     """
-    are_literal = [bool(cell) and _is_literal(str(cell)) for cell in cells]
+    are_literal = [
+        bool(cell) and looks_literal(str(cell)) and (cell in _EMPTY or not {*str(cell)} <= _BRACKETS)
+        for cell in cells
+    ]
     if not any(are_literal):
+        return None
+    filled = {cell for cell in cells if cell}
+    if {*"".join(filled)} <= _BRACKETS and filled != {"[]"}:
         return None
     read, bad, num_read = list[Any](), None, 0
     for place, (cell, is_literal) in enumerate(zip(cells, are_literal, strict=True)):
@@ -178,20 +182,15 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
                 if len(cell) > MAX_CELL:
                     raise
                 bad = bad or error
-        elif cell and bad is None:
-            bad = LineError(show(cell), "a list, as in other rows")
-            bad.place = place
+        elif cell:
+            bad = bad or LineError(show(cell), "a list, as in other rows", place)
         read.append(value)
-    has_lists = any(isinstance(value, list | dict) for value in read)
-    if not num_read or (bad is not None and not (is_strict and has_lists)):
+    has_lists = num_read and any(isinstance(value, list | dict) for value in read)
+    if bad is not None and not (is_strict and has_lists):
         return None
     if bad is not None:
         raise bad
     return read
-
-
-def _is_literal(text: str) -> bool:
-    return looks_literal(text) and (text in _EMPTY or not {*text} <= _BRACKETS)
 
 
 def plain_cells(cells: Sequence[Any]) -> list[Any]:
@@ -205,9 +204,7 @@ def plain_cells(cells: Sequence[Any]) -> list[Any]:
         try:
             values.append(plain(cell))
         except OverflowError as too_large:
-            error = LineError(show(too_large.args[0]), BITS)
-            error.place = place
-            raise error from None
+            raise LineError(show(too_large.args[0]), BITS, place) from None
     return values
 
 
@@ -221,44 +218,11 @@ def is_id(text: str) -> bool:
     return bool(_INTEGER.fullmatch(text)) and text[0] != "-"
 
 
-def _has_leading_zero(text: str) -> bool:
-    digits = text.lstrip("+-")
-    return digits[:1] == "0" and digits[1:2].isdigit()
-
-
-def _each(read: Callable[[str], Any], cells: Sequence[str | None]) -> list[Any]:
-    """The values of cells; an error knows its place."""
-    values = []
-    for place, cell in enumerate(cells):
-        try:
-            values.append(read(cell) if cell else None)
-        except LineError as error:
-            error.place = place
-            raise
-    return values
-
-
-def _integer(text: str) -> int:
-    value = int(text) if len(text) < 21 else MAX_INTEGER
-    if abs(value) >= MAX_INTEGER:
-        raise LineError(show(text), BITS)
-    return value
-
-
 def written(values: Sequence[Any]) -> list[str]:
     """The cells of a column that `typed` reads as these values again."""
-    plain = [_written(value) for value in values]
-    if are_read_as(plain, values):
-        return plain
-    return ["" if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+    listed = ["" if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    plain = [value if isinstance(value, str) else cell for value, cell in zip(values, listed, strict=True)]
+    return plain if are_read_as(plain, values) else listed
 
 
 def are_read_as(cells: Sequence[str], values: Sequence[Any]) -> bool:

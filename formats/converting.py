@@ -3,8 +3,9 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors.numpy import save
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import are_read_as, written
-from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
+from ecsuite.formats.corpora import CANONICAL, messages_of
 from ecsuite.formats.json_tables import is_tokens
 from ecsuite.formats.meant import plain_attributes
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
@@ -23,6 +24,7 @@ from ecsuite.formats.reading import detect_eos
 from ecsuite.formats.roles import (
     MESSAGE_NAMES,
     NAMES,
+    OF_MEANING,
     ROLES,
     has_digits,
     plain_name,
@@ -73,7 +75,7 @@ def require_new(form: str, out: Path) -> None:
 def _named(corpus: Corpus, messages: Ragged) -> list[list[Any]]:
     """Messages as lists of symbols: their names where they have some, else their ids."""
     names, rows = corpus.symbol_names, _rows(messages)
-    return [row if names is None else [names[symbol] for symbol in row] for row in rows]
+    return rows if names is None else [[names[symbol] for symbol in row] for row in rows]
 
 
 def _rows(ragged: Ragged) -> list[list[int]]:
@@ -89,13 +91,12 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
     """Columns of meanings and stored columns, under headers that are read back with the same roles."""
     columns = _meant(corpus)
     told = corpus.metadata.get("roles")  # whatever somebody wrote there
-    named = told.items() if isinstance(told, Mapping) else ()
-    roles = {name: role for name, role in named if isinstance(role, str) and role in ROLES}
-    canonical = {name: role for role, name in CANONICAL.items()}
+    roles = dict(told) if isinstance(told, Mapping) else {}
+    roles |= {name: role for role, name in CANONICAL.items()}
     for name, values in corpus.columns.items():
-        role = canonical.get(name) or roles.get(name, "kept")
-        role = role if role not in ("message", "meaning", "attribute", "feature", "concept") else "kept"
-        cells = values.tolist()
+        role, cells = roles.get(name), values.tolist()
+        if not isinstance(role, str) or role not in ROLES or role in ("message", *OF_MEANING):
+            role = "kept"
         columns[_header(name, role, columns, says_role=role == "time" and not has_digits(cells))] = cells
     return columns
 
@@ -106,9 +107,19 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
     derived: dict[str, Any] = {}
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
-        names = corpus.attribute_names or _names_in_concepts(corpus, flat.shape[1])
+        names = corpus.attribute_names
+        if not names:  # those of concepts such as `color=red`
+            names = tuple(
+                dict.fromkeys(name.partition("=")[0] for name in corpus.concept_names if "=" in name)
+            )
+            names = names if len(names) == flat.shape[1] and all(names) else ()
         names = () if names == tuple(f"attribute{place}" for place in range(len(names))) else names
-        by_name = {name: _truth(name, flat[:, place].tolist(), corpus) for place, name in enumerate(names)}
+        by_name = {name: flat[:, place].tolist() for place, name in enumerate(names)}
+        for name, cells in by_name.items():
+            if (
+                name in corpus.concept_names and set(cells) <= _TRUTH.keys()
+            ):  # a concept that is there, or not
+                by_name[name] = [_TRUTH[cell] for cell in cells]
         if names and flat.dtype.kind == "f":
             columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
         elif names and _is_same(found := named_attributes(by_name), corpus):
@@ -119,12 +130,11 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
                 for name, cells in by_name.items()
             }
         else:
-            name = _free("meaning", corpus)
-            is_one_hot = ":" not in name and one_hot_values(flat.tolist()) is not None
-            columns = {f"{name}:meaning" if is_one_hot else name: flat.tolist()}
-            rows = flat.tolist() if flat.shape[1] else []
-            derived = word_vectors(rows) if rows and flat.dtype.kind == "U" else derived
-            derived = integer_vectors(rows) if rows and flat.dtype.kind == "i" else derived
+            name, rows = _free("meaning", corpus), flat.tolist()
+            is_one_hot = ":" not in name and one_hot_values(rows) is not None
+            columns = {f"{name}:meaning" if is_one_hot else name: rows}
+            if flat.shape[1] and flat.dtype.kind in "Ui":
+                derived = word_vectors(rows) if flat.dtype.kind == "U" else integer_vectors(rows)
     if derived.get("concepts") is not None and _is_same(derived, corpus):
         return columns
     if corpus.concepts is not None:
@@ -146,38 +156,20 @@ def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]
     return guessed | (columns.keys() - joined_columns(columns).keys()) | (columns.keys() - found.keys())
 
 
-def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:
-    """The values of an attribute; truth values where these are that a concept called so is there, or not."""
-    if name not in corpus.concept_names or not set(cells) <= _TRUTH.keys():
-        return cells
-    return [_TRUTH[cell] for cell in cells]
-
-
-def _names_in_concepts(corpus: Corpus, number: int) -> tuple[str, ...]:
-    """Names of attributes where concepts such as `color=red` have them, as many as meanings have values; else none."""
-    names = tuple(dict.fromkeys(name.partition("=")[0] for name in corpus.concept_names if "=" in name))
-    return names if len(names) == number and all(names) else ()
-
-
 def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
     """Whether concepts that meanings say are those of the corpus."""
     if corpus.concepts is None:
         return derived.get("concepts") is None
-    names, own = derived["concept_names"], _concepts(corpus)
-    said = [[names[each] for each in row] for row in _rows(derived["concepts"])]
-    return [sorted(row) for row in said] == [sorted(row) for row in own]
+    names, own = derived["concept_names"], map(sorted, _concepts(corpus))
+    return [sorted(names[each] for each in row) for row in _rows(derived["concepts"])] == list(own)
 
 
 def _free(role: str, corpus: Corpus) -> str:
     """A name of a column of this role that no column of the corpus has."""
     taken = {plain_name(name) for name in (*corpus.columns, *corpus.attribute_names)}
-    free = next(
-        (name for name in sorted(NAMES[role][:2], key=lambda name: name == "concept") if name not in taken),
-        None,
-    )
-    return free or next(
-        f"{role}{number}:{role}" for number in range(len(taken) + 1) if f"{role}{number}" not in taken
-    )
+    plain = sorted(NAMES[role][:2], key=lambda name: name == "concept")
+    numbered = (f"{role}{number}:{role}" for number in count() if f"{role}{number}" not in taken)
+    return next((name for name in plain if name not in taken), None) or next(numbered)
 
 
 def _header(name: str, role: str, others: dict[str, list[Any]], *, says_role: bool = False) -> str:
@@ -201,41 +193,39 @@ def _message_header(corpus: Corpus) -> str:
 
 
 def _eos(corpus: Corpus) -> str:
+    """EOS as a user writes it."""
     if corpus.eos is None:
         return "none"
     return str(corpus.eos) if corpus.symbol_names is None else corpus.symbol_names[corpus.eos]
 
 
-def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]:
-    """Describe what a conversion of a corpus loses."""
-    has_meanings = corpus.meanings is not None or corpus.concepts is not None
-    lost = ["meanings and concepts"] if has_meanings and not keeps_meanings else []
-    lost += [f"the column {name}" for name in corpus.columns if not keeps_meanings]
-    is_found = keeps_eos or detect_eos(corpus.messages) == corpus.eos
-    lost += [] if is_found else [f"EOS (read it with --eos {_eos(corpus)})"]
+def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
+    """A file; for several speakers a folder with a file of each, since a language of ELCC is one file."""
+    rows, lost = _named(corpus, corpus.messages), list[str]()
+    if corpus.symbol_names is not None and not is_tokens(rows):
+        rows, lost = _rows(corpus.messages), ["names of symbols"]
+    names = corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
+    if len(names) < 2:
+        write_atomically(out, _lines(rows))
+    else:
+        out.mkdir()
+        for place, name in enumerate(names):
+            spoken = np.flatnonzero(corpus.has(SPEAKER, name)).tolist()
+            number = name if isinstance(name, int) else place  # a text may be no name of a file
+            write_atomically(out / f"speaker-{number}.jsonl", _lines(rows[row] for row in spoken))
+        unknown = sum(speaker is None for speaker in corpus.column(SPEAKER).tolist())
+        lost = [f"{unknown:,} messages without a speaker", *lost] if unknown else lost
+        lost = lost if all(isinstance(name, int) for name in names) else ["names of speakers", *lost]
+    if corpus.meanings is not None or corpus.concepts is not None:
+        lost.append("meanings and concepts")
+    lost += [f"the column {name}" for name in corpus.columns if name != SPEAKER or len(names) < 2]
+    if detect_eos(corpus.messages) != corpus.eos:
+        lost.append(f"EOS (read it with --eos {_eos(corpus)})")
     return [*lost, "metadata"]
 
 
-def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
-    """A file; for several speakers a folder with a file of each, since a language of ELCC is one file."""
-    rows = _named(corpus, corpus.messages)
-    lost = _lost(corpus, keeps_meanings=False, keeps_eos=False)
-    if corpus.symbol_names is not None and not is_tokens(rows):
-        rows = _rows(corpus.messages)
-        lost = ["names of symbols", *lost]
-    names = corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
-    if len(names) < 2:
-        write_atomically(out, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
-        return lost
-    out.mkdir()
-    for place, name in enumerate(names):
-        spoken = np.flatnonzero(corpus.has(SPEAKER, name)).tolist()
-        file = out / f"speaker-{name if isinstance(name, int) else place}.jsonl"  # a text may be no file name
-        write_atomically(file, (json.dumps(rows[row], ensure_ascii=False).encode() + b"\n" for row in spoken))
-    unknown = sum(speaker is None for speaker in corpus.column(SPEAKER).tolist())
-    lost = [f"{unknown:,} messages without a speaker", *lost] if unknown else lost
-    lost = lost if all(isinstance(name, int) for name in names) else ["names of speakers", *lost]
-    return [each for each in lost if each != "the column speaker"]
+def _lines(rows: Iterable[list[Any]]) -> Iterator[bytes]:
+    return (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 
 def _write_csv(corpus: Corpus, out: Path) -> list[str]:
@@ -263,14 +253,12 @@ def _cells(corpus: Corpus) -> list[str]:
     plain = [" ".join(map(str, row)) for row in rows]
     if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
         table = RawTable(
-            source="", about="", columns={"message": plain}, rows=range(len(plain)), roles={"message": "message"},
-            are_texts=True,
-        )  # fmt: skip
+            source="", about="", columns={"message": plain}, rows=range(len(plain)), are_texts=True
+        )
         try:
-            read = corpus_of(table, Reading())
-            if (read.symbol_names is None) == (corpus.symbol_names is None) and _named(
-                read, read.messages
-            ) == rows:
+            messages, names = messages_of(table, ["message"], "auto", [])
+            read = Corpus(messages, symbol_names=names)
+            if (names is None) == (corpus.symbol_names is None) and _named(read, read.messages) == rows:
                 return plain
         except ValueError:
             pass
@@ -296,18 +284,24 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
             lost = ["that meanings are whole numbers (now features)"]
         if flat.dtype.kind in "iufb":
             exact = flat.astype(np.float64)
-            is_single = bool((exact.astype(np.float32) == exact).all())
-            fields["sender_input"] = exact.astype(np.float32) if is_single else exact
+            single = exact.astype(np.float32)
+            fields["sender_input"] = single if (single == exact).all() else exact
         else:
             lost = ["meanings that are texts"]
-    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS)}))
-    lost += ["names of attributes"] if corpus.attribute_names and "sender_input" in fields else []
-    lost += ["concept names"] if corpus.concepts is not None else ["that there are no concepts"]
-    lost += ["symbol names"] if corpus.symbol_names is not None else []
-    lost += [f"the column {name}" for name in corpus.columns]
+    told = {"labels": "meaning"} if "labels" in fields else {}  # of which `sender_input` is a copy
+    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS), **told}))
     is_same = corpus.eos == EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)
-    lost += [] if is_same else ["where EOS stood (now 0, once a message)"]
-    return [*lost, *(["ids of symbols (now one more)"] if shift else []), "metadata"]
+    others = {
+        "names of attributes": bool(corpus.attribute_names) and "sender_input" in fields,
+        "concept names": corpus.concepts is not None,
+        "that there are no concepts": corpus.concepts is None,
+        "symbol names": corpus.symbol_names is not None,
+        **{f"the column {name}": True for name in corpus.columns},
+        "where EOS stood (now 0, once a message)": not is_same,
+        "ids of symbols (now one more)": bool(shift),
+        "metadata": True,
+    }
+    return lost + [what for what, is_lost in others.items() if is_lost]
 
 
 def _write_hf(corpus: Corpus, out: Path) -> list[str]:
@@ -315,24 +309,19 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
         from datasets import Dataset
     except ImportError:
         raise missing_extra("Hugging Face's form needs datasets", "data") from None
-    mixed = [name for name, values in corpus.columns.items() if _is_mixed(values.tolist())]
+    kinds = {
+        name: {type(value) for value in values.tolist() if value is not None}
+        for name, values in corpus.columns.items()
+    }
+    mixed = [
+        name for name, own in kinds.items() if len(own) > 1 or own & {dict, list}
+    ]  # Arrow has no type for them
     kept = {name: values for name, values in corpus.columns.items() if name not in mixed}
-    columns = _columns(Corpus(**{**_fields(corpus), "columns": kept}))
+    columns = _columns(replace(corpus, columns=kept))
     messages = {_message_header(corpus): _named(corpus, corpus.messages)}
     Dataset.from_dict(messages | columns).save_to_disk(str(out))
     told = [f"the column {name}, of several types" for name in mixed]
     return [*told, *_read_as_concepts(columns, corpus), "metadata"]
-
-
-def _fields(corpus: Corpus) -> dict[str, Any]:
-    return {name: getattr(corpus, name) for name in Corpus.__dataclass_fields__}
-
-
-def _is_mixed(values: Sequence[Any]) -> bool:
-    """Whether Arrow has no type for all of them."""
-    return len({type(value) for value in values if value is not None}) > 1 or any(
-        isinstance(value, dict | list) for value in values
-    )
 
 
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {

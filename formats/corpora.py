@@ -1,9 +1,10 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,12 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import is_id, is_missing, is_number, without_padding
 from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
-from ecsuite.formats.meant import flat, leaves, parts_of, plain_attributes
-from ecsuite.formats.roles import described, finds_meaning, roles_of
+from ecsuite.formats.meant import flat, leaves, note_words_for_none, parts_of, plain_attributes
+from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
-from ecsuite.formats.table import RawTable, Rows, parse_condition
-from ecsuite.formats.table_notes import (
-    note_missing,
-    note_numbers,
-    note_unknown,
-    note_words_for_none,
-)
+from ecsuite.formats.table import RawTable, Rows, more, parse_condition
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of, integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
@@ -31,6 +26,8 @@ from ecsuite.runtime.ragged import Ragged
 
 SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
+OF_CELLS = ("split", "eos", "numeric", "missing")
+"""How cells are written, which a user or a layout says; auto: the other, or by what is there."""
 MISSING_VALUE = "missing"
 """Value of a cell without a value, with `--missing value`."""
 CANONICAL = {
@@ -100,38 +97,39 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
             return Corpus(ids, metadata={"source_format": table.about})
     for name in (*reading.columns, *reading.attributes):
         table = table.with_part(name) or table
-    layout = None if table.layout is None else named_layout(table.layout)
-    attributes = reading.attributes
-    if layout is not None and not attributes:
-        attributes = tuple(
-            name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
-        )
+    layout = Layout() if table.layout is None else named_layout(table.layout)
+    attributes = reading.attributes or [
+        name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
+    ]
     roles = roles_of(table, reading.columns, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
     notes: list[str] = [f"{table.source}: {note}" for note in table.notes]
-    if layout is not None:
+    if table.layout is not None:
         table, roles = _trials(table, layout, roles, said[0], notes)
-    _ask_missing(table, roles, reading)
+    if table.has_na and reading.missing == "auto":
+        _ask_missing(table, roles)
     if reading.missing == "leave":
         table = _complete(table, roles)
     messages, names = messages_of(table, said, reading.split, notes)
     metadata: dict[str, Any] = {"source_format": table.about}
-    meant = _meant(
-        table,
-        roles,
-        reading,
-        attributes,
-        [messages.lengths.tolist(), _num_letters(table, said)],
-        notes,
-        metadata,
-    )
-    if _is_guessed(table, roles):
+    cells = table.columns[said[0]]
+    sizes = [messages.lengths.tolist()]
+    if not isinstance(cells, Ragged):
+        sizes.append([len(cell) if isinstance(cell, str) else -1 for cell in cells])
+    meant = _meant(table, roles, reading, attributes, sizes, notes, metadata)
+    is_named = finds_meaning(roles) or not {*roles.values()} <= {"message", "meaning", "concept"}
+    if is_named if table.is_header else len(roles) > 1 and not table.about.startswith("json"):
         notes.insert(0, f"{table.source}: {described(table, roles)} (--column NAME=ROLE)")
     note_spellings(table, meant.get("concept_names", ()), "values", notes)
-    note_capitals(table, meant.get("concept_names", ()), notes)
+    if pair := _alike(meant.get("concept_names", ()), str.casefold):  # as typed ones are
+        notes.append(f"{table.source}: {pair[0]} and {pair[1]} are two values")
     note_words_for_none(table, roles, notes)
+    for name in (name for name, role in roles.items() if role == "speaker"):
+        if lacking := table.missing(name):
+            notes.append(
+                f"{table.place(lacking[0])} lacks a speaker{more(lacking)}: scores of several speakers are without them"
+            )
     columns = _kept(table, roles)
-    note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
     if table.layout is not None:
@@ -156,22 +154,14 @@ def _trials(
     if layout.leave:
         words = [str(cell).split() for cell in found.values(message)]
         cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
-        found = found.replaced({**found.columns, message: cells})
+        found = replace(found, columns={**found.columns, message: cells})
     if any(fnmatchcase(message, pattern) for pattern in layout.once):  # who of them said it is not known
         roles = {name: "kept" if role == "speaker" else role for name, role in roles.items()}
     return found, roles
 
 
-def _num_letters(table: RawTable, said: Sequence[str]) -> list[int]:
-    """The number of characters of each message that is a text."""
-    cells = table.columns[said[0]]
-    return [] if isinstance(cells, Ragged) else [len(cell) if isinstance(cell, str) else -1 for cell in cells]
-
-
-def _ask_missing(table: RawTable, roles: Mapping[str, str], reading: Reading) -> None:
+def _ask_missing(table: RawTable, roles: Mapping[str, str]) -> None:
     """Ask what NA without quotes is, in a table that quotes texts."""
-    if reading.missing != "auto" or not table.has_na:
-        return
     for name in (name for name, role in roles.items() if role == "attribute"):
         if places := table.missing(name):
             raise ReadingQuestion(
@@ -186,12 +176,23 @@ def _ask_missing(table: RawTable, roles: Mapping[str, str], reading: Reading) ->
             )
 
 
-def _is_guessed(table: RawTable, roles: Mapping[str, str]) -> bool:
-    """Whether there is more to say than which column is the message and which the meaning, by their names."""
-    plain = {"message", "meaning", "concept"}
-    return (table.is_header and (finds_meaning(roles) or not set(roles.values()) <= plain)) or (
-        not table.is_header and len(roles) > 1 and not table.about.startswith("json")
-    )
+def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
+    """The rows with a value of everything that was meant, also of each key of a mapping."""
+    names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
+    lacking = set[int]()
+    for cells in map(table.values, names):
+        keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
+        lacking |= {
+            place
+            for place, cell in enumerate(cells)
+            if is_missing(cell)
+            or (isinstance(cell, list) and flat(cell) is None)
+            or (isinstance(cell, dict) and any(is_missing(leaves(cell, "").get(key)) for key in keys))
+        }
+    places = [place for place in range(len(table.rows)) if place not in lacking]
+    if not places:
+        raise CorpusError(f"{table.source}: no row has a value of {', '.join(names)}")
+    return table.with_rows(places)
 
 
 # Meanings
@@ -207,7 +208,6 @@ def _meant(
     metadata: dict[str, Any],
 ) -> dict[str, Any]:
     """Meanings and concepts, as arguments of `Corpus`; empty if the table has none. Columns left out become `kept`."""
-    concepts = [name for name, role in roles.items() if role == "concept"]
     attributes, features, bare = parts_of(table, roles, notes, said=reading.columns, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
@@ -218,39 +218,57 @@ def _meant(
             *(parse_condition(each)[0] for each in reading.where),
         }
         attributes = plain_attributes(table, attributes, by_user, notes, numeric=reading.numeric, sizes=sizes)
-        roles |= {
-            name: "kept"
-            for name, role in roles.items()
-            if role == "attribute"
-            and name in table.columns
-            and name not in attributes
-            and not any(key.startswith(f"{name}.") for key in attributes)
-        }
+        for name in [name for name, role in roles.items() if role == "attribute" and name in table.columns]:
+            if name not in attributes and not any(key.startswith(f"{name}.") for key in attributes):
+                roles[name] = "kept"
     if attributes:
-        note_numbers(table, attributes, notes)
-        _fill(table, attributes, reading, notes, metadata)
-        found = named_attributes(attributes)
-    if features or (bare is not None and _are_features(bare, reading)):
-        if bare is not None and reading.numeric == "auto" and _are_whole(bare):
-            notes.append(
-                f"{table.source}: meanings are whole numbers with decimals, such as 1.0, which are features; written "
-                "without decimals they are values of attributes"
+        if reading.missing == "value":
+            attributes = {
+                name: [MISSING_VALUE if cell is None else cell for cell in cells]
+                for name, cells in attributes.items()
+            }
+        lacking = sorted(
+            (place, name)
+            for name, cells in attributes.items()
+            for place, cell in enumerate(cells)
+            if cell is None
+        )
+        if lacking:
+            _note_missing(
+                table, [place for place, _ in lacking], f"a value of {lacking[0][1]}", notes, metadata
             )
-        found |= _features(table, features, bare, notes, metadata)
-        if attributes and bare is None:
-            found["attribute_names"] = tuple(features)
+        found = named_attributes(attributes)
+    if features:
+        rows = [None if None in row else row for row in zip(*features.values(), strict=True)]
+        found |= _features(table, rows, tuple(features), notes, metadata)
     elif bare is not None:
-        found |= _vectors(table, bare, notes, metadata)
-    if concepts:
+        items = [item for row in bare if row is not None for item in row]
+        are_numbers = bool(items) and all(map(is_number, items))
+        has_decimals = are_numbers and any(isinstance(item, float) for item in items)
+        _require_alike(table, bare)
+        if has_decimals or (are_numbers and reading.numeric == "features"):
+            if reading.numeric == "auto" and _are_whole(bare):
+                notes.append(
+                    f"{table.source}: meanings are whole numbers with decimals, such as 1.0, which are features; "
+                    "written without decimals they are values of attributes"
+                )
+            _require_one_length(table, bare)
+            found |= _features(table, bare, (), notes, metadata)
+        else:
+            found |= _vectors(table, bare, notes, metadata)
+    if concepts := [name for name, role in roles.items() if role == "concept"]:
         found |= _concepts(table, concepts)
     return found
 
 
-def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
-    """Whether meanings without names are features: lists with decimals, or numbers that the user calls so."""
-    items = [item for row in rows if row is not None for item in row]
-    all_numbers = bool(items) and all(map(is_number, items))
-    return all_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
+def _note_missing(
+    table: RawTable, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
+) -> None:
+    """Say what rows at some places lack, also in the metadata."""
+    metadata["missing"] = f"{table.place(min(places))} lacks {what}{more(places, what='values')}"
+    notes.append(
+        f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
+    )
 
 
 def _are_whole(rows: Sequence[Any]) -> bool:
@@ -261,6 +279,17 @@ def _are_whole(rows: Sequence[Any]) -> bool:
     return all(2 * len({*column}) <= len(filled) for column in zip(*filled, strict=False))
 
 
+def _features(
+    table: RawTable, rows: Sequence[Any], names: tuple[str, ...], notes: list[str], metadata: dict[str, Any]
+) -> dict[str, Any]:
+    """Features, (num_messages, num_features); none where a value is missing."""
+    lacking = [place for place, row in enumerate(rows) if row is None]
+    if lacking:
+        _note_missing(table, lacking, "a feature", notes, metadata)
+        return {"meanings": None}
+    return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": names}
+
+
 def _vectors(
     table: RawTable, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]
 ) -> dict[str, Any]:
@@ -268,24 +297,24 @@ def _vectors(
 
     None where a value is missing; a set of concepts is then empty.
     """
-    _require_alike(table, rows)
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
-    lengths = {len(row) for row in rows}
     are_texts = all(isinstance(item, str) for row in rows for item in row)
-    if are_texts and (len(lengths) > 1 or all("=" in item for row in rows for item in row)):
+    if are_texts and (len({*map(len, rows)}) > 1 or all("=" in item for row in rows for item in row)):
         return _named(rows)
     if lacking:
-        note_missing(table, lacking, "a meaning", notes, metadata)
+        _note_missing(table, lacking, "a meaning", notes, metadata)
         return {"meanings": None}
-    _require_one_length(table, lengths)
-    if are_texts and lengths != {0}:
+    _require_one_length(table, rows)
+    if not any(rows):
+        return {"meanings": np.array(rows, dtype=np.float64)}
+    if are_texts:
         return word_vectors(rows)
-    numbers = [[int(item) if isinstance(item, bool) else item for item in row] for row in rows]
-    return integer_vectors(numbers) if lengths != {0} else {"meanings": np.array(numbers)}
+    return integer_vectors([[int(item) if isinstance(item, bool) else item for item in row] for row in rows])
 
 
-def _require_one_length(table: RawTable, lengths: Collection[int]) -> None:
+def _require_one_length(table: RawTable, rows: Sequence[Any]) -> None:
+    lengths = {len(row) for row in rows if row is not None}
     if len(lengths) > 1:
         listed = ", ".join(map(str, sorted(lengths)))
         raise CorpusError(f"{table.source}: expected meanings of one length, got {listed}")
@@ -294,58 +323,30 @@ def _require_one_length(table: RawTable, lengths: Collection[int]) -> None:
 def _require_alike(table: RawTable, rows: Sequence[Any]) -> None:
     """Refuse meanings that are neither all numbers nor all texts."""
     first: list[Any] = next((row for row in rows if row), [])
-    is_words = all(isinstance(item, str) for item in first)
+    kinds = str if all(isinstance(item, str) for item in first) else (int, float)
     for place, row in enumerate(rows):
-        items = [] if row is None else row
-        if not all(
-            isinstance(item, str) if is_words else is_number(item) or isinstance(item, bool) for item in items
-        ):
-            alike = (
-                f"a meaning like the first, {show(first)}"
-                if row is not first
-                else "numbers alone, or texts alone"
-            )
+        if not all(isinstance(item, kinds) for item in row or ()):
+            like = f"a meaning like the first, {show(first)}"
+            alike = like if row is not first else "numbers alone, or texts alone"
             raise CorpusError(f"{table.place(place)}: expected {alike}, got {show(row)}")
-        if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in items):
+        if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in row or ()):
             raise CorpusError(f"{table.place(place)}: expected {BITS}, got {show(row)}")
 
 
-def _features(
-    table: RawTable,
-    named: Mapping[str, Sequence[Any]],
-    bare: Sequence[Any] | None,
-    notes: list[str],
-    metadata: dict[str, Any],
-) -> dict[str, Any]:
-    """Features, (num_messages, num_features); none where a value is missing."""
-    if bare is not None:
-        _require_alike(table, bare)
-        _require_one_length(table, {len(row) for row in bare if row is not None})
-        rows: list[Any] = list(bare)
-    else:
-        rows = [None if None in row else row for row in zip(*named.values(), strict=True)]
-    lacking = [place for place, row in enumerate(rows) if row is None]
-    if lacking:
-        note_missing(table, lacking, "a feature", notes, metadata)
-        return {"meanings": None}
-    return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": tuple(named)}
-
-
 def _concepts(table: RawTable, names: Sequence[str]) -> dict[str, Any]:
-    """Sets of concepts, of one or several columns."""
+    """Sets of concepts, of one or several columns; none where no cell has any."""
     rows: list[list[str]] = [[] for _ in table.rows]
-    cells_of = {name: table.values(name) for name in names}
-    if all(cell is None for cells in cells_of.values() for cell in cells):
-        return {"concepts": None, "concept_names": ()}
-    for name, cells in cells_of.items():
-        for place, cell in enumerate(cells):
+    filled = False
+    for name in names:
+        for place, cell in enumerate(table.values(name)):
             items = [] if cell is None else cell.split() if isinstance(cell, str) else cell
             if not isinstance(items, list) or not all(isinstance(item, str | int) for item in items):
                 raise CorpusError(
                     f"{table.place(place, name)}: expected a list of concepts, got {show(cell)}"
                 )
+            filled |= cell is not None
             rows[place] += map(str, items)
-    return _named(rows)
+    return _named(rows) if filled else {"concepts": None, "concept_names": ()}
 
 
 def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -355,65 +356,15 @@ def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     return {"concepts": found.ragged(), "concept_names": tuple(found.names)}
 
 
-def _fill(
-    table: RawTable,
-    attributes: dict[str, list[Any]],
-    reading: Reading,
-    notes: list[str],
-    metadata: dict[str, Any],
-) -> None:
-    """Say which values are missing, or make `missing` a value of their attributes."""
-    for name, cells in attributes.items():
-        if reading.missing == "value" and None in cells:
-            attributes[name] = [MISSING_VALUE if cell is None else cell for cell in cells]
-    lacking = [
-        (place, name)
-        for name, cells in attributes.items()
-        for place, cell in enumerate(cells)
-        if cell is None
-    ]
-    if lacking:
-        note_missing(table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata)
-
-
-def _complete(table: RawTable, roles: Mapping[str, str]) -> RawTable:
-    """The rows with a value of everything that was meant."""
-    names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
-    lacking = {place for name in names for place in _lacking(table, name)}
-    places = [place for place in range(len(table.rows)) if place not in lacking]
-    if not places:
-        raise CorpusError(f"{table.source}: no row has a value of {', '.join(names)}")
-    return table.with_rows(places)
-
-
-def _lacking(table: RawTable, name: str) -> list[int]:
-    """Rows without a value in a column, or without one that other rows have in a mapping."""
-    cells = table.values(name)
-    keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
-    return [
-        place
-        for place, cell in enumerate(cells)
-        if is_missing(cell)
-        or (isinstance(cell, list) and flat(cell) is None)
-        or (isinstance(cell, dict) and any(is_missing(leaves(cell, "").get(key)) for key in keys))
-    ]
-
-
-# What is kept
-
-
 def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
     """The columns that are neither messages nor meanings, under the names that a corpus has for their roles."""
     found: dict[str, Any] = {}
     for name, role in roles.items():
-        if role in ("message", "meaning", "attribute", "feature", "concept"):
+        if role in ("message", *OF_MEANING):
             continue
         own = CANONICAL.get(role, name)
-        own = (
-            f"{own} (kept)"
-            if own in found or (own == name and role == "kept" and name in CANONICAL.values())
-            else own
-        )
+        if own in found or (own == name and role == "kept" and name in CANONICAL.values()):
+            own = f"{own} (kept)"
         cells = table.columns[name]
         is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays one
         found[own] = column_of(cells if is_plain else table.values(name, is_strict=False))
@@ -439,15 +390,13 @@ def messages_of(
     """
     column, *others = columns
     if others:
-        joined = _joined(table, columns)
-        table = replace(table, columns={**table.columns, column: joined}, are_texts=False)
+        table = replace(table, columns={**table.columns, column: _joined(table, columns)}, are_texts=False)
     cells = table.columns[column]
     if isinstance(cells, Ragged):
         return cells, None
     lacking = table.missing(column) if table.is_header else []
     if lacking:
-        more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
-        notes.append(f"{table.place(lacking[0])} has no message{more}: taken as empty messages")
+        notes.append(f"{table.place(lacking[0])} has no message{more(lacking)}: taken as empty messages")
     cells = _as_lists(table, column)
     how = _separator(table, cells) if split == "auto" else split
     errors = ErrorList(
@@ -460,10 +409,12 @@ def messages_of(
     ]
     errors.check()
     are_listed = any(isinstance(item, str) for cell in cells if isinstance(cell, list) for item in cell)
-    if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
-        numbers = [[int(symbol) for symbol in row] for row in rows]
-        if max((symbol for row in numbers for symbol in row), default=0) < ID_LIMIT:
-            return Ragged.from_rows(numbers), None
+    distinct = set(chain.from_iterable(rows))
+    if not are_listed and all(type(symbol) is int or is_id(symbol) for symbol in distinct):
+        ids = {symbol: int(symbol) for symbol in distinct}
+        if max(ids.values(), default=0) < ID_LIMIT:
+            flat = np.array([ids[symbol] for symbol in chain.from_iterable(rows)], dtype=np.int32)
+            return Ragged.from_lengths(flat, np.array([len(row) for row in rows], dtype=np.int64)), None
     named = Rows()
     named.extend([[str(symbol) for symbol in row] for row in rows])
     note_spellings(table, list(named.names), "symbols", notes)
@@ -476,10 +427,13 @@ def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
     Raises:
         CorpusError: If a cell has several symbols, or none before one that has; one line with the place.
     """
-    cells = [[_symbol(cell) for cell in table.values(name)] for name in columns]
-    are_words = any(isinstance(cell, str) for column in cells for cell in column)
+    whole = [  # as frames write whole numbers of columns that lack a value
+        [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in table.values(name)]
+        for name in columns
+    ]
+    are_words = any(isinstance(cell, str) for column in whole for cell in column)
     rows = []
-    for place, row in enumerate(map(list, zip(*cells, strict=True))):
+    for place, row in enumerate(map(list, zip(*whole, strict=True))):
         while row and row[-1] is None:
             row.pop()
         for column, cell in zip(columns, row, strict=False):
@@ -491,11 +445,6 @@ def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
     return rows
 
 
-def _symbol(cell: Any) -> Any:
-    """A cell of one symbol; a whole number is one, as frames write those of columns that lack a value."""
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
-
-
 def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
 
@@ -505,11 +454,17 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
         ReadingQuestion: If there are several answers.
     """
     cells = list(replace(table, are_texts=False).values(column))
-    keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
+    items = [item for cell in cells if isinstance(cell, list) for item in cell if isinstance(item, dict)]
+    if items:
+        raise ReadingQuestion(
+            table.source,
+            f"column {column} has lists of objects: what is a message?",
+            [({"layout": f"rows:{column}"}, f"a part of each, such as {show(items[0])}")],
+        )
+    objects = [cell for cell in cells if isinstance(cell, dict)]
+    keys = dict.fromkeys(key for each in objects for key in each)
     if len(keys) > 1:
-        parts = {
-            key: [cell[key] for cell in cells if isinstance(cell, dict) and cell.get(key)] for key in keys
-        }
+        parts = {key: [each[key] for each in objects if each.get(key)] for key in keys}
         raise ReadingQuestion(
             table.source,
             f"which part of column {column} is the message?",
@@ -521,9 +476,7 @@ def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
                 for key, answers in parts.items()
             ],
         )
-    if keys and all(
-        isinstance(each, str) for cell in cells if isinstance(cell, dict) for each in cell.values()
-    ):
+    if keys and all(isinstance(answer, str) for each in objects for answer in each.values()):
         cells = [next(iter(cell.values()), None) if isinstance(cell, dict) else cell for cell in cells]
     return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
@@ -539,14 +492,14 @@ def _symbols(cell: Any, how: str) -> list[Any]:
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
         return without_padding(cell.split() if how == "spaces" else symbols_of(cell, how))
     items = without_padding(cell) if isinstance(cell, list) else [cell]
-    if any(type(item) is int and item >= ID_LIMIT for item in items):
-        raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
-    if any(isinstance(item, list) for item in items):
-        raise LineError(show(cell), "a list of symbols, not of lists")
     is_words = bool(items) and isinstance(items[0], str)
     for item in items:
+        if isinstance(item, list):
+            raise LineError(show(cell), "a list of symbols, not of lists")
         if not (isinstance(item, str) if is_words else type(item) is int and item >= 0):
             raise LineError(show(item))
+        if not is_words and item >= ID_LIMIT:
+            raise LineError(show(item), f"integers below {ID_LIMIT}")
     return items
 
 
@@ -560,12 +513,8 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
         raise table.unclear
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
     sign = sign_between(texts)
-    if (
-        sign is not None
-        or have_spaces(texts)
-        or len(texts) < 2
-        or all(len(text) == 1 or is_id(text) for text in texts)
-    ):
+    is_sure = have_spaces(texts) or len(texts) < 2 or all(len(text) == 1 or is_id(text) for text in texts)
+    if sign is not None or is_sure:
         return sign or "spaces"
     most = max(SIGNS, key=lambda each: sum(each in text.strip(each) for text in texts))
     num_signs = sum(most in text.strip(most) for text in texts)
@@ -576,13 +525,13 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
     raise ReadingQuestion(
         table.source,
         "is a message one symbol, or several?",
-        [({"split": how}, f"{example} is {shown_symbols(symbols)}") for how, symbols in readings],
+        [({"split": how}, f"{example} is {_shown_symbols(symbols)}") for how, symbols in readings],
         [f"{len(texts)} different messages without spaces, such as {', '.join(texts[:3])[:60]}"]
         + ([f"{num_signs} of them have {most}"] if num_signs else []),
     )
 
 
-def shown_symbols(symbols: Sequence[str]) -> str:
+def _shown_symbols(symbols: Sequence[str]) -> str:
     """A number of symbols, and the first of them."""
     if len(symbols) == 1:
         return "one symbol"
@@ -596,12 +545,6 @@ def note_spellings(table: RawTable, names: Sequence[str], what: str, notes: list
             f"{table.source}: {pair[1]} is there in two spellings (composed and decomposed letters), which are two "
             f"{what}"
         )
-
-
-def note_capitals(table: RawTable, names: Sequence[str], notes: list[str]) -> None:
-    """Say where two values differ in capital letters alone, as typed ones do."""
-    if pair := _alike(names, str.casefold):
-        notes.append(f"{table.source}: {pair[0]} and {pair[1]} are two values")
 
 
 def _alike(names: Sequence[str], form: Callable[[str], str]) -> tuple[str, str] | None:

@@ -7,10 +7,9 @@ the others; written last).
 
 import hashlib
 import json
-import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -34,18 +33,10 @@ from ecsuite.runtime.ragged import Ragged
 
 _FORMAT = "ecsuite-corpus"
 _OWN_KEYS = (
-    "sha256",
-    CHECKSUM,
-    "symbol_names",
-    "concept_names",
-    "attribute_names",
-    "column_names",
-    "notes",
-    "source_format",
-    "source_path",
-    "reading",
-    "where",
-)  # of metadata, not copied
+    "sha256", CHECKSUM, "symbol_names", "concept_names", "attribute_names", "column_names", "notes", "source_format",
+    "source_path", "reading", "where",
+)  # fmt: skip
+"""Keys of metadata that are not copied."""
 CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
 """Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
 INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
@@ -99,8 +90,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         given = f"{type(corpus).__name__} and {type(directory).__name__}"
         raise ConfigError(f"write_corpus: expected a Corpus and the path of a folder, got {given}")
     directory = Path(directory)
-    num_messages = len(corpus.messages)
-    if not num_messages:
+    if not len(corpus.messages):
         raise ValueError("cannot write a corpus without messages")
     files_of = column_files(corpus.columns)
     columns = {files_of[name]: column_lines(values) for name, values in corpus.columns.items()}
@@ -110,29 +100,29 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     computed: dict[str, Any] = {
         "format": _FORMAT,
         "format_version": 1,
-        "num_messages": num_messages,
+        "num_messages": len(corpus.messages),
         "num_empty": int((content.lengths == 0).sum()),
         "num_symbols": len(content.values),
         "num_distinct_symbols": num_distinct,
         "eos": corpus.eos,
     }
-    if corpus.symbol_names:
-        computed["symbol_names"] = corpus.symbol_names
-    if corpus.concept_names:
-        computed["concept_names"] = corpus.concept_names
-    if corpus.attribute_names and corpus.meanings is not None:
-        computed["attribute_names"] = corpus.attribute_names
-    numbered = {
-        file: name for name, file in files_of.items() if file != f"{name}.jsonl" or name.startswith("column_")
+    names = {
+        "symbol_names": corpus.symbol_names,
+        "concept_names": corpus.concept_names,
+        "attribute_names": corpus.attribute_names if corpus.meanings is not None else (),
+        "column_names": {
+            file: name
+            for name, file in files_of.items()
+            if file != f"{name}.jsonl" or name.startswith("column_")
+        },
     }
-    if numbered:
-        computed["column_names"] = numbered
+    computed |= {key: value for key, value in names.items() if value}
     try:  # before any file is written
-        provenance = {
-            key: plain(value)
-            for key, value in corpus.metadata.items()
-            if key not in _OWN_KEYS and not _is_elsewhere(key, value, directory)
-        }
+        provenance = {key: plain(value) for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
+        for key, file in BESIDE.items():  # of a file of a run that is not here
+            if isinstance(provenance.get(key), Mapping) and "sha256" in provenance[key]:
+                if not (directory / file).is_file():
+                    del provenance[key]
         metadata = {"vocab_size": num_distinct} | provenance | computed
         encode(metadata)
     except OverflowError as error:
@@ -146,20 +136,18 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         files[MEANINGS] = meaning_lines(corpus)
     files |= columns
     remove_abandoned(directory)
-    replaced = _columns_before(directory / METADATA)
+    try:
+        before = _read_manifest(directory / METADATA)
+        replaced = {MEANINGS, *columns_in(before.get("sha256", {}), before.get("column_names", {})).values()}
+    except (CorpusError, DamagedError):
+        replaced = {MEANINGS}
     hashes = {}
     for name, lines in files.items():
         write_atomically(directory / name, lines)
         hashes[name] = _sha256(directory / name)
     write_atomically(directory / METADATA, encode(sealed(metadata | {"sha256": hashes}), indent=2))
-    for name in {MEANINGS, *replaced} - set(files):
+    for name in replaced - set(files):
         (directory / name).unlink(missing_ok=True)
-
-
-def _is_elsewhere(key: str, value: Any, directory: Path) -> bool:
-    """Whether metadata are of a file of a run that is not in a directory."""
-    is_of_file = key in BESIDE and isinstance(value, Mapping) and "sha256" in value
-    return is_of_file and not (directory / BESIDE[key]).is_file()
 
 
 def _require_finite(corpus: Corpus) -> None:
@@ -172,15 +160,14 @@ def _require_finite(corpus: Corpus) -> None:
             f"meanings[{row}, {column}]{named}: expected a finite number, got {meanings[row, column]}"
         )
     for name, values in corpus.columns.items():
-        places: Iterator[int] = iter(())
+        places: Sequence[int] = ()
         if values.dtype.kind == "f":
-            places = iter(np.flatnonzero(~np.isfinite(values)).tolist())
+            places = np.flatnonzero(~np.isfinite(values)).tolist()
         elif values.dtype.hasobject:
-            places = (place for place, value in enumerate(values) if _has_no_json(value))
-        if (place := next(places, None)) is not None:
-            raise CorpusError(
-                f"columns[{name!r}][{place}]: expected finite numbers, got {show(values[place])}"
-            )
+            places = [place for place, value in enumerate(values) if _has_no_json(value)]
+        if places:
+            got = show(values[places[0]])
+            raise CorpusError(f"columns[{name!r}][{places[0]}]: expected finite numbers, got {got}")
 
 
 def _has_no_json(value: Any) -> bool:
@@ -188,9 +175,9 @@ def _has_no_json(value: Any) -> bool:
         return False
     try:
         encode(value)
+        return False
     except ValueError:
         return True
-    return False
 
 
 def message_lines(messages: Ragged) -> Iterator[bytes]:
@@ -233,21 +220,11 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         found |= {"eos": manifest["eos"], "symbol_names": names and tuple(names)}
     if MEANINGS in hashes or (not manifest and (folder / MEANINGS).is_file()):
         found |= meanings_in(folder / MEANINGS, manifest.get("concept_names", []), num_messages)
-        names_of_attributes = tuple(manifest.get("attribute_names", ()))
-        if found.get("meanings") is not None and names_of_attributes:
-            found["attribute_names"] = names_of_attributes
+        if found.get("meanings") is not None:
+            found["attribute_names"] = tuple(manifest.get("attribute_names", ()))
     if columns:
         found["columns"] = {name: read_column(folder / file, num_messages) for name, file in columns.items()}
     return replace(corpus, **found) if found else corpus
-
-
-def _columns_before(path: Path) -> list[str]:
-    """The files of the columns of the corpus that is replaced; none where its metadata can't be read."""
-    try:
-        manifest = _read_manifest(path)
-        return list(columns_in(manifest.get("sha256", {}), manifest.get("column_names", {})).values())
-    except (CorpusError, DamagedError):
-        return []
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -266,12 +243,12 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     """The content of a `metadata.json`, checked; empty if another tool wrote it."""
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
-    has_names = {key for key in ("symbol_names", "concept_names", "attribute_names") if key in manifest}
+    has_names = sorted({"symbol_names", "concept_names", "attribute_names"} & manifest.keys())
     is_right: dict[str, Callable[[Any], bool]] = {
         "format_version": lambda value: value == 1,
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
         "sha256": lambda value: isinstance(value, dict) and CORPUS in value,
-        **({"column_names": lambda value: isinstance(value, dict)} if "column_names" in manifest else {}),
+        "column_names": lambda value: value is ... or isinstance(value, dict),
         **dict.fromkeys(
             has_names, lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)
         ),
@@ -279,7 +256,7 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     for key, check in is_right.items():
         if not check(value := manifest.get(key, ...)):
             raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
-    for key in sorted(has_names):
+    for key in has_names:
         names_of(f"{path.name}: {key}", manifest[key], 0)
     return manifest
 
@@ -338,21 +315,25 @@ def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str
             distinct.clear()
         num_lines += len(lines)
     errors.check()
-    if num_lines != num_messages:
-        raise CorpusError(f"{path.name}: expected {num_messages} lines, one per message, got {num_lines}")
+    _require_lines(path, num_messages, num_lines)
     fields: dict[str, Any] = {}
     places_of_rows = np.concatenate(places)
     if "meaning" in first:
         values, limits = np.concatenate(meanings), np.iinfo(np.int32)
-        if (
-            values.dtype == np.int64
-            and limits.min <= values.min(initial=0) <= values.max(initial=0) <= limits.max
-        ):
+        low, high = (
+            (values.min(initial=0), values.max(initial=0)) if values.dtype == np.int64 else (0, 1 << 32)
+        )
+        if limits.min <= low <= high <= limits.max:
             values = values.astype(np.int32)  # half of the memory
         fields["meanings"] = values.take(places_of_rows, axis=0)
     if "concepts" in first:
         fields |= {"concepts": concepts.ragged().take(places_of_rows), "concept_names": tuple(concepts.names)}
     return fields
+
+
+def _require_lines(path: Path, expected: int, got: int) -> None:
+    if got != expected:
+        raise CorpusError(f"{path.name}: expected {expected} lines, one per message, got {got}")
 
 
 def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
@@ -364,20 +345,13 @@ def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
             raise LineError(show_line(values))
     if not isinstance(concepts, list) or not all(isinstance(concept, str) for concept in concepts):
         raise LineError(show(concepts), "concepts to be a list of strings")
-    are_texts = [isinstance(item, str) for item in meaning] if isinstance(meaning, list) else []
-    if not isinstance(meaning, list) or not (
-        all(are_texts)
-        or all(
-            (type(item) is int and abs(item) < 1 << 63) or (type(item) is float and math.isfinite(item))
-            for item in meaning
-        )
-    ):
+    kinds = {type(item) for item in meaning} if isinstance(meaning, list) else {dict}
+    if not (kinds <= {str} or kinds <= {int, float}):
         raise LineError(show(meaning), "a meaning to be a list of numbers, or of strings")
-    if not first:
-        first.update(line)
-    if line.keys() != first.keys() or are_texts != [
-        isinstance(item, str) for item in first.get("meaning", [])
-    ]:
+    first.update({} if first else line)
+    like = first.get("meaning", [])
+    are_alike = len(meaning) == len(like) and (kinds <= {str}) == all(isinstance(item, str) for item in like)
+    if line.keys() != first.keys() or not are_alike:
         raise LineError(show(line), f"a line like the first, {show(first)}")
     return line
 
@@ -432,6 +406,5 @@ def read_column(path: Path, num_messages: int) -> NDArray[Any]:
     for number, lines in chunks(path):
         values += errors.parse(lines[:-1].split(b"\n"), number, value_of)
     errors.check()
-    if len(values) != num_messages:
-        raise CorpusError(f"{path.name}: expected {num_messages} lines, one per message, got {len(values)}")
+    _require_lines(path, num_messages, len(values))
     return column_of(values)

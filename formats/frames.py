@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.formats.parquet_files import read_arrow, read_parquet
+from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.strict_json import ID_LIMIT, shorten, show
 from ecsuite.formats.table import Cells, RawTable
@@ -56,8 +56,7 @@ def read_arrow_table(path: Path, name: str) -> RawTable:
     if not files:
         raise CorpusError(f"{name}: no {FOLDER_CONTENTS} in it")
     try:
-        tables = [read_parquet(file) if _is_parquet(file) else read_arrow(file) for file in files]
-        return of_arrow(pyarrow.concat_tables(tables), name, "table of Arrow or Parquet")
+        return _of_arrow(pyarrow.concat_tables(map(read_parquet, files)), name)
     except ConfigError as error:
         raise CorpusError(str(error)) from None
     except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
@@ -66,31 +65,36 @@ def read_arrow_table(path: Path, name: str) -> RawTable:
         raise CorpusError(f"{name}: cannot be read as a table: {shorten(str(error))}") from None
 
 
-def _is_parquet(file: Path) -> bool:
-    with open(file, "rb") as opened:
-        return opened.read(4) == b"PAR1"
+def _of_arrow(table: Any, name: str) -> RawTable:
+    """The table of an Arrow table; columns of messages of integers are not made into Python's.
 
+    Classes that Hugging Face's `datasets` wrote as numbers (`ClassLabel`) have their names.
 
-def of_arrow(table: Any, name: str, about: str) -> RawTable:
-    """The table of an Arrow table; columns of messages of integers are not made into Python's."""
+    Raises:
+        CorpusError: If there are no rows, or a text is not UTF-8; with its row.
+    """
     if not len(table):
         raise CorpusError(f"{name}: empty table, expected one message per row")
-    columns: dict[str, Cells] = {}
-    classes = _classes(table)
-    for each in table.column_names:
-        chunked = table.column(each)
-        plain = plain_lists(chunked) if plain_name(split_header(each)[0]) in MESSAGE_NAMES else None
-        columns[each] = _with_names(_python(chunked, name), classes.get(each)) if plain is None else plain
-    return _named(columns, source=name, about=about, rows=range(1, len(table) + 1))
-
-
-def _classes(table: Any) -> dict[str, Sequence[str]]:
-    """The names of the classes of columns that Hugging Face's `datasets` wrote as numbers (`ClassLabel`)."""
     try:
         told = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
-        return {name: kind["names"] for name, kind in told["info"]["features"].items() if "names" in kind}
+        classes = {each: kind["names"] for each, kind in told["info"]["features"].items() if "names" in kind}
     except (ValueError, KeyError, TypeError, AttributeError):  # whatever another program wrote there
-        return {}
+        classes = {}
+    columns: dict[str, Cells] = {}
+    for each, column in zip(table.column_names, table.columns, strict=True):
+        plain = _plain_lists(column) if plain_name(split_header(each)[0]) in MESSAGE_NAMES else None
+        cells = list[Any]()
+        try:
+            cells += () if plain is not None else column.to_pylist()
+        except UnicodeDecodeError:
+            for number, cell in enumerate(column, 1):
+                try:
+                    cell.as_py()
+                except UnicodeDecodeError as error:
+                    got = f"a byte that is not UTF-8: 0x{error.object[error.start]:02x}"
+                    raise CorpusError(f"{name}: row {number}: expected a text, got {got}") from None
+        columns[each] = _with_names(cells, classes.get(each)) if plain is None else plain
+    return _named(columns, source=name, about="table of Arrow or Parquet", rows=range(1, len(table) + 1))
 
 
 def _with_names(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
@@ -100,27 +104,7 @@ def _with_names(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
     return [names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None for cell in cells]
 
 
-def _python(column: Any, name: str) -> list[Any]:
-    """The cells of a column as Python's values.
-
-    Raises:
-        CorpusError: If a text is not UTF-8; with its row.
-    """
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        for number, cell in enumerate(column, 1):
-            try:
-                cell.as_py()
-            except UnicodeDecodeError as error:
-                bad = error.object[error.start]
-                raise CorpusError(
-                    f"{name}: row {number}: expected a text, got a byte that is not UTF-8: 0x{bad:02x}"
-                ) from None
-        raise
-
-
-def plain_lists(column: Any) -> Ragged | None:
+def _plain_lists(column: Any) -> Ragged | None:
     """A column of lists of symbol ids; None if any value is none."""
     from pyarrow import compute, null, types
 
@@ -157,7 +141,11 @@ def read_frame(frame: Any) -> RawTable:
         names = list(dict.fromkeys(key for row in frame for key in row))
         cells = [[row.get(key) for row in frame] for key in names]
     elif isinstance(frame, Mapping):
-        names, cells = list(frame), [_cells(str(key), each) for key, each in frame.items()]
+        for key, each in frame.items():
+            if isinstance(each, str | bytes | Mapping) or not hasattr(each, "__iter__"):
+                got = f"expected a list of cells, got {show(each)}"
+                raise CorpusError(f"the frame: column {shorten(str(key))}: {got}")
+        names, cells = list(frame), list(map(list, frame.values()))
     elif kind.startswith("pandas"):
         frame = with_index(frame)
         names = list(frame.columns)
@@ -180,10 +168,3 @@ def read_frame(frame: Any) -> RawTable:
     return _named(
         dict(zip(texts, cells, strict=True)), source="the frame", about=kind, rows=range(lengths[0])
     )
-
-
-def _cells(name: str, cells: Any) -> list[Any]:
-    """The cells of a column of a mapping, of any kind that gives one after another."""
-    if isinstance(cells, str | bytes | Mapping) or not hasattr(cells, "__iter__"):
-        raise CorpusError(f"the frame: column {shorten(name)}: expected a list of cells, got {show(cells)}")
-    return list(cells)

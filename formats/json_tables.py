@@ -3,19 +3,18 @@
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.formats.array_files import DAMAGE
 from ecsuite.formats.cells import without_padding
-from ecsuite.formats.layouts import recognised, unfolded
+from ecsuite.formats.layouts import recognised
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
-from ecsuite.formats.signs import combined, named_values
 from ecsuite.formats.stored_text import chunks, read_text
 from ecsuite.formats.strict_json import (
     ID_LIMIT,
@@ -24,11 +23,12 @@ from ecsuite.formats.strict_json import (
     LineError,
     decode,
     documents,
+    shorten,
     show,
     show_line,
 )
 from ecsuite.formats.table import Arrays, Cells, RawTable, Rows
-from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, missing_extra
 from ecsuite.runtime.memory import require_memory
 
 Row = dict[str, Any]
@@ -58,8 +58,7 @@ _CLASS, _FOLLOWERS = (
 """Tables for `bytes.translate`."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JsonForm:
+class JsonForm(NamedTuple):
     """A form of the values of a line, or of an item of a list."""
 
     parse: Callable[[list[Any]], Row]
@@ -99,7 +98,7 @@ def _strings(values: list[Any]) -> Row:
 def _tokens(values: list[Any]) -> Row:
     """`["da", "bu"]`."""
     match values:
-        case [list(tokens)] if all(isinstance(each, str) for each in tokens):
+        case [list(tokens)] if _are(tokens, str):
             return {"message": tokens}
     raise LineError(show_line(values))
 
@@ -117,7 +116,7 @@ def _cbm(values: list[Any]) -> Row:
 def _csar(values: list[Any]) -> Row:
     """`[4, 7], ["red"]`, or both in one list; the message may be a text, as `["green hat", ["green"]]`."""
     match values:
-        case [[list() | str() as message, list(concepts)]] if all(isinstance(each, str) for each in concepts):
+        case [[list() | str() as message, list(concepts)]] if _are(concepts, str):
             pass
         case [list() | str() as message, list(concepts)] if all(
             type(each) in (int, str) for each in concepts
@@ -125,7 +124,7 @@ def _csar(values: list[Any]) -> Row:
             pass
         case _:
             raise LineError(show_line(values))
-    if isinstance(message, list) and not (message and all(isinstance(each, str) for each in message)):
+    if isinstance(message, list) and not (message and _are(message, str)):
         message = _ids(message)
     return {"message": message, "concepts": [str(each) for each in concepts]}
 
@@ -138,23 +137,18 @@ def _record(values: list[Any]) -> Row:
     raise LineError(show_line(values))
 
 
-OF_DOCUMENTS = frozenset("name version title description author license date seed config model".split())
-"""Keys of settings and of what is said about a document, which is no language."""
+def _are(items: list[Any], kind: type) -> bool:
+    return all(isinstance(each, kind) for each in items)
+
+
+RECORD = 'an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}'
 FORMS = {
-    "ints": JsonForm(parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"),
-    "strings": JsonForm(parse=_strings, expected="a string of symbols", about="jsonl of strings"),
-    "cbm": JsonForm(
-        parse=_cbm, expected='a pair of strings such as ["4.7.0", "19"]', about="jsonl of CBM pairs"
-    ),
-    "csar": JsonForm(
-        parse=_csar, expected='a pair of lists such as [4, 7], ["red"]', about="jsonl of CSAR pairs"
-    ),
-    "tokens": JsonForm(parse=_tokens, expected="a list of strings", about="jsonl of lists of strings"),
-    "records": JsonForm(
-        parse=_record,
-        expected='an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}',
-        about="jsonl of records",
-    ),
+    "ints": JsonForm(ints, "a list of non-negative integers", "jsonl of integer arrays"),
+    "strings": JsonForm(_strings, "a string of symbols", "jsonl of strings"),
+    "cbm": JsonForm(_cbm, 'a pair of strings such as ["4.7.0", "19"]', "jsonl of CBM pairs"),
+    "csar": JsonForm(_csar, 'a pair of lists such as [4, 7], ["red"]', "jsonl of CSAR pairs"),
+    "tokens": JsonForm(_tokens, "a list of strings", "jsonl of lists of strings"),
+    "records": JsonForm(_record, RECORD, "jsonl of records"),
 }
 """The forms; a line has the first that it fits."""
 
@@ -224,19 +218,17 @@ def read_packed_log(file: Path, name: str) -> RawTable:
             members += [archive.getinfo("header.json")]
             require_memory(VALUES * sum(each.file_size for each in members), file)
             texts = [_unpacked(archive, each, file).decode() for each in members]
-    except ConfigError:
-        raise
     except ImportError:
         raise CorpusError(str(missing_extra(f"{name}: packed logs need pyarrow", "data"))) from None
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, KeyError, ValueError, RuntimeError,
-    ) as error:  # fmt: skip
+    except (*DAMAGE, struct.error) as error:
+        if isinstance(error, ConfigError):
+            raise
         raise CorpusError(f"{name}: can't be unpacked: {error!s:.120}") from None
     *samples, header = (documents(text, name)[:1] for text in texts)
     if not samples or not header or not isinstance(header[0], dict):
         raise CorpusError(f"{name}: no samples in it, expected a log of Inspect")
     log = {**header[0], "samples": [sample for each in samples for sample in each]}
-    return _table(name, "a packed log of Inspect", "item", [log], 1, nests=False)
+    return _table(name, "a packed log of Inspect", "item", [log], 1)
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> bytes:
@@ -268,12 +260,14 @@ def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) ->
             values = decode(filled[0])
         except LineError:
             return _of_documents(file, name) if _is_document(name) else None
-        is_list = len(values) == 1 and isinstance(values[0], list) and bool(values[0])
-        if is_list and all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values):
-            return _of_items(values[0], name)
-        if is_list and _is_document(name) and all(isinstance(each, str) for each in values[0]):
-            return _of_items(values[0], name)
-        return _of_mapping(values[0], name) if len(values) == 1 else None
+        if len(values) > 1 or not values[0]:
+            return None
+        if not isinstance(values[0], list):
+            return _of_mapping(values[0], name)
+        are_rows = all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values)
+        return (
+            _of_items(values[0], name) if are_rows or (_is_document(name) and _are(values[0], str)) else None
+        )
     try:
         decode(lines[0])
         return None
@@ -298,81 +292,51 @@ def _of_documents(file: Path, name: str) -> RawTable:
     values = documents(read_text(file, factor=VALUES), name)
     if len(values) == 1 and isinstance(values[0], list):
         return _of_items(values[0], name)
-    if len(values) == 1 and (table := _of_mapping(values[0], name)) is not None:
-        return table
-    return _of_items(values, name)
+    return (_of_mapping(values[0], name) if len(values) == 1 else None) or _of_items(values, name)
 
 
 def _of_mapping(value: Any, name: str) -> RawTable | None:
-    """A mapping of columns; of rows, as a document has them beside other keys; or of messages by what they mean.
+    """A mapping of columns, in any form of pandas (`DataFrame.to_json`), or of rows, which may stand beside other keys.
 
-    Columns and rows may be in any form of pandas (`DataFrame.to_json`).
+    None if it is a record.
     """
     if not isinstance(value, dict) or not value:
         return None
-    whole = _table(name, FORMS["records"].about.replace("jsonl", "JSON"), "item", [value], 1, nests=False)
+    whole = _table(name, "JSON of records", "item", [value], 1)
     if recognised(whole) is not None:
         return whole
     match value:
         case {"columns": [*header], "data": [list(), *_] as data} if {len(row) for row in data} == {
             len(header)
         }:
-            columns = zip(header, zip(*data, strict=True), strict=True)
-            return _of_columns({str(column): list(cells) for column, cells in columns}, name)
-    rows = {key: each for key, each in value.items() if _are_records(each)}
-    objects = [each for each in value.values() if isinstance(each, list) and each and all(map(_is_row, each))]
-    if not rows and len(objects) == 1:
-        return _of_items(objects[0], name)
+            columns = zip(map(str, header), map(list, zip(*data, strict=True)), strict=True)
+            return _of_columns(dict(columns), name)
+    lists = {key: each for key, each in value.items() if isinstance(each, list) and each and _are(each, dict)}
+    rows = {key: each for key, each in lists.items() if all(_has_message([row]) for row in each)}
     if len(rows) > 1:  # `train` and `test`
         return _of_items([{"split": key, **row} for key, each in rows.items() for row in each], name)
-    if rows:
-        return _of_items(next(iter(rows.values())), name)
+    if rows or len(lists) == 1:
+        return _of_items(next(iter((rows or lists).values())), name)
     mappings = list(value.values())
-    if all(isinstance(each, dict) and each.keys() == mappings[0].keys() for each in mappings):
-        if _are_records(mappings):
+    if _are(mappings, dict) and all(each.keys() == mappings[0].keys() for each in mappings):
+        if all(_has_message([row]) for row in mappings):
             return _of_items(mappings, name)
-        return _of_columns({key: list(cells.values()) for key, cells in value.items()}, name)
-    return _of_columns(value, name) or _of_language(value, name)
-
-
-def _is_row(item: Any) -> bool:
-    return isinstance(item, dict) and bool(item)
-
-
-def _are_records(rows: Any) -> bool:
-    """Whether it is a list of mappings with messages."""
-    return isinstance(rows, list) and bool(rows) and all(_has_message([row]) for row in rows)
-
-
-def _of_language(value: Row, name: str) -> RawTable | None:
-    """A mapping from what is meant to a message, `{"red cup": "wa me"}`, of a document."""
-    kinds = {type(each) for each in value.values()}
-    is_named = any(plain_name(key) in {*MESSAGE_NAMES, *OF_DOCUMENTS} for key in value)
-    if not _is_document(name) or is_named or kinds not in ({str}, {list}):
-        return None
-    return RawTable(
-        source=name, about="JSON of messages by meaning", rows=range(1, len(value) + 1), unit="item",
-        columns={"key": list(value), "value": list(value.values())},
-        roles={"key": "meaning", "value": "message"},
-    )  # fmt: skip
+        value = {key: list(cells.values()) for key, cells in value.items()}
+    return _of_columns(value, name)
 
 
 def _of_columns(value: Row, name: str) -> RawTable | None:
     """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
-    if not all(isinstance(each, list) for each in value.values()):
+    if not _are(list(value.values()), list) or len({*map(len, value.values())}) != 1:
         return None
-    lengths = {len(each) for each in value.values()}
-    named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or list(
-        value.values()
-    )
+    named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or value.values()
     # In a file of lines, a record may have a list of words as its message.
-    kinds = list | str if _is_document(name) else list
-    if len(lengths) != 1 or not any(
-        cells and all(isinstance(cell, kinds) for cell in cells) for cells in named
-    ):
+    kinds = (list, str) if _is_document(name) else (list,)
+    if not any(cells and all(isinstance(cell, kinds) for cell in cells) for cells in named):
         return None
+    number = len(next(iter(value.values())))
     return RawTable(
-        source=name, about="JSON of columns", columns=value, rows=range(1, lengths.pop() + 1), unit="item"
+        source=name, about="JSON of columns", columns=value, rows=range(1, number + 1), unit="item"
     )
 
 
@@ -380,9 +344,9 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
     """A row an item of a list."""
     if not items:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
-    if all(isinstance(each, list) and each and all(map(_is_row, each)) for each in items):
+    if all(isinstance(each, list) and each and _are(each, dict) and all(each) for each in items):
         items = [
-            {"generation": number, **(row if _has_message([row]) else {"language": row})}
+            {"generation": number, **(row if _has_message([row]) else {"lexicon": row})}
             for number, each in enumerate(items)
             for row in each
         ]
@@ -390,8 +354,7 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
     errors = ErrorList(name, form.expected, "item")
     rows = errors.parse(items, 1, lambda item: form.parse([item]))
     errors.check()
-    about = form.about.replace("jsonl", "JSON")
-    return _table(name, about, "item", rows, len(items))
+    return _table(name, form.about.replace("jsonl", "JSON"), "item", rows, len(items))
 
 
 def parse_plain(lines: bytes) -> Arrays | None:
@@ -441,66 +404,53 @@ def parse_plain(lines: bytes) -> Arrays | None:
     return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
-def _table(
-    name: str, about: str, unit: str, rows: Sequence[Row], number: int, *, nests: bool = True
-) -> RawTable:
+def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> RawTable:
     """The columns of rows; a key that a row lacks is a cell without a value."""
     keys = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
     is_header = not about.endswith(("strings", "arrays", "pairs", "CBM pairs", "CSAR pairs"))
     is_plain = columns.keys() == {"message"} and not any(isinstance(row["message"], dict) for row in rows)
     roles = {} if is_header and not is_plain else {"message": "message"}
-    table = RawTable(
+    return RawTable(
         source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
-        roles=roles,
+        roles=roles, unclear=None if roles else _parallel(name, columns),
     )  # fmt: skip
-    return _unnested(table) if nests and is_header and not roles else table
 
 
-def _unnested(table: RawTable) -> RawTable:
-    """A table whose records hold a language each, or parallel lists, with a row a message; other tables as they are."""
-    if recognised(table) is not None:
-        return table
-    columns = {name: cells for name, cells in table.columns.items() if isinstance(cells, list)}
-    message = next((name for name in columns if plain_name(name) in MESSAGE_NAMES), None)
-    if message is None:
-        languages = [name for name, cells in columns.items() if all(map(_is_language, cells))]
-        if len(languages) != 1:
-            return table
-        name = languages[0]
-        keys = list(dict.fromkeys(key for cell in columns[name] for key in cell))
-        found = combined(keys)
-        if named_values(keys) or (found is not None and found[1] == "values"):
-            return replace(
-                unfolded(table, [name]), roles={"key": "meaning", "value": "message", "turn": "kept"}
-            )
-        return table
-    lists = {name: cells for name, cells in columns.items() if all(isinstance(cell, list) for cell in cells)}
-    are_parallel = message in lists and all(
-        len({len(cells[place]) for cells in lists.values()}) == 1 for place in range(len(table.rows))
-    )
-    are_messages = are_parallel and any(
-        isinstance(item, list) or (isinstance(item, str) and " " in item)
-        for cell in lists[message]
-        for item in cell
-    )
-    return unfolded(table, list(lists)) if are_messages and len(lists) > 1 else table
-
-
-def _is_language(cell: Any) -> bool:
-    return (
-        isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
+def _parallel(source: str, columns: Mapping[str, Any]) -> ReadingQuestion | None:
+    """The question whether lists that are as long as each other in all rows have a message an item, or a symbol."""
+    lists = {name: cells for name, cells in columns.items() if _are(cells, list)}
+    message = next((name for name in lists if plain_name(name) in MESSAGE_NAMES), None)
+    if (
+        message is None
+        or len(lists) < 2
+        or any(len({*map(len, row)}) > 1 for row in zip(*lists.values(), strict=True))
+    ):
+        return None
+    items = [item for cell in lists[message] for item in cell]
+    if not any(isinstance(item, list) or (isinstance(item, str) and " " in item) for item in items):
+        return None
+    return ReadingQuestion(
+        source,
+        f"{', '.join(map(shorten, lists))} have as many items in each row: is one of {message} a message, or a symbol?",
+        [
+            ({"layout": f"rows:{','.join(lists)}"}, f"{len(items)} messages such as {show(items[0])}"),
+            ({"split": "spaces"}, f"{len(lists[message])} messages such as {show(lists[message][0])}"),
+        ],
     )
 
 
 def _form_of_values(sample: Sequence[list[Any]]) -> str:
     """The form that most lines have; pairs of texts are CBM's only with dots in them."""
-    found = []
-    for values in (values for values in sample if values != [[]]):
-        for name, form in FORMS.items():  # the first that it fits
-            if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
-                found.append(name)
-                break
+    pairs = [values[0] for values in sample if _is(_cbm, values)]
+    are_pairs = all(_is(_cbm, values) for values in sample if _is(_tokens, values))
+    are_pairs = are_pairs and any("." in text for pair in pairs for text in pair)
+    fitting = (
+        (name for name, form in FORMS.items() if _is(form.parse, values) and (name != "cbm" or are_pairs))
+        for values in sample
+        if values != [[]]
+    )
+    found = [name for name in (next(names, None) for names in fitting) if name is not None]
     if not found:
         return "ints"
     is_record = "records" in found and any(_has_message(values) for values in sample)
@@ -510,13 +460,6 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 def _has_message(values: list[Any]) -> bool:
     """Whether it is a record with a message."""
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
-
-
-def _are_pairs(sample: Sequence[list[Any]]) -> bool:
-    """Whether lists of two texts are CBM's pairs: a text of symbols with dots between them, and one of concepts."""
-    pairs = [values[0] for values in sample if _is(_cbm, values)]
-    all_are = all(_is(_cbm, values) for values in sample if _is(_tokens, values))
-    return all_are and any("." in text for pair in pairs for text in pair)
 
 
 def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
@@ -529,13 +472,8 @@ def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
 
 def is_tokens(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether lists of texts, one a line, are read as messages, and not as pairs."""
-    values = [[list(row)] for row in rows]
-    sample = [each for each in values if each != [[]]]
-    return (
-        bool(sample)
-        and all(
-            _form_of_values(values[start : start + SAMPLE]) in ("tokens", "ints")
-            for start in range(0, len(values), SAMPLE)
-        )
-        and _form_of_values(sample[:SAMPLE]) == "tokens"
-    )
+    starts = range(0, len(rows), SAMPLE)  # of files of some of them, too
+    forms = {
+        _form_of_values([[list(row)] for row in rows[start : start + SAMPLE] if row]) for start in starts
+    }
+    return bool(rows) and forms <= {"tokens", "ints"} and any(rows[:SAMPLE])

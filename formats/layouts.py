@@ -5,7 +5,9 @@ in `configs/layouts`; users name their own (`--layout lab.yaml`), or put `corpus
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import groupby
@@ -29,8 +31,8 @@ Numeric = Literal["auto", "values", "features"]
 """Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
 Missing = Literal["auto", "keep", "leave", "value"]
 """Treatment of rows without a value of an attribute."""
-LINE = "line:"
-"""How a layout begins that is an expression alone, whose groups are columns."""
+LINE, ROWS, WIDE = "line:", "rows:", "wide:"
+"""How a layout in one line begins: an expression whose groups are columns, names of columns of lists, or `wide`."""
 BESIDE = "corpus.yaml"
 """The layout of the files of its folder."""
 
@@ -109,13 +111,11 @@ def _made(tree: Any, place: str) -> Layout:
         raise ConfigError(f"{place}: wide: expected a group (?P<column>...), got {own.wide}")
     if own.layout is None:
         return own
-    base = look_up("layout", own.layout, shipped_layouts())
-    merged = {
-        name: getattr(own, name)
-        for name in own.__struct_fields__
-        if getattr(own, name) != getattr(DEFAULT, name)
+    base = named_layout(own.layout)
+    said = {
+        name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(DEFAULT, name)
     }
-    return msgspec.structs.replace(base, **{**merged, "columns": {**own.columns, **base.columns}})
+    return msgspec.structs.replace(base, **{**said, "columns": {**own.columns, **base.columns}})
 
 
 @cache
@@ -126,14 +126,20 @@ def shipped_layouts() -> dict[str, Layout]:
 
 
 def named_layout(name: str) -> Layout:
-    """The layout that a user names: a shipped one, a file that ends in .yaml, or `line:` and an expression of lines."""
-    if name.startswith(LINE):
-        return _made({"line": name.removeprefix(LINE)}, name)
-    return (
-        layout_at(Path(name))
-        if name.endswith((".yaml", ".yml"))
-        else look_up("layout", name, shipped_layouts())
-    )
+    """The layout that a user names: a shipped one, a file that ends in .yaml, or one line.
+
+    `line:` begins an expression of lines, `wide:` one of columns with a part a row, `rows:` the names of columns with a
+    row an item; `*` is a row itself.
+    """
+    for start in (LINE, WIDE):
+        if name.startswith(start):
+            return _made({start[:-1]: name.removeprefix(start)}, name)
+    if name.startswith(ROWS):
+        roles = {"key": "meaning", "value": "message", "turn": "kept"}
+        return _made({"rows": name.removeprefix(ROWS).split(","), "columns": roles}, name)
+    if name.endswith((".yaml", ".yml")):
+        return layout_at(Path(name))
+    return look_up("layout", name, shipped_layouts())
 
 
 def layout_beside(path: Path) -> Layout | None:
@@ -142,42 +148,34 @@ def layout_beside(path: Path) -> Layout | None:
     if not file.is_file():
         return None
     found = layout_at(file)
-    return found if not found.files or _is_called(path.name, found.files) else None
-
-
-def _is_called(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return found if _fits(path.name, found) else None
 
 
 def recognised(table: RawTable) -> str | None:
     """The name of the shipped layout that a table has for sure; None if it has none."""
-    return next(
-        (
-            name
-            for name, each in shipped_layouts().items()
-            if each.has and not each.line and _lacking(table, each) is None and _fits(table.source, each)
-        ),
-        None,
+    fitting = (
+        name
+        for name, each in shipped_layouts().items()
+        if each.has and not each.line and _fits(table.source, each) and _lacking(table, each) is None
     )
+    return next(fitting, None)
 
 
 def _fits(name: str, layout: Layout) -> bool:
-    return not layout.files or _is_called(Path(name).name, layout.files)
+    return not layout.files or any(fnmatchcase(Path(name).name, pattern) for pattern in layout.files)
 
 
 def _lacking(table: RawTable, layout: Layout) -> str | None:
-    """The first column of a layout that a table lacks."""
-    return next((each for each in layout.has if not _is_there(table, each)), None)
-
-
-def _is_there(table: RawTable, name: str) -> bool:
-    if name in table.columns or any(fnmatchcase(each, name) for each in table.columns):
-        return True
-    column, *path = name.split(".")
-    cells = table.columns.get(column)
-    if not path or table.are_texts or not isinstance(cells, list):
-        return False
-    return any(True for cell in cells[:1] for _ in _at(cell, path))
+    """The first column, or key of a cell, of a layout that a table lacks."""
+    for name in layout.has:
+        column, *path = name.split(".")
+        cells: Any = table.columns.get(column)
+        is_key = bool(path) and not table.are_texts and isinstance(cells, list)
+        if not any(fnmatchcase(each, name) for each in table.columns) and not (
+            is_key and any(True for cell in cells[:1] for _ in _at(cell, path))
+        ):
+            return name
+    return None
 
 
 def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
@@ -203,14 +201,14 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
         CorpusError: If the layout that is asked for does not fit; with the first line.
     """
     asked = {layout: named_layout(layout)} if layout is not None else shipped_layouts()
-    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     for key, each in asked.items():
-        if not each.line or (layout is None and not _fits(name, each)):
-            continue
         pattern = re.compile(each.line)
-        found = [pattern.fullmatch(line.strip()) for _, line in filled[: None if layout else 1]]
-        if layout is None and found and found[0]:
-            found = [pattern.fullmatch(line.strip()) for _, line in filled]
+        if not each.line or (
+            layout is None and not (_fits(name, each) and filled and pattern.fullmatch(filled[0][1]))
+        ):
+            continue
+        found = [pattern.fullmatch(line) for _, line in filled]
         if found and all(found):
             columns = {
                 group: [(match[group] or "").strip() for match in found if match]
@@ -222,9 +220,8 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
             )  # fmt: skip
         if layout is not None:
             bad = next((number for (number, _), match in zip(filled, found, strict=True) if not match), 1)
-            raise CorpusError(
-                f"{name}:{bad}: layout {layout} does not fit: expected a line like {each.line:.80}"
-            )
+            expected = f"expected a line like {each.line:.80}"
+            raise CorpusError(f"{name}:{bad}: layout {layout} does not fit: {expected}")
     return None
 
 
@@ -255,32 +252,28 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
             key: [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
             for key, cells in table.columns.items()
         }
-        table = table.replaced(columns)
+        table = replace(table, columns=columns)
     roles: dict[str, str] = {}
-    of_base = () if layout.layout is None else shipped_layouts()[layout.layout].columns
+    of_base = () if layout.layout is None else named_layout(layout.layout).columns
     for pattern, role in layout.columns.items():
         fitting = [each for each in table.columns if fnmatchcase(each, pattern)]
-        fitting = [pattern] if pattern in table.columns else fitting
-        if not fitting and table.with_part(pattern) is not None:
+        if pattern in table.columns or (not fitting and table.with_part(pattern) is not None):
             table, fitting = table.with_part(pattern) or table, [pattern]
         if not fitting and is_own and pattern not in of_base and not set(pattern) & set("*?["):
             raise unknown_name("column", pattern, table.columns)
         roles = {**dict.fromkeys(fitting, role), **roles}
-    table = table.replaced(table.columns, roles={**roles, **table.roles}, layout=name)
+    table = replace(table, columns=table.columns, roles={**roles, **table.roles}, layout=name)
     for condition in layout.where if chooses else ():
         column, is_not, value = parse_condition(condition)
         part = table.with_part(column)
         cells = [] if part is None else list(part.values(column, is_strict=False))
         if not any(is_written(cell, value) != is_not for cell in cells):
-            known = list(dict.fromkeys(str(cell) for cell in cells if not is_missing(cell)))
-            raise ReadingQuestion(
-                table.source,
-                f"layout {name}: no row with {condition}: which are the trials?",
-                [
-                    ({"where": (f"{column}={each}",)}, f"{list(map(str, cells)).count(each)} rows")
-                    for each in known
-                ],
-            )
+            numbers = Counter(str(cell) for cell in cells if not is_missing(cell))
+            readings = [
+                ({"where": (f"{column}={each}",)}, f"{number} rows") for each, number in numbers.items()
+            ]
+            asked = f"layout {name}: no row with {condition}: which are the trials?"
+            raise ReadingQuestion(table.source, asked, readings)
         table = table.chosen([condition])
     return table
 
@@ -289,13 +282,10 @@ def _plain(cell: Any, layout: Layout) -> Any:
     """A cell without what a program writes around it."""
     if isinstance(cell, str) and cell in layout.none:
         return None
-    if layout.unwrap and isinstance(cell, dict) and len(cell) == 1 and next(iter(cell)).startswith("$"):
-        value = next(iter(cell.values()))
-        return (
-            int(value)
-            if isinstance(value, str) and "$numberLong" in cell and value.lstrip("-").isdigit()
-            else value
-        )
+    if layout.unwrap and isinstance(cell, dict) and len(cell) == 1:
+        [(key, value)] = cell.items()
+        is_long = key == "$numberLong" and isinstance(value, str) and value.lstrip("-").isdigit()
+        return int(value) if is_long else value if key.startswith("$") else cell
     return cell
 
 
@@ -304,26 +294,24 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     others = []
     for name in table.columns:
-        if not (found := pattern.fullmatch(name)):
+        if found := pattern.fullmatch(name):
+            groups = found.groupdict()
+            column = groups.pop("column")
+            parts.setdefault(tuple(groups.items()), {})[column] = name
+        else:
             others.append(name)
-            continue
-        groups = found.groupdict()
-        column = groups.pop("column")
-        parts.setdefault(tuple(groups.items()), {})[column] = name
-    if not parts:
-        return table
-    names = dict.fromkeys(
-        [key for part in parts for key, _ in part] + [name for each in parts.values() for name in each]
-    )
-    columns: dict[str, list[Any]] = {name: [] for name in (*others, *names)}
-    rows = []
-    for place, number in enumerate(table.rows):
-        for part, own in parts.items():
-            values = dict(part) | {column: table.columns[name][place] for column, name in own.items()}
-            for name, cells in columns.items():
-                cells.append(table.columns[name][place] if name in others else values.get(name, ""))
-            rows.append(number)
-    return table.replaced(columns, rows=rows)
+    rows = [
+        {name: table.columns[name][place] for name in others}
+        | dict(part)
+        | {column: table.columns[name][place] for column, name in own.items()}
+        for place in range(len(table.rows))
+        for part, own in parts.items()
+    ]
+    keys = [*others, *dict.fromkeys(key for part in parts for key, _ in part)]
+    keys = list(dict.fromkeys([*keys, *(column for own in parts.values() for column in own)]))
+    columns: dict[str, Cells] = {key: [row.get(key, "") for row in rows] for key in keys}
+    numbers = [number for number in table.rows for _ in parts]
+    return replace(table, columns=columns, rows=numbers) if parts else table
 
 
 def unfolded(
@@ -335,71 +323,70 @@ def unfolded(
     `parts` are the columns of items that are lists; of equal items in a row only the first is a row with `has_copies`.
 
     Raises:
+        ConfigError: If there is no such column.
         CorpusError: If a cell is neither, or parallel lists have different lengths; with the place.
     """
     found, rows = list[dict[str, Any]](), []
-    others = [name for name in table.columns if name not in names]
+    paths = [[] if name == "*" else name.split(".") for name in names]
+    if unknown := next((path[0] for path in paths if path and path[0] not in table.columns), None):
+        raise unknown_name("column", unknown, table.columns)
+    if table.are_texts:
+        read = {name: table.values(name, is_strict=False) for name in table.columns}
+        table = replace(table, columns=read, are_texts=False)
+    others = [name for name in table.columns if name not in names and names[0] != "*"]
     for place, number in enumerate(table.rows):
-        cells: list[Any] = [
-            next(_at(table.columns[name.split(".")[0]][place], name.split(".")[1:]), None) for name in names
-        ]
-        same = {name: table.columns[name][place] for name in others}
-        if len(names) == 1 and isinstance(cells[0], dict):
+        row = {name: table.columns[name][place] for name in table.columns}
+        cells: list[Any] = [next(_at(row, path), None) for path in paths]
+        same = {name: row[name] for name in others}
+        if all(cell is None for cell in cells):
+            items = list[dict[str, Any]]()
+        elif len(names) == 1 and isinstance(cells[0], dict):
             items = [{"key": key, "value": value} for key, value in cells[0].items()]
-        elif not all(isinstance(cell, list) for cell in cells):
-            bad = next(name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list))
-            raise CorpusError(
-                f"{table.place(place, bad)}: expected a list, got {show(cells[names.index(bad)])}"
-            )
+        elif bad := [name for name, cell in zip(names, cells, strict=True) if not isinstance(cell, list)]:
+            got = show(cells[names.index(bad[0])])
+            raise CorpusError(f"{table.place(place, bad[0])}: expected a list, got {got}")
         elif len({len(cell) for cell in cells}) > 1:
             counts = ", ".join(f"{name} {len(cell)}" for name, cell in zip(names, cells, strict=True))
             raise CorpusError(f"{table.place(place)}: expected lists of one length, got {counts}")
-        elif parts:
-            said = [each for each, _ in groupby(cells[0])] if has_copies else cells[0]
-            items = [_named(item, parts, turn, table.place(place)) for turn, item in enumerate(said)]
         else:
+            said = [each for each, _ in groupby(cells[0])] if has_copies else cells[0]
+            parallel = [(item,) for item in said] if parts else zip(*cells, strict=True)
             items = [
-                each
-                for turn, item in enumerate(zip(*cells, strict=True))
-                for each in _items(names, item, turn)
+                {**each, "turn": turn}
+                for turn, item in enumerate(parallel)
+                for each in _items(names, item, parts, table.place(place))
             ]
-        for item in items:
-            found.append({**same, **item})
-            rows.append(number)
+        found += [{**same, **item} for item in items]
+        rows += [number] * len(items)
     keys = dict.fromkeys(key for row in found for key in row)
-    return table.replaced({key: [row.get(key) for row in found] for key in keys}, rows=rows)
+    columns: dict[str, Cells] = {key: [row.get(key) for row in found] for key in keys}
+    return replace(table, columns=columns, rows=rows, unclear=None)
 
 
-def _items(names: Sequence[str], parts: Sequence[Any], turn: int) -> Iterator[dict[str, Any]]:
-    """The rows of an item: its keys, or itself; of a list those of all its items, of one turn."""
-    if len(names) == 1 and isinstance(parts[0], list) and all(isinstance(each, dict) for each in parts[0]):
-        for each in parts[0]:
-            yield {**each, "turn": turn}
-    elif len(names) == 1 and isinstance(parts[0], dict):
-        yield {**parts[0], "turn": turn}
-    else:
-        yield {**dict(zip(names, parts, strict=True)), "turn": turn}
-
-
-def _named(item: Any, names: Sequence[str], turn: int, place: str) -> dict[str, Any]:
-    """The row of an item that is a list of values."""
-    if not isinstance(item, list) or len(item) != len(names):
-        raise CorpusError(f"{place}: expected a list of {', '.join(names)}, got {show(item)}")
-    return {**dict(zip(names, item, strict=True)), "turn": turn}
+def _items(
+    names: Sequence[str], cells: Sequence[Any], parts: Sequence[str], place: str
+) -> Sequence[dict[str, Any]]:
+    """The rows of an item: its keys, its parts by name, or itself; of a list of mappings a row each."""
+    item = cells[0]
+    if parts:
+        if not isinstance(item, list) or len(item) != len(parts):
+            raise CorpusError(f"{place}: expected a list of {', '.join(parts)}, got {show(item)}")
+        return [dict(zip(parts, item, strict=True))]
+    if len(names) == 1 and isinstance(item, list) and all(isinstance(each, dict) for each in item):
+        return item
+    return [item if len(names) == 1 and isinstance(item, dict) else dict(zip(names, cells, strict=True))]
 
 
 def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
     """The rows with a message, each signal once."""
     cells = table.columns[message]
     places = [place for place in range(len(table.rows)) if not is_missing(cells[place])]
-    for pattern, names in layout.once.items():
-        if fnmatchcase(message, pattern):
-            seen: dict[tuple[str, ...], int] = {}
-            for place in places:
-                seen.setdefault(
-                    tuple(str(table.columns[name][place]) for name in names if name in table.columns), place
-                )
-            places = list(seen.values())
+    for names in (names for pattern, names in layout.once.items() if fnmatchcase(message, pattern)):
+        keys = [table.columns[name] for name in names if name in table.columns]
+        seen: dict[tuple[str, ...], int] = {}
+        for place in places:
+            seen.setdefault(tuple(str(cells[place]) for cells in keys), place)
+        places = list(seen.values())
     return table.with_rows(places)
 
 
@@ -412,12 +399,10 @@ def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuest
         name: The name of the file.
         asked: The questions, of which each was answered by its first reading.
     """
-    own = {
-        each: getattr(words, each) for each in ("where", "attributes", "split", "eos", "numeric", "missing")
-    }
-    base = corpus.metadata.get("layout")
-    roles = corpus.metadata.get("roles", {})
-    made = Layout(about=f"how {name} is read", files=(name,), layout=base, columns=roles, **own)
+    names = ("where", "attributes", "split", "eos", "numeric", "missing")
+    own = {each: getattr(words, each) for each in names}
+    told = {"layout": corpus.metadata.get("layout"), "columns": corpus.metadata.get("roles", {})}
+    made = Layout(about=f"how {name} is read", files=(name,), **told, **own)
     text = yaml.safe_dump(msgspec.to_builtins(made), sort_keys=False, allow_unicode=True, width=1000)
     lines = [f"# asked: {printable(line)}" for each in asked for line in str(each).splitlines()]
     return "\n".join([*lines, text])

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
 from ecsuite.formats.one_hot import joined_columns, one_hot_values
+from ecsuite.formats.roles import role_of_name
 from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import show
-from ecsuite.formats.table import RawTable
-from ecsuite.formats.table_notes import has_spellings
+from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -48,34 +47,35 @@ def parts_of(
     }
     only = next(iter(meaning or (named if len(named) == 1 and are_all(values[named[0]], list) else [])), None)
     bare: list[Any] | None = None
-    if only is not None and not _has_mapping(values[only]):
+    if only is not None and not any(isinstance(cell, dict) for cell in values[only]):
         values[only] = meanings_of_texts(values[only])
-        if not _has_mapping(values[only]):  # as `color=red, shape=cup` becomes one
+        if not any(isinstance(cell, dict) for cell in values[only]):  # as `color=red, shape=cup` becomes one
             bare = [flat(cell) for cell in values.pop(only)]
-            if numeric != "features" and only not in table.roles:
-                bare = _decoded(table, bare, notes)
+            read = one_hot_values(bare) if numeric != "features" and only not in table.roles else None
+            if read is not None:
+                numbers = [len({*column}) for column in zip(*filter(None, read), strict=True)]
+                notes.append(
+                    f"{table.source}: meanings are one-hot: the values of {len(numbers)} attributes, of which there "
+                    f"are {', '.join(map(str, numbers))} (--numeric features takes the numbers)"
+                )
+                bare = list(read)
     attributes: dict[str, list[Any]] = {}
     features: dict[str, list[Any]] = {}
     for name, cells in values.items():
-        prefix = "" if name in meaning else f"{name}."
-        for key, inner in _expanded(table, name, cells, prefix).items():
-            is_feature = roles.get(name) == "feature" or (numeric == "features" and are_numbers(inner))
+        for key, inner in _expanded(table, name, cells, "" if name in meaning else f"{name}.").items():
+            is_feature = roles[name] == "feature" or (numeric == "features" and are_numbers(inner))
             if is_feature and not are_numbers(inner):
-                bad = next(
-                    place for place, cell in enumerate(inner) if not is_number(cell) and cell is not None
-                )
-                raise CorpusError(
-                    f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
-                )
+                bad = next(at for at, cell in enumerate(inner) if not is_number(cell) and cell is not None)
+                got = f"expected a number of a feature, got {show(inner[bad])}"
+                raise CorpusError(f"{table.place(bad, name)}: {got}")
             if key in attributes or key in features:
-                raise CorpusError(
-                    f"{table.source}: two columns have the name {printable(key)}: one is in column {name}"
-                )
-            if is_feature:
-                features[key] = inner
-            else:
-                attributes[key] = _as_written(table, name, inner) if key == name else inner
-    return _joined(table, attributes, {*said, *table.roles}, notes), features, bare
+                twice = f"two columns have the name {printable(key)}: one is in column {name}"
+                raise CorpusError(f"{table.source}: {twice}")
+            (features if is_feature else attributes)[key] = inner
+    joined = joined_columns(attributes, but={*said, *table.roles})
+    if new := [name for name in joined if name not in attributes]:
+        notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
+    return {name: list(cells) for name, cells in joined.items()}, features, bare
 
 
 def plain_attributes(
@@ -103,103 +103,86 @@ def plain_attributes(
         ReadingQuestion: If it is not clear which of them were meant, or what numbers are.
     """
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
-    varying = [name for name in attributes if distinct[name] > 1 or name in said]
-    constant = [name for name in attributes if name not in varying]
-    if are_objects or not varying:
-        constant = [name for name in constant if all(cell is None for cell in attributes[name]) and varying]
+    constant = [name for name in attributes if distinct[name] == 1 and name not in said]
+    if are_objects or len(constant) == len(attributes):
+        is_empty = len(constant) < len(attributes)
+        constant = [name for name in constant if is_empty and all(cell is None for cell in attributes[name])]
     if constant:
         notes.append(
             f"{table.source}: {', '.join(map(printable, constant))}: one value or none, left out of what was meant "
             "(--column NAME=attribute)"
         )
     found = {name: cells for name, cells in attributes.items() if name not in constant}
-    named = [name for name in found if name not in said and _says_others(name, found)]
-    found = {name: cells for name, cells in found.items() if name not in named}
-    if said and set(said) >= found.keys():
-        return found
     rows = list(zip(*(map(repr, cells) for cells in found.values()), strict=True))
-    if len(set(rows)) < 3:  # no score depends on more
-        return found
-    outcomes = {name for name, cells in found.items() if _is_outcome(cells)}
+    written = {
+        name: cells if are_objects else _as_written(table, name, cells) for name, cells in found.items()
+    }
+    if set(said) >= found.keys() or len(set(rows)) < 3:  # no score depends on more
+        return written
     odd = {
         name: why
         for name in found
-        if name not in said
-        and not _ATTRIBUTE.fullmatch(name)
-        and not (
-            are_objects and (not are_all(found[name], str) or all(map(is_decimal, filter(None, found[name]))))
-        )
-        and (why := _why_odd(name, found, distinct, outcomes, sizes))
+        if name not in said and (why := _why_odd(table, name, found, distinct, sizes))
     }
+    if are_objects:  # whose numbers are sorted into bins
+        texts = [name for name in odd if are_all(found[name], str)]
+        odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
     plain = [name for name in found if name not in odd]
     if odd and plain:
+        words: list[dict[str, Any]] = [{"attributes": tuple(names)} for names in (plain, found)]
+        if are_objects:
+            words = [{"columns": dict.fromkeys(odd, role)} for role in ("kept", "attribute")]
         raise ReadingQuestion(
             table.source,
             f"which columns were meant: {', '.join(map(printable, plain))}, or more?",
-            [
-                (
-                    {"columns": dict.fromkeys(odd, role)} if are_objects else {"attributes": tuple(names)},
-                    why,
-                )
-                for names, role, why in (
-                    (plain, "kept", "the others are stored"),
-                    (found, "attribute", "all of them"),
-                )
-            ],
+            [(words[0], "the others are stored"), (words[1], "all of them")],
             [f"{printable(name)}: {why}" for name, why in odd.items()],
         )
-    measures = [name for name, cells in found.items() if _are_measures(cells, len(rows), distinct[name])]
+    numbers = [name for name in found if are_numbers(found[name])]
     if (
         numeric == "auto"
-        and measures
-        and len(measures) == len([name for name in found if are_numbers(found[name])])
+        and numbers
+        and all(
+            distinct[name] == len(rows) or not all(float(cell or 0).is_integer() for cell in found[name])
+            for name in numbers
+        )
     ):
         raise ReadingQuestion(
             table.source,
-            f"are the numbers of {', '.join(map(printable, measures[:4]))} values, or measures?",
+            f"are the numbers of {', '.join(map(printable, numbers[:4]))} values, or measures?",
             [
                 ({"numeric": "features"}, "measures: near numbers are alike"),
                 ({"numeric": "values"}, "values: each different number is a value of its own"),
             ],
-            [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in measures],
+            [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in numbers],
         )
-    return found
+    return written
 
 
 _ATTRIBUTE = re.compile(r"(?:.*\.)?attribute[ _]?[0-9]*")
 """Names that say that a column is an attribute."""
 
 
-def _are_measures(cells: Sequence[Any], number: int, num_distinct: int) -> bool:
-    """Whether numbers have decimals, or none comes twice."""
-    if not are_numbers(cells):
-        return False
-    return any(isinstance(cell, float) and not cell.is_integer() for cell in cells) or num_distinct == number
-
-
-def _says_others(name: str, columns: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether texts name the values of at least two other columns, as those of files of images do."""
-    cells = columns[name]
-    if not are_all(cells, str):
-        return False
-    others = (each for key, each in columns.items() if key != name and are_all(each, str))
-    says = (
-        each for each in others if all(b != a and b in a for a, b in zip(cells, each, strict=True) if a and b)
-    )
-    return len(list(islice(says, 2))) > 1
-
-
 def _why_odd(
+    table: RawTable,
     name: str,
     columns: Mapping[str, Sequence[Any]],
     distinct: Mapping[str, int],
-    outcomes: Collection[str],
     sizes: Sequence[Sequence[int]],
 ) -> str | None:
     """Why a column may be none of what was meant; None if it plainly is."""
     cells, number = columns[name], len(columns[name])
+    if _ATTRIBUTE.fullmatch(name):
+        return None
+    if (role := role_of_name(name)) != "attribute":
+        return f"its name is that of a {role}"
+    if name in table.columns and any(
+        key.partition(".")[0] in table.columns.keys() - {key} for key in columns
+    ):
+        return "beside an object"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
+    outcomes = [key for key, each in columns.items() if {*map(repr, each)} <= _OUTCOMES]
     if name in outcomes and len(outcomes) < len(columns):
         return f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, as an outcome has"
     repeating = [key for key in columns if distinct[key] < distinct[name]]
@@ -214,21 +197,16 @@ def _why_odd(
     return None
 
 
-def _is_outcome(cells: Sequence[Any]) -> bool:
-    """Whether all cells are 0 or 1, or truth values."""
-    return all(cell is None or (isinstance(cell, int) and cell in (0, 1)) for cell in cells)
-
-
-def _has_mapping(cells: Sequence[Any]) -> bool:
-    return any(isinstance(cell, dict) for cell in cells)
+_OUTCOMES = {"0", "1", "True", "False", "None"}
+"""Values of a column that may say whether a round succeeded."""
 
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
-    """The values of an attribute; texts, where numbers are written in several ways."""
-    own = table.columns[name]
-    if isinstance(own, Ragged) or not has_spellings(table, name, cells):
+    """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
+    own = table.columns.get(name, ())
+    if not table.are_texts or isinstance(own, Ragged) or not any(isinstance(cell, float) for cell in cells):
         return cells
-    return [cell or None for cell in own]
+    return [cell.replace(",", ".") or None for cell in own]
 
 
 def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
@@ -236,15 +214,13 @@ def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> 
     filled = [cell for cell in cells if cell is not None]
     if not any(isinstance(cell, dict | list) for cell in filled):
         return {name: list(cells)}
-    rows = []
+    kind = type(filled[0])
     for place, cell in enumerate(cells):
-        if cell is not None and not isinstance(
-            cell, type(filled[0]) if isinstance(filled[0], dict | list) else ()
-        ):
+        if cell is not None and (kind not in (dict, list) or not isinstance(cell, kind)):
             raise CorpusError(
                 f"{table.place(place, name)}: expected a value like the first, got {show(cell)}"
             )
-        rows.append(leaves(cell, prefix))
+    rows = [leaves(cell, prefix) for cell in cells]
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [None if is_missing(row.get(key)) else row.get(key) for row in rows] for key in keys}
 
@@ -263,29 +239,6 @@ def leaves(value: Any, prefix: str) -> dict[str, Any]:
     return found
 
 
-def _joined(
-    table: RawTable, attributes: dict[str, list[Any]], said: Collection[str], notes: list[str]
-) -> dict[str, list[Any]]:
-    """Attributes, those that have a column for each value as one; apart from those whose roles somebody says."""
-    found = {name: list(cells) for name, cells in joined_columns(attributes, but=said).items()}
-    if new := [name for name in found if name not in attributes]:
-        notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
-    return found
-
-
-def _decoded(table: RawTable, rows: list[Any], notes: list[str]) -> list[Any]:
-    """Meanings without names; of one-hot ones the values of their attributes."""
-    found = one_hot_values(rows)
-    if found is None:
-        return rows
-    numbers = [len({*column}) for column in zip(*filter(None, found), strict=True)]
-    notes.append(
-        f"{table.source}: meanings are one-hot: the values of {len(numbers)} attributes, of which there are "
-        f"{', '.join(map(str, numbers))} (--numeric features takes the numbers)"
-    )
-    return list(found)
-
-
 def flat(cell: Any) -> Any:
     """A meaning without names as a list of values; None if one is missing."""
     if cell is None:
@@ -296,3 +249,24 @@ def flat(cell: Any) -> Any:
         each for inner in cell for each in (flat(inner) or [None] if isinstance(inner, list) else [inner])
     ]
     return None if any(item != "" and is_missing(item) for item in items) else items  # "" in a list is a text
+
+
+WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"}
+"""Markers of missing values that programs write. They are read as values, which a note reports."""
+
+
+def note_words_for_none(table: RawTable, roles: Mapping[str, str], notes: list[str]) -> None:
+    """Say where a message, or a value of what was meant, is a word that programs write where there is none."""
+    for name, role in roles.items():
+        cells = table.columns[name]
+        if role not in ("message", "attribute") or isinstance(cells, Ragged):
+            continue
+        places = [
+            place for place, cell in enumerate(cells) if isinstance(cell, str) and cell in WORDS_FOR_NONE
+        ]
+        if places:
+            what = "a message" if role == "message" else "a value"
+            notes.append(
+                f"{table.place(places[0], name)}{more(places, ' and')}: {cells[places[0]]} is {what} like others; an "
+                "empty cell is none"
+            )

@@ -65,13 +65,12 @@ def joined_columns(
             if sign in BEFORE_VALUES and 0 < place < len(name) - 1:
                 groups.setdefault(name[: place + 1], []).append(name)
     joined: dict[str, str] = {}
-    for shortest in sorted(groups, key=len):
-        names = groups[shortest]
-        if len(names) < 2 or any(name in joined for name in names):
-            continue
-        if _exclude([columns[name] for name in names]):
-            start = max((each for each in groups if groups[each] == names), key=len)
-            if start[:-1] not in columns and start[:-1] not in {each[:-1] for each in joined.values()}:
+    for start, names in sorted(groups.items(), key=lambda group: (-len(group[1]), -len(group[0]))):
+        taken = {*columns, *(each[:-1] for each in joined.values())}
+        if len(names) > 1 and start[:-1] not in taken and joined.keys().isdisjoint(names):
+            bits = [columns[name] for name in names]
+            are_bits = all(set(each) <= {0, 1} for each in bits)
+            if are_bits and all(sum(row) == 1 for row in zip(*bits, strict=True)):
                 joined |= dict.fromkeys(names, start)
     found: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
@@ -84,10 +83,3 @@ def joined_columns(
             rows = zip(*(columns[each] for each in names), strict=True)
             found[own[:-1]] = [values[row.index(1)] for row in rows]
     return found
-
-
-def _exclude(columns: Sequence[Sequence[Any]]) -> bool:
-    """Whether one cell of each row is 1 or true, and the others are 0 or false."""
-    return all(set(column) <= {0, 1} for column in columns) and all(
-        sum(row) == 1 for row in zip(*columns, strict=True)
-    )

@@ -16,7 +16,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.cells import PADDING
-from ecsuite.formats.corpora import SPLITS, Reading, corpus_of
+from ecsuite.formats.corpora import OF_CELLS, SPLITS, Reading, corpus_of
 from ecsuite.formats.directory import CORPUS, require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -54,33 +54,25 @@ PACKED_LOG = ".eval"
 """Ending of logs of Inspect in their packed form."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
 """Endings of files that are no texts."""
-OTHER: Mapping[bytes, str] = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
-    b"<svg": "an SVG image",
-    b"<?xml": "XML",
-    b"<!DOCTYPE": "an HTML page",
-    b"<html": "an HTML page",
-    b"%PDF": "a PDF",
-    b"SQLite": "an SQLite database",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook: save the sheet as CSV",
-    b"BZh": "bzip2 data: unpack it with bunzip2 first",
-    b"\x28\xb5\x2f\xfd": "zstandard data: unpack it with unzstd first",
-    b"FEA1": "a Feather file of version 1: save it with version 2, or as CSV",
-    **dict.fromkeys(
-        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
-        "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
-    ),
+_WORKBOOK = "an Excel workbook: save the sheet as CSV"
+_PICKLE = "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy"
+OTHER: Mapping[str, Sequence[bytes]] = {
+    "a PNG image": (b"\x89PNG",),
+    "a JPEG image": (b"\xff\xd8\xff",),
+    "a GIF image": (b"GIF8",),
+    "an SVG image": (b"<svg",),
+    "XML": (b"<?xml",),
+    "an HTML page": (b"<!DOCTYPE", b"<html"),
+    "a PDF": (b"%PDF",),
+    "an SQLite database": (b"SQLite",),
+    _WORKBOOK: (b"\xd0\xcf\x11\xe0",),
+    "bzip2 data: unpack it with bunzip2 first": (b"BZh",),
+    "zstandard data: unpack it with unzstd first": (b"\x28\xb5\x2f\xfd",),
+    "a Feather file of version 1: save it with version 2, or as CSV": (b"FEA1",),
+    _PICKLE: (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
 }
-"""Kinds of files that are not read, by their first bytes."""
-OTHER_ENDINGS = {
-    ".yaml": "YAML",
-    ".yml": "YAML",
-    ".toml": "TOML",
-    ".ipynb": "a notebook",
-    ".py": "a program of Python",
-}
+"""Kinds of files that are not read, with their first bytes."""
+OTHER_ENDINGS = {".yaml": "YAML", ".yml": "YAML", ".toml": "TOML", ".ipynb": "a notebook", ".py": "Python"}
 """Kinds of texts that are not read, by the endings of their files."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How texts begin that are not UTF-8 and have zero bytes."""
@@ -194,10 +186,10 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
             f"`{shlex.join(resume)}`"
         )
     try:
-        if path.is_dir() and (path / CORPUS).is_file():
-            path = path / CORPUS
-        beside = None if path.name == CORPUS or reading.layout is not None else layout_beside(path)
-        name = reading.layout if beside is None else str((path if path.is_dir() else path.parent) / BESIDE)
+        path = path / CORPUS if path.is_dir() and (path / CORPUS).is_file() else path
+        folder = path if path.is_dir() else path.parent
+        is_beside = path.name != CORPUS and reading.layout is None and layout_beside(path) is not None
+        name = str(folder / BESIDE) if is_beside else reading.layout
         table = read_table(path, reading.columns, layout=name)
         if reading.meanings is not None:
             table = _with_meanings(table, Path(reading.meanings), reading)
@@ -206,7 +198,12 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     except CorpusError as error:
-        raise _with_folder(error, path if path.is_dir() else path.parent) from None
+        name = str(error).partition(":")[0]
+        if Path(name).name != name or not (folder / name).is_file():
+            raise
+        if isinstance(error, ReadingQuestion):
+            raise error.inside(folder) from None
+        raise CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors) from None
 
 
 def _corpus_of(
@@ -222,23 +219,16 @@ def _corpus_of(
         is_ours: Whether it is the `corpus.jsonl` of a folder, whose meanings and columns are in other files.
     """
     used = reading
-    name = (
-        layout
-        or reading.layout
-        or table.layout
-        or (recognised(table) if table.is_header and not is_ours else None)
-    )
+    has_names = table.is_header and not is_ours
+    name = layout or reading.layout or table.layout or (recognised(table) if has_names else None)
     if name is not None:
         found = named_layout(name)
-        own = {each: getattr(found, each) for each in ("split", "eos", "numeric", "missing")}
-        used = replace(
-            reading, **{each: value for each, value in own.items() if getattr(reading, each) == "auto"}
-        )
+        unsaid = [each for each in OF_CELLS if getattr(reading, each) == "auto"]
+        used = replace(reading, **{each: getattr(found, each) for each in unsaid})
         table = laid_out(
             table, found, name, chooses=not reading.where, is_own=name.endswith((".yaml", ".yml"))
         )
-    of_rows = [each for each in reading.where if table.with_part(parse_condition(each)[0]) is not None]
-    of_rows = [] if is_ours or not table.is_header else of_rows
+    of_rows = [each for each in reading.where if has_names and table.with_part(parse_condition(each)[0])]
     corpus = corpus_of(table.chosen(of_rows), used)
     if is_ours and path is not None:
         corpus = with_siblings(corpus, path.parent)
@@ -247,9 +237,8 @@ def _corpus_of(
         if each not in of_rows:
             column, is_not, value = parse_condition(each)
             corpus = corpus.where(column, value, is_not=is_not)
-    return (
-        corpus if not of_rows else replace(corpus, metadata={**corpus.metadata, "where": list(reading.where)})
-    )
+    said = {"where": list(reading.where)} if of_rows else {}
+    return replace(corpus, metadata={**corpus.metadata, **said})
 
 
 def read_table(
@@ -268,26 +257,28 @@ def read_table(
         OSError: If it can't be read.
     """
     name = path.name or str(path)
-    if path.is_dir():
-        if not is_table_folder(path):
-            if (word_list := path / WORD_LIST).is_file():
-                return read_table(word_list, given, has_messages=has_messages, layout=layout)
-            require_no_answers(path)
-            files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
-            listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
-            choose = f"; name one of its files: {listed}" if files else ""
-            levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
-            if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
-                choose = f"; name one of the {len(corpora):,} corpora below it, such as {printable(str(corpora[0]))}"
-            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
+    if path.is_dir() and is_table_folder(path):
         return read_arrow_table(path, str(path))
+    if path.is_dir() and (path / WORD_LIST).is_file():
+        path, name = path / WORD_LIST, WORD_LIST
+    if path.is_dir():
+        require_no_answers(path)
+        files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
+        listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
+        choose = f"; name one of its files: {listed}" if files else ""
+        levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
+        if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
+            choose = (
+                f"; name one of the {len(corpora):,} corpora below it, such as {printable(str(corpora[0]))}"
+            )
+        raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
     with local_file(path) as file:
         try:
-            try:
-                with opened(file) as content:
-                    start = content.read(4096)
-            except ConfigError as error:
-                raise CorpusError(str(error)) from None
+            with opened(file) as content:
+                start = content.read(4096)
+        except ConfigError as error:
+            raise CorpusError(str(error).replace(str(file), str(path))) from None
+        try:
             kind = _kind(start, name)
             if kind == "arrays":
                 return read_arrays(file, name, given)
@@ -311,37 +302,28 @@ def _kind(start: bytes, name: str) -> str:
     Raises:
         CorpusError: If it is something that is not read.
     """
-    other = next((what for magic, what in OTHER.items() if start.startswith(magic)), None)
-    if start[:2] == b"PK" and name.lower().endswith(PACKED_LOG):
-        return "log"
-    if start[:2] == b"PK" and b".npy" not in start[:512]:
-        other = (
-            "an Excel workbook: save the sheet as CSV"
-            if b"xl/" in start or b"[Content" in start
-            else "a zip archive"
-        )
-        other = (
-            "a file of torch, which is a pickle" if b"data.pkl" in start or b"/version" in start else other
-        )
     ending = Path(name.lower()).suffix
+    is_archive = start[:2] == b"PK"
+    if is_archive and ending == PACKED_LOG:
+        return "log"
+    other = next((what for what, starts in OTHER.items() if start.startswith(tuple(starts))), None)
+    if is_archive and (b"data.pkl" in start or b"/version" in start):
+        other = "a file of torch, which is a pickle"
+    elif is_archive and b".npy" not in start[:512]:
+        other = _WORKBOOK if b"xl/" in start or b"[Content" in start else "a zip archive"
     other = other or OTHER_ENDINGS.get(ending)
-    if other is not None:
-        raise _no_messages(name, other)
     is_safetensors = len(start) > 9 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 30
-    if start[:6] == b"\x93NUMPY" or start[:2] == b"PK" or is_safetensors:
+    if other is None and (start[:6] == b"\x93NUMPY" or is_archive or is_safetensors):
         return "arrays"
-    if start[:4] in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff"):
+    if other is None and start[:4] in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff"):
         return "arrow"
-    if ending in BINARY:
+    if other is None and ending in BINARY:
         raise CorpusError(f"{name}: can't be read as {ending[1:]}: it does not begin as such a file")
-    if b"\0" in start and start[:2] not in UTF_16 and ending not in JSON:  # of which the line is told
-        raise _no_messages(name, "binary data, such as a picture or a sound")
+    if other is None and b"\0" in start and start[:2] not in UTF_16 and ending not in JSON:
+        other = "binary data, such as a picture or a sound"  # of JSON the line is told
+    if other is not None:
+        raise CorpusError(f"{name}: {other}; expected messages: JSON lines, a table, a text, or arrays")
     return "text"
-
-
-def _no_messages(name: str, what: str) -> CorpusError:
-    """The error for a file that is something else."""
-    return CorpusError(f"{name}: {what}; expected messages: JSON lines, a table, a text, or arrays")
 
 
 def _begins_as_json(start: bytes) -> bool:
@@ -402,47 +384,35 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
 def _with_eos(
     corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None, said: Reading
 ) -> Corpus:
-    """The corpus with its EOS, where it is from, and what the user said."""
-    origin = {} if path is None else {"source_path": path_text(path)}
-    how = {"reading": said.to_json()} if said.to_json() else {}
-    metadata = {"eos_source": "declared", **corpus.metadata, **origin, **how}
-    asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
-    if asked is None:
-        if "eos" in corpus.metadata:
-            return replace(corpus, metadata=metadata)
-        metadata["eos_source"] = "detected"
-        return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
-    is_given = said.eos != "auto"
-    metadata["eos_source"] = "given" if is_given else "declared"
-    source = "--eos" if said.eos != "auto" or path is None else f"{path_text(path)}: EOS"
-    return replace(corpus, eos=_symbol(corpus, asked, source), metadata=metadata)
-
-
-def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
-    """The id of a symbol as users write it, in a source for messages; None for `NO_EOS`.
+    """The corpus with its EOS, where it is from, and what the user said.
 
     Raises:
-        ConfigError: If no message has it.
+        ConfigError: If no message has the symbol.
     """
-    if text in (NO_EOS, str(PADDING)):  # at which messages were ended already
-        return None
-    if corpus.symbol_names is not None:
-        names = dict.fromkeys(corpus.symbol_names)
-        look_up("symbol", text, names)
-        return corpus.symbol_names.index(text)
-    if not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
+    metadata = {"eos_source": "declared", **corpus.metadata}
+    if path is not None:
+        metadata["source_path"] = path_text(path)
+    if how := said.to_json():
+        metadata["reading"] = how
+    text = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
+    if text is None and "eos" in corpus.metadata:
+        return replace(corpus, metadata=metadata)
+    is_given = said.eos != "auto"
+    metadata["eos_source"] = "detected" if text is None else "given" if is_given else "declared"
+    names = corpus.symbol_names
+    if text is None:
+        eos = detect_eos(corpus.messages)
+    elif text in (NO_EOS, str(PADDING)):  # at which messages were ended already
+        eos = None
+    elif names is not None:
+        look_up("symbol", text, dict.fromkeys(names))
+        eos = names.index(text)
+    elif not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
+        source = "--eos" if is_given or path is None else f"{path_text(path)}: EOS"
         raise ConfigError(f"{source} {text:.40}: expected a symbol such as 0, or none")
-    return int(text)
-
-
-def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
-    """The error of a file of a folder, with the folder before the name of the file."""
-    name = str(error).partition(":")[0]
-    if Path(name).name != name or not (folder / name).is_file():
-        return error
-    if isinstance(error, ReadingQuestion):
-        return error.inside(folder)
-    return CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors)
+    else:
+        eos = int(text)
+    return replace(corpus, eos=eos, metadata=metadata)
 
 
 def detect_eos(messages: Ragged) -> int | None:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
+from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion, joined, unknown_name
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion, joined, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -33,14 +33,16 @@ ROLES = {
 }
 """The roles of columns, and what each means."""
 MESSAGE_NAMES = (
-    "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word response"
+    "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word"
 ).split()
 """Names of columns of messages; the first that is there is read."""
+ANSWERS = (*MESSAGE_NAMES, "response", "responses", "answer")
+"""Names of columns whose objects have the message, of which other parts, as how sure somebody was, are kept."""
 NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
     "image": ("image", "images", "image_file", "image_path", "file", "filename", "file_name"),
-    "speaker": ("speaker", "speaker_id", "sender", "sender_id"),
+    "speaker": ("speaker", "speaker_id", "sender", "sender_id", "user", "username", "author", "player"),
     "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
     "group": (
         "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
@@ -61,8 +63,8 @@ NAMES: Mapping[str, Sequence[str]] = {
 """Names of columns that have a role unless the user gives them another one, in lower case."""
 NOT_MEANT = ("distractor", "foil", "lure", "candidate")
 """How names of columns begin that say what was shown beside what was meant; they are kept."""
-BESIDE_SUBJECTS = frozenset({"object", "verb", "predicate"})
-"""Names of columns beside which `subject`, without digits in it, is that of a sentence, and no participant."""
+WITH_DIGITS = ("time", "subject")
+"""Roles and names of columns whose cells have digits; those that have none may be values of what was meant."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """Names of columns of one symbol each, before their number: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
@@ -110,7 +112,9 @@ def roles_of(
         CorpusError: If a role that one column has is given to two.
         ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
     """
-    own = _checked(table, given)
+    for role in given.values():
+        look_up("role", role, ROLES)
+    own = {_column(table, name): role for name, role in given.items()}
     for name in attributes:
         column = _column(table, name)
         if own.setdefault(column, "attribute") not in OF_MEANING:
@@ -118,95 +122,111 @@ def roles_of(
                 f"{table.source}: {column} is both {own[column]} and an attribute: expected one"
             )
     displaced = {role for role in own.values() if role in (*SINGLE, "message")}
-    of_file = {name: "kept" if role in displaced else role for name, role in table.roles.items()}
-    known = {**of_file, **own}
-    if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
-        known = _of_pair(table, known)
+    known = {name: "kept" if role in displaced else role for name, role in table.roles.items()} | own
+    if not table.is_header and len(table.columns) == 2 and not known.keys() >= table.columns.keys():
+        if not known:
+            raise _which_of_two(table)
+        other = "meaning" if "message" in known.values() else "message"
+        known = {name: known.get(name, other) for name in table.columns}
     unknown = [name for name in table.columns if name not in known]
     plain = {plain_name(name): name for name in reversed(unknown)}
     plain = {plain_name(name.rpartition(".")[2]): name for name in unknown if "." in name} | plain
-    message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
-    if needs_message and message is None and "message" not in known.values():
-        known |= dict.fromkeys(
-            _of_symbols(table, [each for each in table.columns if each not in known]), "message"
-        )
+    if "message" not in known.values():
+        message = next((plain[name] for name in MESSAGE_NAMES if name in plain), None)
+        said = [message] if message else _of_symbols(table, unknown) if needs_message else []
+        known |= dict.fromkeys(said, "message")
     roles: dict[str, str] = {}
     for name in table.columns:
-        role = known.get(name) or ("message" if message and plain[message] == name else role_of_name(name))
+        roles[name] = role = known.get(name) or role_of_name(name)
         if name not in known:
-            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in MESSAGE_NAMES:
-                role = "kept"
-            if role == "group" and plain_name(name) == "subject" and plain.keys() & BESIDE_SUBJECTS:
-                role = "group" if has_digits(table.columns[name]) else "attribute"
-            if role == "time" and not has_digits(table.columns[name]):
-                role = "attribute"
-            if role in OF_MEANING and attributes:
-                role = "kept"
-        roles[name] = role
-    _keep_seconds(roles, known)
+            if role == "attribute" and needs_message and plain_name(name.partition(".")[0]) in ANSWERS:
+                roles[name] = "kept"
+            if {role, plain_name(name)} & {*WITH_DIGITS} and not has_digits(table.columns[name]):
+                roles[name] = "attribute"
+            if roles[name] in OF_MEANING and attributes:
+                roles[name] = "kept"
+    for role in SINGLE:  # the first of several columns whose names say it has it
+        named = [name for name, each in roles.items() if each == role]
+        said = [name for name in named if name in known]
+        if len(said) > 1:
+            raise CorpusError(f"two columns with the role {role}, {' and '.join(said[:2])}: expected one")
+        roles |= {name: "kept" for name in named if name != (said or named)[0]}
     if whole := _whole_meaning(table, roles, known):
         roles[whole] = "meaning"
     if needs_message and "message" not in roles.values():
         raise _no_message(table)
-    has_meaning = any(role == "meaning" for role in roles.values())
-    return {
-        name: "kept" if has_meaning and role == "attribute" and name not in known else role
-        for name, role in roles.items()
-    }
+    if "meaning" in roles.values():
+        roles |= {name: "kept" for name, role in roles.items() if role == "attribute" and name not in known}
+    return roles
+
+
+def _which_of_two(table: RawTable) -> ReadingQuestion:
+    samples = {name: _samples(cells) or ["nothing"] for name, cells in table.columns.items()}
+    columns = [
+        ({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in reversed(samples)
+    ]
+    return ReadingQuestion(
+        table.source,
+        f"{table.about}: which has the messages?",
+        [*columns, ({"layout": "line:(?P<message>.+)"}, "neither: a line is a message")],
+        [f"{name}: {', '.join(texts)}" for name, texts in samples.items()],
+    )
 
 
 def _no_message(table: RawTable) -> CorpusError:
     """The question which column has the messages; an error if no column has a value."""
-    for name, cells in table.columns.items():
-        objects = [] if isinstance(cells, Ragged) else [cell for cell in cells if isinstance(cell, dict)]
-        key = next((key for cell in objects for key in cell), None)
-        table = table if key is None else table.with_part(f"{name}.{key}") or table
+    asked = f"no column of messages among {_listed(list(table.columns))}"
+    row = {name: cells[0] for name, cells in table.columns.items()}
+    whole: list[tuple[Mapping[str, Any], str]] = []
+    are_first, keys = True, dict[str, str]()
+    for name, column in table.columns.items():
+        values = () if isinstance(column, Ragged) else table.values(name, is_strict=False)
+        filled = [cell for cell in values if cell]
+        if filled and isinstance(filled[0], dict):
+            keys[name] = next(iter(filled[0]))
+        if filled and all(map(_is_language, filled)):
+            whole.append(({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said"))
+            are_first = len(filled[0]) > len(table.rows)
+        if filled and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in filled):
+            whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
+    if len(table.rows) == 1 < len(row) and _is_language(row):
+        whole = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
+    for name, key in keys.items():
+        table = table.with_part(f"{name}.{key}") or table
+    samples = {name: _samples(cells) for name, cells in table.columns.items() if name}
     texts = [
         name
         for name, cells in table.columns.items()
-        if not isinstance(cells, Ragged) and any(map(_is_said, cells))
+        if not isinstance(cells, Ragged)
+        and any(isinstance(cell, list | str) for cell in table.values(name, is_strict=False) if cell)
     ]
-    names = [
-        name
-        for name in dict.fromkeys([*reversed(texts), *table.columns])
-        if name and _samples(table.columns[name])
-    ]
+    texts = sorted(reversed(texts), key=row.__contains__)  # parts of objects, as answers have them, first
+    names = [name for name in dict.fromkeys([*texts, *samples]) if samples.get(name)]
     if not names:
         return CorpusError(
             f"{table.source}: expected a column of messages, got columns without values or names"
         )
-    seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in names[:2]]
-    readings: list[tuple[Mapping[str, Any], str]] = [
-        (
-            {"columns": {name: "message"}},
-            f"messages such as {_samples(table.columns[name])[0]}",
-        )
-        for name in names[:3]
-    ]
+    parts = [({"columns": {name: "message"}}, f"messages such as {samples[name][0]}") for name in names[:4]]
+    readings = [*whole, *parts] if are_first else [*parts, *whole]
     if table.is_header and table.are_texts:
-        readings.append(({"columns": {"1": "message"}}, "the first row has cells, and the columns no names"))
-    return ReadingQuestion(
-        table.source, f"no column of messages among {_listed(list(table.columns))}", readings, seen
+        number = str(list(row).index(next(filter(row.__contains__, [*names, *row]))) + 1)
+        readings.append(
+            ({"columns": {number: "message"}}, "the first row has cells, and the columns no names")
+        )
+    seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
+    return ReadingQuestion(table.source, asked, readings, seen)
+
+
+def _is_language(cell: Any) -> bool:
+    return (
+        isinstance(cell, dict) and bool(cell) and all(isinstance(each, str | list) for each in cell.values())
     )
-
-
-def _is_said(cell: Any) -> bool:
-    return isinstance(cell, list) or (isinstance(cell, str) and bool(cell) and not is_decimal(cell))
 
 
 def _samples(cells: Any) -> list[str]:
     if isinstance(cells, Ragged):
         return [str(cells[row].tolist()) for row in range(min(2, len(cells)))]
     return [shorten(cell) for cell in dict.fromkeys(str(cell) for cell in cells if not is_missing(cell))][:2]
-
-
-def _checked(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
-    found = {}
-    for name, role in given.items():
-        if role not in ROLES:
-            raise unknown_name("role", str(role), ROLES)
-        found[_column(table, name)] = role
-    return found
 
 
 def _column(table: RawTable, name: str) -> str:
@@ -264,21 +284,38 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
 
     Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
+    found: dict[str, dict[int, str]] = {}
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
-            found.setdefault(numbered[1], []).append((int(numbered[2]), name))
+            found.setdefault(numbered[1], {})[int(numbered[2])] = name
     for stem in filter(found.__contains__, SYMBOL_NAMES):
-        numbers = [number for number, _ in found[stem]]
-        if any(_has_words(table.columns[name]) for _, name in found[stem]):
+        columns = found[stem]
+        cells: list[Any] = [table.columns[name] for name in columns.values()]
+        texts = [cell for own in cells if isinstance(own, list) for cell in own if isinstance(cell, str)]
+        first = min(columns)
+        if (
+            len(columns) < 2
+            or have_spaces(texts)
+            or first > 1
+            or list(columns) != list(range(first, first + len(columns)))
+        ):
             continue
-        if len(numbers) > 1 and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1)):
-            return [name for _, name in found[stem]]
+        if stem in MESSAGE_NAMES and not all(map(is_id, texts)):  # a number is a symbol
+            column = columns[first].rstrip("0123456789")
+            raise ReadingQuestion(
+                table.source,
+                f"is a row of {_listed(list(columns.values()))} one message, or a message each?",
+                [
+                    (
+                        {"columns": dict.fromkeys(columns.values(), "message")},
+                        "one message: a symbol a column",
+                    ),
+                    ({"layout": rf"wide:(?P<column>{re.escape(column)})(?P<number>\d+)"}, "a message each"),
+                ],
+                [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in columns.values()],
+            )
+        return list(columns.values())
     return []
-
-
-def _has_words(cells: Any) -> bool:
-    return not isinstance(cells, Ragged) and have_spaces([cell for cell in cells if isinstance(cell, str)])
 
 
 def has_digits(cells: Any) -> bool:
@@ -288,69 +325,20 @@ def has_digits(cells: Any) -> bool:
     )
 
 
-def _of_pair(table: RawTable, known: Mapping[str, str]) -> dict[str, str]:
-    """The roles of two columns without names: the side whose values repeat as meanings do is the meaning.
-
-    Raises:
-        CorpusError: If neither repeats its values.
-    """
-    first, second = table.columns
-    roles = set(known.values())
-    if roles:
-        other = "meaning" if "message" in roles else "message"
-        return {name: known.get(name, other) for name in table.columns}
-    sides = [name for name in (first, second) if _repeats(table.columns[name])]
-    if not sides:
-        seen = "; ".join(f"{name}: {', '.join(_samples(cells))}" for name, cells in table.columns.items())
-        readings = [
-            ({"columns": {name: "message"}}, f"column {name} has the messages") for name in (second, first)
-        ]
-        raise ReadingQuestion(
-            table.source, f"{table.about}, of which neither repeats values as meanings do", readings, [seen]
-        )
-    return {name: "meaning" if name == sides[0] else "message" for name in (first, second)}
-
-
-def _repeats(cells: Any) -> bool:
-    """Whether all texts have as many words, and a word at each place comes again."""
-    rows = [cell.split() for cell in cells if isinstance(cell, str)]
-    if len(rows) != len(cells) or len({len(row) for row in rows}) != 1 or not rows[0]:
-        return False
-    return all(len(set(column)) < len(rows) for column in zip(*rows, strict=True))
-
-
-def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
-    """Assign a role of `SINGLE` to the first of several columns whose names imply it."""
-    for role in SINGLE:
-        named = [name for name, each in roles.items() if each == role]
-        said = [name for name in named if name in known]
-        if len(said) > 1:
-            raise CorpusError(f"two columns with the role {role}, {' and '.join(said[:2])}: expected one")
-        for name in named:
-            if name != (said or named)[0]:
-                roles[name] = "kept"
-
-
 def described(table: RawTable, roles: Mapping[str, str]) -> str:
     """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
-    parts = []
-    for role in ROLES:
-        names = [name for name, each in roles.items() if each == role]
-        if names:
-            shown_names = [
-                f"{name} (a value a row)" if _numbers(table, name, role) else name for name in names
-            ]
-            parts.append(f"{words.get(role, role) if len(names) > 1 else role}: {_listed(shown_names)}")
-    return "; ".join(parts)
-
-
-def _numbers(table: RawTable, name: str, role: str) -> bool:
-    cells = table.columns[name]
-    if role != "kept" or isinstance(cells, Ragged) or len(cells) < 2:
-        return False
-    filled = [repr(cell) for cell in cells if not is_missing(cell)]
-    return len(set(filled)) == len(cells)
+    named = {role: list[str]() for role in ROLES}
+    for name, role in roles.items():
+        cells = table.columns[name]
+        filled = [] if isinstance(cells, Ragged) else [repr(cell) for cell in cells if not is_missing(cell)]
+        is_numbered = role == "kept" and len({*filled}) == len(table.rows) > 1
+        named[role].append(f"{name} (a value a row)" if is_numbered else name)
+    return "; ".join(
+        f"{words.get(role, role) if len(names) > 1 else role}: {_listed(names)}"
+        for role, names in named.items()
+        if names
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

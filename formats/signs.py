@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Literal
 
-from ecsuite.formats.cells import is_decimal, is_id, typed
+from ecsuite.formats.cells import is_id, typed
 
 SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
 """Signs that are looked for, in this order; the last three are those of Chinese and Japanese texts."""
@@ -23,39 +23,24 @@ def have_spaces(texts: Sequence[str]) -> bool:
 
 
 def sign_between(texts: Sequence[str]) -> str | None:
-    """The sign that stands between symbols for sure; None where that is spaces, or nothing, or unclear."""
+    """The sign that stands between symbols for sure; None where that is spaces, or nothing, or unclear.
+
+    It is a comma, one between whole numbers, or one beside which all spaces stand, as in `wa | me`.
+    """
     all_texts, spaced = "\n".join(texts), have_spaces(texts)
-    there = (sign for sign in SIGNS if sign in all_texts)
-    return next((sign for sign in there if _is_between(sign, texts, spaced=spaced)), None)
-
-
-def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
-    """Whether a sign stands between symbols: in all texts; commas, and those between whole numbers, also in some."""
-    having = [text for text in texts if sign in text.strip(sign)]
-    if not having or (spaced and not all(_spaces_are_of(sign, text) for text in texts)):
-        return False
-    parts = [part for text in having for part in parts_of(text, sign)]
-    if {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
-        return False
-    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
-        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
-    if sign == ",":
-        return True
-    if len(having) < len(texts) or all(map(is_decimal, texts)):
-        return False
-    rows = [text.split(sign) for text in {*texts}]
-    return not any("" in row for row in rows) and not _are_numbered(rows)
-
-
-def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a part of all texts is the same, as in `w_1` and `w_2`, which may be names of symbols."""
-    are_as_long = len(rows) > 1 and len({*map(len, rows)}) == 1
-    return are_as_long and any(len({*column}) == 1 for column in zip(*rows, strict=True))
-
-
-def _spaces_are_of(sign: str, text: str) -> bool:
-    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
-    return not any(len(part.split()) > 1 for part in text.split(sign))
+    for sign in (sign for sign in SIGNS if sign in all_texts):
+        having = [text for text in texts if sign in text.strip(sign)]
+        parts = [part for text in having for part in parts_of(text, sign)]
+        if not parts or {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
+            continue
+        if spaced and any(len(part.split()) > 1 for text in texts for part in text.split(sign)):
+            continue
+        are_numbers = all(map(str.isdecimal, [*parts, *({*texts} - {*having})]))
+        if are_numbers and (sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)):
+            return sign
+        if not are_numbers and (sign == "," or (spaced and len(having) == len(texts))):
+            return sign
+    return None
 
 
 def parts_of(text: str, sign: str | None) -> list[str]:
@@ -81,7 +66,8 @@ def combined(texts: Sequence[str]) -> tuple[list[list[str]], Literal["values", "
         texts: Each once.
     """
     texts = _without_place(texts)
-    sign = sign_between(texts)
+    in_all = (each for each in SIGNS if not have_spaces(texts) and all(each in text for text in texts))
+    sign = sign_between(texts) or next(in_all, None)
     rows = [parts_of(text, sign) for text in texts]
     if not rows or len({*map(len, rows)}) != 1 or len(rows[0]) < 2:
         return None

@@ -29,13 +29,14 @@ _Parsed = TypeVar("_Parsed")
 
 
 class LineError(Exception):
-    """A line that is not valid: what was found and, if it differs from the file's format, what was expected."""
+    """A line that is not valid: what was found and, if it differs from the file's format, what was expected.
 
-    def __init__(self, got: str, expected: str | None = None) -> None:
+    `place` is which of several cells it is, from 0.
+    """
+
+    def __init__(self, got: str, expected: str | None = None, place: int = 0) -> None:
         super().__init__(got)
-        self.got, self.expected = got, expected
-        self.place = 0
-        """Which of several cells it is, from 0."""
+        self.got, self.expected, self.place = got, expected, place
 
 
 def place_of(name: str, unit: str, number: int) -> str:
@@ -107,13 +108,9 @@ def _parse_int(text: str) -> int:
 
 def _parse_float(text: str) -> float:
     value = float(text)
-    if math.isinf(value):
+    if not math.isfinite(value):
         raise LineError(shorten(text))
     return value
-
-
-def _refuse_constant(text: str) -> None:
-    raise LineError(text)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +123,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _CHECKS: dict[str, Any] = {
     "parse_int": _parse_int,
-    "parse_constant": _refuse_constant,
+    "parse_constant": _parse_float,
     "object_pairs_hook": _unique_keys,
 }
 _DECODER = json.JSONDecoder(**_CHECKS, parse_float=_parse_float)
@@ -150,8 +147,7 @@ def decode(line: bytes) -> list[Any]:
                 raise LineError(f"more after the JSON value, at column {end + 1}: {shorten(text)}")
             value, end = _DECODER.raw_decode(text, gap.end())
             values.append(value)
-        if "\\u" in text:
-            json.dumps(values, ensure_ascii=False).encode()  # raises on a lone surrogate
+        _require_encodable(text, values)
         return values
     except json.JSONDecodeError as error:
         where = "an incomplete line" if error.pos >= len(text) else f"invalid JSON at column {error.pos + 1}"
@@ -186,20 +182,13 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
     place = str(file) if line is None else f"{file}:{line}"
     try:
         value = _OF_FILES.decode(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # raises on a lone surrogate
+        _require_encodable(text, value)
         return value
-    except LineError as error:
-        reason = f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
-    except RecursionError:
-        reason = "nesting that is too deep"
-    except UnicodeEncodeError:
-        reason = "a lone surrogate"
     except json.JSONDecodeError as error:
-        place, reason = (
-            f"{file}:{(line or 1) + error.lineno - 1}",
-            f"{error.msg.removesuffix(' at')} at column {error.colno}",
-        )
+        place = f"{file}:{(line or 1) + error.lineno - 1}"
+        reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
+    except _FAULTS as error:
+        reason = _described(error)
     raise ConfigError(f"{place}: not JSON: {reason}")
 
 
@@ -214,19 +203,30 @@ def documents(text: str, name: str) -> list[Any]:
         while match := re.compile(r"\S").search(text, end):
             value, end = _DECODER.raw_decode(text, match.start())
             values.append(value)
-        if "\\u" in text:
-            json.dumps(values, ensure_ascii=False).encode()  # raises on a lone surrogate
+        _require_encodable(text, values)
         return values
-    except LineError as error:
-        raise CorpusError(f"{name}: expected {error.expected or 'JSON'}, got {error.got}") from None
     except json.JSONDecodeError as error:
-        raise CorpusError(
-            f"{name}:{error.lineno}: expected JSON, got text that is none at column {error.colno}: {error.msg}"
-        ) from None
-    except (RecursionError, UnicodeEncodeError):
-        raise CorpusError(
-            f"{name}: expected JSON, got nesting that is too deep, or a lone surrogate"
-        ) from None
+        place, reason = f"{name}:{error.lineno}", f"text that is none at column {error.colno}: {error.msg}"
+    except _FAULTS as error:
+        place, reason = name, _described(error).removeprefix("got ")
+    expected = "" if reason.startswith("expected") else "expected JSON, got "
+    raise CorpusError(f"{place}: {expected}{reason}")
+
+
+_FAULTS = (LineError, RecursionError, UnicodeEncodeError)
+"""Errors of JSON that are no error of the syntax."""
+
+
+def _described(error: Exception) -> str:
+    if isinstance(error, LineError):
+        return f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
+    return "nesting that is too deep" if isinstance(error, RecursionError) else "a lone surrogate"
+
+
+def _require_encodable(text: str, value: Any) -> None:
+    """Raise `UnicodeEncodeError` for a lone surrogate."""
+    if "\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode()
 
 
 def encode(value: object, indent: int | None = None) -> bytes:

@@ -117,10 +117,6 @@ class RawTable:
             else [place for place, cell in enumerate(cells) if is_missing(cell)]
         )
 
-    def replaced(self, columns: Mapping[str, Cells], **fields: Any) -> "RawTable":
-        """The table with other columns, and perhaps other fields."""
-        return replace(self, columns=columns, **fields)
-
     def with_part(self, name: str) -> "RawTable | None":
         """The table with the parts of an object column as columns, `response.word`; None if there is no such part.
 
@@ -135,25 +131,28 @@ class RawTable:
         if not column or isinstance(cells, Ragged):
             return None
         objects = [_as_object(cell) if self.are_texts else cell for cell in cells]
-        keys = dict.fromkeys(str(key) for each in objects if isinstance(each, dict) for key in each)
-        head = next((key for key in keys if path == key or path.startswith(f"{key}.")), None)
-        if head is None:
+        objects = [each if isinstance(each, dict) else {} for each in objects]
+        keys = dict.fromkeys(str(key) for each in objects for key in each)
+        if not any(path == key or path.startswith(f"{key}.") for key in keys):
             return None
+        parts: dict[str, list[Any]] = {key: [each.get(key) for each in objects] for key in keys}
+        if self.are_texts:
+            parts = {
+                key: [
+                    part
+                    if isinstance(part, str)
+                    else ""
+                    if part is None
+                    else json.dumps(part, ensure_ascii=False)
+                    for part in own
+                ]
+                for key, own in parts.items()
+            }
         columns: dict[str, Cells] = {}
         for own, own_cells in self.columns.items():
-            if own == column:
-                columns |= {f"{column}.{key}": [self._part(each, key) for each in objects] for key in keys}
-            else:
-                columns[own] = own_cells
+            columns |= {f"{column}.{key}": parts[key] for key in keys} if own == column else {own: own_cells}
         roles = {key: role for key, role in self.roles.items() if key != column}
         return replace(self, columns=columns, roles=roles).with_part(name)
-
-    def _part(self, cell: Any, key: str) -> Any:
-        """A part of an object; a text where cells are texts."""
-        part = cell.get(key) if isinstance(cell, dict) else None
-        if not self.are_texts or isinstance(part, str):
-            return part
-        return "" if part is None else json.dumps(part, ensure_ascii=False)
 
     def chosen(self, where: Sequence[str]) -> "RawTable":
         """The rows that all conditions choose, such as `color=red`, `trial_type!=fixation`, or `word!=` for any word.
@@ -189,6 +188,11 @@ class RawTable:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+
+
+def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str:
+    """How many places there are beside the first: `, and 2 more rows`; nothing if there is one."""
+    return f"{start} {len(places) - 1:,} more {what}" if len(places) > 1 else ""
 
 
 def _as_object(text: Any) -> Any:

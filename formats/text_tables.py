@@ -13,7 +13,7 @@ from ecsuite.formats.layouts import table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.strict_json import place_of, shorten
-from ecsuite.formats.table import RawTable
+from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 
@@ -23,7 +23,8 @@ ENDINGS = (".csv", ".tsv")
 """Endings of files that are tables, whatever is in them."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of the cells of a table; in a `.txt` file also spaces, if its header is separated by them."""
-PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t")
+CELL_SEPARATORS = (*SEPARATORS, " ")
+PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t", ": ")
 """Separators of the two columns of a text, in addition to the separators of tables."""
 _OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
 """First line that declares the separator of cells to a spreadsheet."""
@@ -69,65 +70,55 @@ def read_text_table(
     if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
         return found
     text, notes = _without_comments(text, is_table=is_table)
-    lines = [line for line in text.split("\n") if line.strip() and line != _COMMENT][:SAMPLE]
-    separator = told[1] if told else _separator(lines, given, is_table=is_table)
-    if separator is None and not is_named and _is_spaced(lines, has_messages=has_messages):
-        separator = " "
+    lines = [line.strip(" ") for line in text.split("\n") if line.strip() and line != _COMMENT][:SAMPLE]
+    separator = told[1] if told else _separator(lines, given, is_named=is_named, has_messages=has_messages)
     if separator is None:
-        if not is_table:
-            return replace(_of_lines(text, name), notes=notes)
-        separator = ","
-    is_pair = separator not in SEPARATORS and separator != " "
-    has_na = False
-    if not is_pair and _has_quoted_names(lines, separator):
-        quoted, text = text, _without_na(text, separator)
-        has_na = quoted != text
-    rows = _pair_rows(text, separator) if is_pair else _rows(text, separator, name)
-    if not rows:
-        what = (
-            "a header and a row for each object" if not has_messages else "a header with a column `message`"
-        )
-        raise CorpusError(f"{name}: empty file, expected {what}")
+        return replace(_of_lines(text, name), notes=notes)
+    quoted = text
+    if separator in CELL_SEPARATORS and _has_quoted_names(lines, separator):
+        text = _without_na(text, separator)
+    if not (rows := _rows(text, separator, name)):
+        objects, messages = "a header and a row for each object", "a header with a column `message`"
+        raise CorpusError(f"{name}: empty file, expected {messages if has_messages else objects}")
     found = _of_rows(rows, name, separator, given, is_table=is_table, has_messages=has_messages)
-    return replace(found, has_na=has_na, notes=notes)
+    return replace(found, has_na=quoted != text, notes=notes)
 
 
 def _without_comments(text: str, *, is_table: bool) -> tuple[str, tuple[str, ...]]:
     """A text with a mark for lines that begin with `#`, where others do not, and a note; of tables above the header."""
     lines = text.split("\n")
-    last = (
-        next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
-        if is_table
-        else len(lines)
-    )
-    are_comments = [line.startswith("#") and number < last for number, line in enumerate(lines)]
-    number = sum(are_comments)
-    if not number or all(
-        is_one or not line.strip() for is_one, line in zip(are_comments, lines, strict=True)
-    ):
+    others = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    last = min(others, default=0) if is_table else len(lines)
+    marked = [_COMMENT if line.startswith("#") and at < last else line for at, line in enumerate(lines)]
+    number = marked.count(_COMMENT)
+    if not number or not others:
         return text, ()
-    marked = [_COMMENT if is_one else line for is_one, line in zip(are_comments, lines, strict=True)]
     begin = "begins" if number == 1 else "begin"
     return "\n".join(marked), (f"{counted(number, 'line')} that {begin} with # left out",)
 
 
-def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) -> str | None:
-    """The delimiter: the one that gives every line the same number (2 or more) of cells, and most of them."""
+def _separator(
+    lines: Sequence[str], given: Collection[str], *, is_named: bool, has_messages: bool
+) -> str | None:
+    """The delimiter: the one that gives every line the same number (2 or more) of cells, and most of them.
+
+    None for a text with a message a line. A header tells, even where a row is wrong.
+    """
     found = {each: _num_cells(lines, each) for each in (*SEPARATORS, *PAIRS)}
-    if is_table:
-        first = lines[0] if lines else ""
-        # A header tells, even where a row is wrong.
-        most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
-        return most if most in first else None
-    told = [plain_name(name) for name in given if not name.isdecimal()]
-    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *told} for each in SEPARATORS):
-        return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
-    if _is_spaced(lines, has_messages=True):
+    most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
+    known = {*MESSAGE_NAMES, *(plain_name(name) for name in given if not name.isdecimal())}
+    is_table = is_named or not has_messages
+    if (
+        lines
+        and most in lines[0]
+        and (is_table or any(known & {*_header(lines, each)} for each in SEPARATORS))
+    ):
+        return most
+    if not is_named and _is_spaced(lines, has_messages=has_messages):
         return " "
-    for each in PAIRS:
-        if found[each] == 2 or (each == "\t" and found[each] > 1):
-            return each
-    return None
+    if is_table:
+        return ","
+    return next((each for each in PAIRS if found[each] == 2 or (each == "\t" and found[each] > 1)), None)
 
 
 def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
@@ -136,24 +127,18 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     One of them is that of messages, where there are some. R leaves out the name of the first column, where rows have
     names. Where all names are in quotes, it is a table though rows are wrong, which is then told.
     """
-    header, *rows = _cells([line.strip() for line in lines], " ") or [[]]
+    header, *rows = _cells(lines, " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
-    is_named = len(names) > 1 and (not has_messages or bool({*names} & {*MESSAGE_NAMES}))
-    if is_named and _has_quoted_names(lines, " "):
-        return True
+    if len(names) < 2 or (has_messages and not {*names} & {*MESSAGE_NAMES}):
+        return False
     counts = {len(row) for row in rows}
-    return (
-        is_named
-        and len(rows) >= FEWEST
-        and "\t" not in lines[0]
-        and counts in ({len(names)}, {len(names) + 1})
-        and not any({*header} & {*row} for row in rows)
-    )
+    are_equal = len(rows) >= FEWEST and counts in ({len(names)}, {len(names) + 1}) and "\t" not in lines[0]
+    return _has_quoted_names(lines, " ") or (are_equal and not any({*header} & {*row} for row in rows))
 
 
 def _has_quoted_names(lines: Sequence[str], separator: str) -> bool:
     """Whether all names of a header are in quotes, as R and other programs write them that quote all texts."""
-    header = next(iter(_cells([line.strip() for line in lines[:1]], separator)), [])
+    header = next(iter(_cells(lines[:1], separator)), [])
     return bool(header) and lines[0].strip() == separator.join(f'"{cell}"' for cell in header)
 
 
@@ -173,7 +158,7 @@ def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 def _header(lines: Sequence[str], separator: str) -> list[str]:
     """The names in a first line of several cells; of one that says that it is the message, `message`."""
-    named = [split_header(cell) for cell in next(iter(_cells(lines, separator)), [])]
+    named = [split_header(cell) for cell in next(iter(_cells(lines[:1], separator)), [])]
     names = ["message" if role == "message" else plain_name(name) for name, role in named]
     return names if len(names) > 1 else []
 
@@ -182,47 +167,42 @@ def _num_cells(lines: Sequence[str], separator: str) -> int:
     """The number of cells that all lines have; 0 if they have different numbers, or one."""
     if not lines or separator not in lines[0]:
         return 0
-    if separator in SEPARATORS:
-        counts = {len(row) for row in _cells(lines, separator)}
-    else:
-        counts = {line.count(separator) + 1 for line in lines}
+    is_plain = separator not in SEPARATORS
+    counts = {*map(len, [line.split(separator) for line in lines] if is_plain else _cells(lines, separator))}
     return counts.pop() if len(counts) == 1 and counts != {1} else 0
 
 
 def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
     """The rows that have a cell with a text, each with its number, from 1, as a spreadsheet counts."""
+    if separator not in CELL_SEPARATORS:
+        lines = enumerate(text.split("\n"), 1)
+        return [
+            (number, line.split(separator)) for number, line in lines if line.strip() and line != _COMMENT
+        ]
     if separator == " ":
         text = "\n".join(map(str.strip, text.split("\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == " ")
     try:
-        return [
-            (number, row)
-            for number, row in enumerate(reader, 1)
-            if any(map(str.strip, row)) and row != [_COMMENT]
-        ]
+        rows = enumerate(reader, 1)
+        return [(number, row) for number, row in rows if any(map(str.strip, row)) and row != [_COMMENT]]
     except csv.Error as error:
         raise CorpusError(f"{name}:{reader.line_num}: can't be read as a table: {error}") from None
 
 
-def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    lines = enumerate(text.split("\n"), 1)
-    return [(number, line.split(separator)) for number, line in lines if line.strip() and line != _COMMENT]
-
-
 def _of_lines(text: str, name: str) -> RawTable:
     """A message a line, below a header where the first line is `message`."""
-    lines = text.split("\n")
-    lines = lines[:-1] if lines[-1] == "" else lines
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line != _COMMENT]
+    numbered = [
+        (at, line) for at, line in enumerate(text.removesuffix("\n").split("\n"), 1) if line != _COMMENT
+    ]
     lines = [line for _, line in numbered]
     if len(lines) > 1 and plain_name(split_header(lines[0])[0]) in ("message", "messages"):
         cells = [(number, [line]) for number, line in numbered]
         return _of_rows(cells, name, "\n", (), is_table=True, has_messages=True)
-    if not any(map(str.strip, lines)):
-        raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
     filled = [line.split() for line in lines if line.strip()]
-    is_numbers = all(is_decimal(cell) for row in filled[:SAMPLE] for cell in row)
-    if is_numbers and not all(re.fullmatch(r"[0-9]+", cell) for row in filled[:SAMPLE] for cell in row):
+    if not filled:
+        raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
+    words = [cell for row in filled[:SAMPLE] for cell in row]
+    if all(map(is_decimal, words)) and not all(re.fullmatch(r"[0-9]+", word) for word in words):
         raise CorpusError(
             f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
         )
@@ -235,30 +215,30 @@ def _of_lines(text: str, name: str) -> RawTable:
 def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion | None:
     """The question whether a word between others, once in each line, is a symbol or stands between two columns."""
     first = lines[0]
-    shared = {word for word, number in Counter(first).items() if number == 1 and not is_decimal(word)}
+    shared = {word for word in first[1:-1] if not is_decimal(word)}
     for line in lines:
         counts = Counter(line)
         shared = {word for word in shared if counts[word] == 1 and word not in (line[0], line[-1])}
         if not shared:
             return None
-    if lines.count(first) < len(lines):
-        for word in filter(shared.__contains__, first):
-            start = first.index(word)
-            left, right = " ".join(first[:start]), " ".join(first[start + 1 :])
-            between = re.escape(word)
-            pair = rf"line:(?P<meaning>.+) {between} (?P<message>.+)"
-            turned = rf"line:(?P<message>.+) {between} (?P<meaning>.+)"
-            return ReadingQuestion(
-                name,
-                f"all lines have {shorten(word)}: is it between two columns, or a symbol?",
-                [
-                    ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
-                    ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
-                    ({"split": "spaces"}, "a symbol of each message"),
-                ],
-                [f"the first line is {' '.join(first)[:60]}"],
-            )
-    return None
+    if lines.count(first) == len(lines):
+        return None
+    word = next(filter(shared.__contains__, first))
+    left, _, right = " ".join(first).partition(f" {word} ")
+    pair, turned = (
+        rf"line:(?P<{one}>.+) {re.escape(word)} (?P<{other}>.+)"
+        for one, other in (("meaning", "message"), ("message", "meaning"))
+    )
+    return ReadingQuestion(
+        name,
+        f"all lines have {shorten(word)}: is it between two columns, or a symbol?",
+        [
+            ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
+            ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
+            ({"split": "spaces"}, "a symbol of each message"),
+        ],
+        [f"the first line is {' '.join(first)[:60]}"],
+    )
 
 
 def _of_rows(
@@ -274,36 +254,34 @@ def _of_rows(
     first = [cell.strip() for cell in rows[0][1]]
     named = [split_header(cell) for cell in first]
     names = {plain_name(each) for each, _ in named}
-    numbers = {str(place) for place in range(1, len(first) + 1)}
-    are_numbers = {*given} and {*given} <= numbers
+    numbers = [str(place) for place in range(1, len(first) + 1)]
+    are_numbers = bool(given) and {*given} <= {*numbers}
     told = () if are_numbers else map(plain_name, given)
     is_known = bool(names & {*MESSAGE_NAMES, *told} or any(role for _, role in named))
     has_header = is_known or (is_table and not are_numbers and not all(map(is_decimal, first)))
     if not has_header and has_messages and is_table and not are_numbers:
         return _messages_of_integers(rows, name)
-    if not has_messages and not (has_header and _are_names(first, rows[1:])):
-        place = place_of(name, "row", rows[0][0])
-        raise CorpusError(f"{place}: expected the names of the columns, got {', '.join(first):.100}")
     unit = "row" if is_table else "line"
+    place = place_of(name, unit, rows[0][0])
+    if not has_messages and not (has_header and _are_names(first, rows[1:])):
+        raise CorpusError(f"{place}: expected the names of the columns, got {', '.join(first):.100}")
+    body = rows
     if has_header:
-        _require_names([each for each, _ in named], place_of(name, unit, rows[0][0]))
-    body = rows[1:] if has_header else rows
-    if has_header and body and all(len(row) == len(named) + 1 for _, row in body):
-        if not any(row[-1].strip() for _, row in body):
-            body = [(number, row[:-1]) for number, row in body]  # a separator ends each row
-        elif _are_row_names(body):
-            named = [("", None), *named]
-    header = _filled([each for each, _ in named]) if has_header else sorted(numbers, key=int)
+        body, seen = rows[1:], [each for each, _ in named if each]
+        if twice := next((each for each in seen if seen.count(each) > 1), None):
+            raise CorpusError(f"{place}: two columns have the name {shorten(twice)}")
+        if all(len(row) == len(named) + 1 for _, row in body):
+            if not any(row[-1].strip() for _, row in body):
+                body = [(number, row[:-1]) for number, row in body]  # a separator ends each row
+            elif _are_row_names(body):
+                named = [("", None), *named]
+    header = [each or f"Unnamed: {at}" for at, (each, _) in enumerate(named)] if has_header else numbers
     if not body:
         raise CorpusError(f"{name}: a header and no rows, expected a message a row")
-    wrong = [(number, len(row)) for number, row in body if len(row) != len(header)]
-    if wrong:
-        more = f", and {len(wrong) - 1:,} more rows have not as many" if len(wrong) > 1 else ""
-        as_there = ", as in the header" if has_header else ""
-        raise CorpusError(
-            f"{place_of(name, unit, wrong[0][0])}: expected {len(header)} cells{as_there}, got {wrong[0][1]}{more}"
-        )
-    places = [number for number, _ in body]
+    if wrong := [(number, len(row)) for number, row in body if len(row) != len(header)]:
+        expected = f"{len(header)} cells{', as in the header' if has_header else ''}, got {wrong[0][1]}"
+        others = f"{more(wrong)} have not as many" if len(wrong) > 1 else ""
+        raise CorpusError(f"{place_of(name, unit, wrong[0][0])}: expected {expected}{others}")
     columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
     between = "spaces" if separator == " " else SEPARATORS.get(separator, separator.strip() or "tabs")
     about = (
@@ -312,20 +290,19 @@ def _of_rows(
         else f"{len(header)} columns with {between}"
     )
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
-    eos = eos_in(roles)
     return RawTable(
-        source=name, about=about, columns=columns, rows=places, unit=unit, is_header=has_header, eos=eos,
+        source=name, about=about, columns=columns, rows=[number for number, _ in body], unit=unit,
+        is_header=has_header, eos=eos_in(roles), are_texts=True, has_decimal_comma=separator != ",",
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
-        are_texts=True, has_decimal_comma=separator != ",",
     )  # fmt: skip
 
 
 def _are_names(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
     """Whether a first row is one of names: not all of its texts, or of their words, are there below, too."""
-    columns = [
+    below = [
         {word for _, row in rows for word in " ".join(row[at : at + 1]).split()} for at in range(len(first))
     ]
-    return not rows or not all({*cell.split()} <= column for cell, column in zip(first, columns, strict=True))
+    return not rows or not all({*cell.split()} <= column for cell, column in zip(first, below, strict=True))
 
 
 def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:
@@ -333,18 +310,6 @@ def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:
     cells = [row[0].strip() for _, row in rows]
     is_numbered = cells == [str(place) for place in range(1, len(cells) + 1)]
     return is_numbered or (len(set(cells)) == len(cells) and not any(map(is_decimal, cells)))
-
-
-def _require_names(names: Sequence[str], place: str) -> None:
-    """Refuse two columns of one name; those without a name are left out of the comparison."""
-    twice = next((name for name in names if name and names.count(name) > 1), None)
-    if twice is not None:
-        raise CorpusError(f"{place}: two columns have the name {shorten(twice)}")
-
-
-def _filled(names: Sequence[str]) -> list[str]:
-    """Names of columns, those without one as pandas calls them."""
-    return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
 
 def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> RawTable:

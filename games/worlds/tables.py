@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import OF_SPEECH, SPLIT
 from ecsuite.formats.frames import read_frame
-from ecsuite.formats.meant import parts_of, plain_attributes
+from ecsuite.formats.meant import note_words_for_none, parts_of, plain_attributes
 from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.table import RawTable
-from ecsuite.formats.table_notes import note_words_for_none
 from ecsuite.games.config.sources import PACKED, TABLES, is_data_set, read_columns
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.object_worlds import ObjectListWorld, OwnListOptions

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shlex
 from itertools import product
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_the_table_has_its_lines():
 def test_a_line_of_the_table(ecsuite, monkeypatch, files, tmp_path, command):
     for file in files.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    code, out, err = ecsuite(*command.split())
+    code, out, err = ecsuite(*shlex.split(command))
     assert code == 0, err
     if "topsim" in command:
         assert re.search(r"topsim +(1\.000|0\.[1-9])", out), out

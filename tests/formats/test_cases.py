@@ -9,7 +9,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, quoted, records, said, scores, table
+from table_files import (
+    COLORS,
+    GRID,
+    IDS,
+    PERFECT,
+    SHAPES,
+    WORDS,
+    answered,
+    quoted,
+    records,
+    said,
+    scores,
+    table,
+)
 
 import ecsuite as ec
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
@@ -142,7 +155,8 @@ def test_two_columns_of_a_text_are_meaning_and_message(tmp_path, between):
         for meaning, message in zip(GRID, WORDS, strict=True)
     ]
     (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
-    corpus = ec.read_corpus(tmp_path / "a.txt")
+    corpus, (question,) = answered(tmp_path / "a.txt")
+    assert question.asked.endswith("which has the messages?")
     assert said(corpus) == WORDS and corpus.meanings.tolist() == list(map(list, GRID))
     assert scores(corpus) == pytest.approx(PERFECT)
     assert "message: 2; meaning: 1" in corpus.metadata["notes"][0]
@@ -150,13 +164,15 @@ def test_two_columns_of_a_text_are_meaning_and_message(tmp_path, between):
     assert said(turned) == list(map(list, GRID))
 
 
-def test_two_columns_that_repeat_nothing_are_asked_about(tmp_path):
+def test_two_columns_without_names_are_asked_about(tmp_path):
     (tmp_path / "a.txt").write_text(
         "one thing\tthe first word\na second\tanother line here\nmore\tand more of it\n"
     )
-    with pytest.raises(ReadingQuestion, match="of which neither repeats values as meanings do") as caught:
+    with pytest.raises(ReadingQuestion, match="2 columns with tabs: which has the messages") as caught:
         ec.read_corpus(tmp_path / "a.txt")
-    assert [words["columns"] for words, _ in caught.value.readings] == [{"2": "message"}, {"1": "message"}]
+    *columns, (whole, _) = caught.value.readings
+    assert [words["columns"] for words, _ in columns] == [{"2": "message"}, {"1": "message"}]
+    assert said(ec.read_corpus(tmp_path / "a.txt", **whole))[0] == ["one", "thing", "the", "first", "word"]
     assert said(ec.read_corpus(tmp_path / "a.txt", columns={"2": "message"}))[0] == ["the", "first", "word"]
 
 
@@ -571,7 +587,7 @@ def test_what_populations_and_experiments_leave(tmp_path):
         for n, (verb, a, b) in enumerate(product(("love", "hate"), ("ann", "tom"), ("ann", "tom")))
     ]
     (tmp_path / "phrases.txt").write_text("\n".join(phrases) + "\n")
-    corpus = ec.read_corpus(tmp_path / "phrases.txt")
+    corpus = ec.read_corpus(tmp_path / "phrases.txt", columns={"2": "message"})
     assert corpus.meanings.shape == (8, 3) and said(corpus)[1] == ["ann", "love", "tom", "mk"]
     (tmp_path / "typed.txt").write_text("wod\t12,34\t5,5\nkika\t99,10\t6,5\nwod\t12,35\t7,5\n")
     typed = ec.read_corpus(
@@ -618,9 +634,11 @@ def test_values_that_are_one_number_stay_different(tmp_path, values):
     written = dict(zip(COLORS, values, strict=True))
     rows = [f"{a} {b},{written[color]},{shape}" for (a, b), (color, shape) in zip(IDS, GRID, strict=True)]
     (tmp_path / "a.csv").write_text("message,section,shape\n" + "\n".join(rows) + "\n")
-    corpus = ec.read_corpus(tmp_path / "a.csv")
-    assert scores(corpus) == pytest.approx(PERFECT)
-    assert "section: numbers are written in several ways" in str(corpus.metadata["notes"])
+    corpus, questions = answered(tmp_path / "a.csv", numeric="values")
+    assert not questions and scores(corpus) == pytest.approx(PERFECT)
+    if "1.10" in values:
+        with pytest.raises(ReadingQuestion, match="are the numbers of section values, or measures"):
+            ec.read_corpus(tmp_path / "a.csv")
     assert ec.read_corpus(tmp_path / "a.csv", columns={"section": "feature", "shape": "kept"}).meanings[
         0, 0
     ] == float(values[0])

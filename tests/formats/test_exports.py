@@ -102,11 +102,25 @@ def labjs(pairs):
         **rows[0],
         "sender": "fixation",
         "sender_type": "canvas.Screen",
+        "ended_on": "timeout",
         "color": "",
         "message": "",
         "shape": "",
     }
     return table([screen, *rows, screen])
+
+
+def empirica_chat(pairs):
+    rows = []
+    for number, (color, shape, said) in enumerate(pairs):
+        texts = [
+            {"text": said, "sender": {"id": "p1", "name": "Ann"}},
+            {"text": "ok", "sender": {"id": "p2", "name": "p2"}},
+        ]
+        own = {"batchID": "b", "gameID": "g", "color": color, "shape": shape, "messages": json.dumps(texts)}
+        rows.append({"id": f"r{number}", **own, "messagesLastChangedAt": "2026-11-29T08:00:00Z"})
+    silent = {**rows[0], "id": "last", "messages": "", "messagesLastChangedAt": ""}
+    return "\ufeff" + table([*rows, silent])
 
 
 def empirica(pairs):
@@ -253,7 +267,8 @@ FORMS = {
     "qualtrics": (qualtrics, "a.csv"),
     "gorilla": (gorilla, "a.csv"),
     "labjs": (labjs, "a.csv"),
-    "empirica": (empirica, "playerRound.csv"),
+    "empirica": (empirica, "playerRounds.csv"),
+    "empirica_chat": (empirica_chat, "rounds.csv"),
     "mongoexport": (mongoexport, "a.json"),
     "scan": (scan, "a.txt"),
     "inspect": (inspect, "a.json"),
@@ -292,6 +307,8 @@ def expected(form, pairs):
         return [(text,) for color, shape, said in pairs for text in (f"{color} {shape}", said)]
     if form in ("clemcore", "otree_chat", "textarena"):
         return [(said,) for _, _, said in pairs]
+    if form == "empirica_chat":
+        return [(color, shape, text) for color, shape, said in pairs for text in (said, "ok")]
     return pairs if form != "lexicon" else [*dict.fromkeys(pairs)] * 2
 
 
@@ -371,6 +388,12 @@ MADE = {
     "otree.csv": ("otree", NAMED),
     "otree_wide.csv": ("otree", NAMED),
     "psychopy.csv": ("psychopy", [*NAMED, *NAMED[1:]]),
+    "labjs.csv": ("labjs", NAMED),
+    "empirica/playerRounds.csv": ("empirica", NAMED),
+    "empirica/rounds.csv": (
+        "empirica_chat",
+        [(color, shape, text) for color, shape, said in NAMED[:3] for text in (said, "ok")],
+    ),
     "inspect.json": ("inspect", NAMED),
     "inspect.eval": ("inspect", NAMED),
     "cldf/forms.csv": ("cldf", [("red", "n e p o"), ("blue", "k a"), ("red", "m u")]),
@@ -416,12 +439,21 @@ def test_packed_logs_say_what_is_wrong(tmp_path):
         read_corpus(EXPORTS / "inspect.eval", max_memory="100K")
 
 
-def test_pages_of_labjs_are_asked_about_where_they_are_called_otherwise(tmp_path):
-    text = labjs(drawn(random.Random(1))).replace("html.Page", "html.Form")
+def test_trials_of_labjs_are_asked_about_where_they_end_otherwise(tmp_path):
+    text = labjs(drawn(random.Random(1))).replace("form submission", "response")
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ReadingQuestion) as question:
         read_corpus(tmp_path / "a.csv")
-    assert {"where": ("sender_type=html.Form",)} in [dict(words) for words, _ in question.value.readings]
+    assert {"where": ("ended_on=response",)} in [dict(words) for words, _ in question.value.readings]
+
+
+def test_chats_under_other_names_are_asked_about(tmp_path):
+    """Empirica's `Chat` writes to an attribute of any name; its items are objects with a text and a sender."""
+    text = (EXPORTS / "empirica" / "rounds.csv").read_text(encoding="utf-8").replace("messages", "chat")
+    (tmp_path / "rounds.csv").write_text(text, encoding="utf-8")
+    corpus, (question,) = answered(tmp_path / "rounds.csv")
+    assert question.readings[0][0] == {"layout": "rows:chat"}
+    assert said_in(corpus)[:2] == [["ne", "po"], ["ok"]] and len(corpus.messages) == 6
 
 
 def test_items_of_logs_have_as_many_values_as_names(tmp_path):

@@ -1,22 +1,25 @@
 """What is guessed of files: what stands between symbols, what a column is, one-hot values; and what is said."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, records, said, scores
+from table_files import COLORS, GRID, IDS, PERFECT, SHAPES, WORDS, answered, records, said, scores
 
 import ecsuite as ec
 from ecsuite.formats.one_hot import one_hot_values
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 
 
 @pytest.mark.parametrize(
     ("texts", "split", "first"),
     [
-        (["well-known_thing", "un-known_one"], "auto", ["well-known", "thing"]),
-        (["wa.me", "ki.tu"], "auto", ["wa", "me"]),
-        (["wa_me", "wa_me"], "auto", ["wa", "me"]),
+        (["well-known_thing", "un-known_one"], "_", ["well-known", "thing"]),
+        (["wa | me", "ki | tu"], "auto", ["wa", "me"]),
+        ([". - .", ". -"], "auto", [".", "-", "."]),
+        (["wa_me", "wa_me"], "auto", ["wa_me"]),
         (["w_1", "w_2"], "_", ["w", "1"]),
         (["big_dog", "cat"], "spaces", ["big_dog"]),
         (["big_dog", "cat"], "_", ["big", "dog"]),
@@ -36,6 +39,8 @@ def test_signs_between_symbols(texts, split, first):
     ("texts", "splits"),
     [
         (["a|b", "c"], ["|", "letters", "spaces"]),
+        (["wa.me", "ki.tu"], [".", "letters", "spaces"]),
+        (["t-shirt", "x-ray"], ["-", "letters", "spaces"]),
         (["0.25", "0.5"], [".", "letters", "spaces"]),
         (["w_1", "w_2"], ["_", "letters", "spaces"]),
         (["big_dog", "cat"], ["_", "letters", "spaces"]),
@@ -72,11 +77,80 @@ def test_messages_of_several_columns(tmp_path):
     ].tolist() == [1, 3]
     with pytest.raises(CorpusError, match="no column of messages"):
         ec.read_corpus(frame)  # 0, 1, 10: not one after the other
-    (tmp_path / "b.csv").write_text("word1,word2,color\nwa,me,red\n,me,blue\n")
+    (tmp_path / "b.csv").write_text("symbol1,symbol2,color\nwa,me,red\n,me,blue\n")
     with pytest.raises(
-        CorpusError, match=r"row 3, column word1: expected one symbol .* got an empty cell before"
+        CorpusError, match=r"row 3, column symbol1: expected one symbol .* got an empty cell before"
     ):
         ec.read_corpus(tmp_path / "b.csv")
+
+
+def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
+    (tmp_path / "a.csv").write_text("participant,word1,word2,word3\np1,tu,ki,ga\np2,tu,tu,ga\n")
+    with pytest.raises(
+        ReadingQuestion, match="a row of word1, word2, word3 one message, or a message each"
+    ) as caught:
+        ec.read_corpus(tmp_path / "a.csv")
+    one, each = (
+        ec.read_corpus(tmp_path / "a.csv", **words, split="spaces") for words, _ in caught.value.readings
+    )
+    assert said(one) == [["tu", "ki", "ga"], ["tu", "tu", "ga"]]
+    assert said(each) == [[word] for word in "tu ki ga tu tu ga".split()] and each.values_of("number") == [
+        "1",
+        "2",
+        "3",
+    ]
+
+
+def test_columns_beside_an_object_are_asked_about():
+    states = [{"color": color, "shape": shape} for color, shape in GRID]
+    rows = {"message": [" ".join(row) for row in WORDS], "state": states, "agent": list("AB") * 9}
+    with pytest.raises(ReadingQuestion, match=r"which columns were meant: state.color, state.shape, or more"):
+        ec.read_corpus(rows)
+
+
+def test_answers_of_listeners_are_no_messages(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "director_text,color,response\nthe red one,red,left\na blue one,blue,right\n"
+    )
+    with pytest.raises(ReadingQuestion, match="no column of messages among director_text, color, response"):
+        ec.read_corpus(tmp_path / "a.csv")
+
+
+def test_chats_have_speakers_and_pairs_without_a_header_have_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "timestamp,user,message\n1,ann,hello there\n2,bob,the red one\n3,ann,yes\n"
+    )
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert corpus.values_of("speaker") == ["ann", "bob"] and corpus.meanings is None
+    (tmp_path / "b.tsv").write_text("red star\tne po\nred box\tne ki\nblue star\twa po\n")
+    with pytest.raises(ReadingQuestion, match="no column of messages among red star, ne po") as caught:
+        ec.read_corpus(tmp_path / "b.tsv")
+    (without, _) = caught.value.readings[-1]
+    corpus = ec.read_corpus(tmp_path / "b.tsv", **without)
+    assert said(corpus)[0] == ["ne", "po"] and corpus.meanings.tolist()[0] == ["red", "star"]
+
+
+def test_parts_of_objects_in_a_table_are_offered(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        'id,reply,color\n1,"{""Q0"": ""ba du""}",red\n2,"{""Q0"": ""ki""}",blue\n'
+    )
+    corpus, questions = answered(tmp_path / "a.csv")
+    assert questions[0].readings[0][0] == {"columns": {"reply.Q0": "message"}} and said(corpus)[0] == [
+        "ba",
+        "du",
+    ]
+
+
+def test_lines_with_one_colon_are_two_columns_or_one(tmp_path):
+    (tmp_path / "a.txt").write_text("red,star: ne po\nred,box: ne ki\nblue,star: wa po\n")
+    corpus, questions = answered(tmp_path / "a.txt")
+    assert (
+        said(corpus)[0] == ["ne", "po"]
+        and corpus.meanings[0].tolist() == ["red", "star"]
+        and len(questions) == 1
+    )
+    (whole, _) = questions[0].readings[-1]
+    assert said(ec.read_corpus(tmp_path / "a.txt", **whole))[0] == ["red,star:", "ne", "po"]
 
 
 def test_a_column_for_each_value(tmp_path):
@@ -110,7 +184,9 @@ def test_trials_as_jspsych_writes_them(tmp_path):
         about = {"trial_type": "survey-text", "trial_index": place, "stimulus": f"img/{color}_{shape}.png"}
         trials.append({**about, **answer})
     (tmp_path / "a.json").write_text(json.dumps(trials))
-    corpus = ec.read_corpus(tmp_path / "a.json", missing="leave")
+    corpus, questions = answered(tmp_path / "a.json", missing="leave", where="trial_type=survey-text")
+    assert "no column of messages" in questions[0].asked
+    assert questions[1].asked.endswith("which columns were meant: target_color, target_shape, or more?")
     assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
     assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
     assert scores(corpus) == pytest.approx(PERFECT)
@@ -234,9 +310,35 @@ def test_documents_of_splits_and_of_languages(tmp_path):
     ids = {f"{color}, {shape}": row for (color, shape), row in zip(GRID, IDS, strict=True)}
     for told, expected in ((language, WORDS), (ids, IDS)):
         (tmp_path / "b.json").write_text(json.dumps(told))
-        corpus = ec.read_corpus(tmp_path / "b.json")
+        with pytest.raises(ReadingQuestion, match="no column of messages among red") as caught:
+            ec.read_corpus(tmp_path / "b.json")
+        assert caught.value.readings[0][0] == {"layout": "rows:*"}
+        corpus = ec.read_corpus(tmp_path / "b.json", layout="rows:*")
         assert said(corpus) == expected[:9] and corpus.meanings.tolist() == list(map(list, GRID[:9]))
         assert "message: value; meaning: key" in corpus.metadata["notes"][0]
+
+
+@pytest.mark.parametrize("key", ["words", "dict"])
+def test_languages_under_a_key_are_asked_about(tmp_path, key):
+    language = {" ".join(meaning): " ".join(words) for meaning, words in zip(GRID, WORDS, strict=True)}
+    lines = [json.dumps({"generation": number, key: language}) for number in range(2)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    corpus, (question,) = answered(tmp_path / "a.jsonl")
+    assert question.readings[0][0] == {"layout": f"rows:{key}"}
+    assert said(corpus)[9:] == WORDS[:9] and corpus.values_of("generation") == [0, 1]
+    assert scores(corpus.where("generation", 1)) == pytest.approx(PERFECT)
+    with pytest.raises(ConfigError, match="unknown column 'none'"):
+        ec.read_corpus(tmp_path / "a.jsonl", layout="rows:none")
+
+
+def test_the_page_of_rules_names_tests_that_are_there():
+    page = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text(encoding="utf-8")
+    table = page.partition("| rule | test |")[2].partition("\n## ")[0]
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", table)
+    rows = [row for row in table.splitlines() if row.startswith("| ")]
+    assert len(named) > 30 and all("::test_" in row for row in rows)
+    for file, test in named:
+        assert f"def {test}(" in Path(__file__).with_name(file).read_text(encoding="utf-8"), (file, test)
 
 
 @pytest.mark.parametrize(
@@ -351,8 +453,9 @@ def test_an_attribute_of_few_objects_is_no_name_of_them():
     assert ec.read_corpus(rows, **few).attribute_names == ("shape", "size")
     assert ec.read_corpus(rows, **every).attribute_names == ("color", "shape", "size")
     names = [f"{shape}_{size}" for _, shape, size in objects]
-    corpus = ec.read_corpus({**rows, "color": names})  # it has the values in it
-    assert corpus.attribute_names == ("shape", "size")
+    with pytest.raises(ReadingQuestion) as caught:  # though it has the values in it
+        ec.read_corpus({**rows, "color": names})
+    assert caught.value.readings[0][0] == {"attributes": ("shape", "size")}
 
 
 def test_sentences_with_numbers_are_not_symbols_of_one_message():
@@ -387,12 +490,17 @@ def test_names_of_files_are_meanings_without_their_place(form):
     assert corpus.meanings.tolist() == list(map(list, GRID))
 
 
-def test_subjects_of_sentences_are_no_participants():
-    rows = {"message": ["a x", "b y"], "subject": ["dog", "cat"], "verb": ["see", "hit"]}
-    assert ec.read_corpus(rows).attribute_names == ("subject", "verb")
-    assert ec.read_corpus({**rows, "subject": ["p1", "p2"]}).attribute_names == ("verb",)
-    del rows["verb"]
-    assert ec.read_corpus({**rows, "color": ["red", "blue"]}).attribute_names == ("color",)
+def test_subjects_of_sentences_may_be_participants():
+    rows = {
+        "message": ["a x", "b y", "a y", "b x"],
+        "subject": ["dog", "cat"] * 2,
+        "verb": ["see", "hit", "hit", "see"],
+    }
+    with pytest.raises(ReadingQuestion, match="which columns were meant: verb, or more") as caught:
+        ec.read_corpus(rows)
+    assert caught.value.seen == ["subject: its name is that of a group"]
+    assert ec.read_corpus(rows, attributes=["subject", "verb"]).attribute_names == ("subject", "verb")
+    assert ec.read_corpus({**rows, "subject": ["p1", "p2"] * 2}).attribute_names == ("verb",)
 
 
 def test_settings_are_no_language(tmp_path):
@@ -400,7 +508,11 @@ def test_settings_are_no_language(tmp_path):
     with pytest.raises(CorpusError, match="no column of messages among seed, name, lr"):
         ec.read_corpus(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"red": "wa", "blue": "ki", "green": "lo"}')
-    assert said(ec.read_corpus(tmp_path / "a.json", split="spaces")) == [["wa"], ["ki"], ["lo"]]
+    assert said(ec.read_corpus(tmp_path / "a.json", layout="rows:*", split="spaces")) == [
+        ["wa"],
+        ["ki"],
+        ["lo"],
+    ]
 
 
 @pytest.mark.parametrize(("name", "sign"), [("a.txt", " "), ("a.csv", ","), ("a.tsv", "\t"), ("b.csv", ";")])

@@ -318,3 +318,18 @@ def test_the_first_of_two_columns_of_a_role_has_it(tmp_path):
     (tmp_path / "a.csv").write_text("message,meaning,meanings\na b,1,x\nb a,2,y\na b,1,x\n")
     roles = {"message": "message", "meaning": "meaning", "meanings": "kept"}
     assert read_corpus(tmp_path / "a.csv").metadata["roles"] == roles
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["[]", "[]"], [[], []]),
+        (["0", "[]"], [0, []]),
+        (["[]", "[[]]"], ["[]", "[[]]"]),
+        (["()", "[]"], ["()", "[]"]),
+        (["[]", "ne po"], ["[]", "ne po"]),
+        (["[1]", "[]"], [[1], []]),
+    ],
+)
+def test_empty_brackets_are_lists_beside_values_and_texts_beside_brackets(cells, values):
+    assert typed(cells) == values
