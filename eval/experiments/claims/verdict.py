@@ -409,7 +409,7 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
 
 
 def outdated_remark(claim: Claim) -> str:
-    """What was corrected since the runs; empty: nothing."""
+    """Remark on corrections since the runs; empty: none."""
     return f"runs from before a correction: {claim.outdated}" if claim.outdated else ""
 
 
