@@ -19,6 +19,7 @@ from ecsuite.eval.experiments.claims.verdict import (
     VerdictRow,
     apply_criterion,
     judge,
+    outdated_remark,
 )
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
@@ -243,6 +244,7 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
         "\n".join(["| setting | published | here |", "|---|---|---|", *settings]),
         "\n".join(f"- {kind}: {text}" for each in claim.differences for kind, text in each.items()),
         "\n".join(f"Corrected after runs, whose seeds stay: {each}." for each in claim.corrections),
+        f"The {outdated_remark(claim)}." if claim.outdated else "",
         _criterion(claim),
     ]
     if report is not None and outcome is not None:

@@ -91,7 +91,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
             return []
         return [f"all runs of the claim: {duration_text(3600 * study.hours)} of one core"]
 
-    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """Time of the jobs, as its study measures it."""
         return self.benchmark.seconds_of(self.study, jobs)
 

@@ -315,7 +315,7 @@ class VerdictRow:
     unit: str = ""
     """Unit and subject of the effect."""
     remark: str = ""
-    """Size of the effect, and whether effects at other sizes have another sign."""
+    """Size of the effect, whether effects at other sizes have another sign, and what was corrected since the runs."""
     published: float | None = None
     """The published difference; None: only a direction was published and read."""
     published_bound: Bound | None = None
@@ -403,10 +403,15 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
         effect=None if difference is None else difference.mean,
         ci95=None if difference is None else difference.ci95,
         bound=None if difference is None else difference.bound,
-        remark=_sizes_remark(criterion, found),
+        remark="; ".join(filter(None, (_sizes_remark(criterion, found), outdated_remark(claim)))),
         num_seeds=len(seeds_of(outcome.runs)),
         hours=round(outcome.hours, 2),
     )
+
+
+def outdated_remark(claim: Claim) -> str:
+    """Remark on corrections since the runs; empty: none."""
+    return f"runs from before a correction: {claim.outdated}" if claim.outdated else ""
 
 
 def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> str:
