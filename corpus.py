@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import CorpusError, joined
 from ecsuite.runtime.given_values import (
     MAX_ID,
     as_array,
@@ -194,7 +194,7 @@ class Corpus:
         """
         rows = np.flatnonzero(self.has(column, value) != is_not)
         if not len(rows):
-            known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
+            known = joined(map(str, self.values_of(column)[:10])) or "no value"
             than = "other than " if is_not else ""
             raise CorpusError(f"no message with {column} {than}{value}; {column} is one of {known}")
         before = self.metadata.get("where")  # of a former call, or whatever a user calls so

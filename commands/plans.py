@@ -24,7 +24,7 @@ def print_plan(
     notes: Iterable[str] = (),
     groups: "Mapping[Job, tuple[str, int]] | None" = None,
     why_nothing: Callable[[], list[str]] = list,
-    measure: "Callable[[Sequence[Job]], float | None] | None" = None,
+    measure: "Callable[[Sequence[Job]], Mapping[Job, float] | None] | None" = None,
 ) -> None:
     """Print which of the jobs whose results a study wants are kept in the cache, and which would run.
 
@@ -37,8 +37,8 @@ def print_plan(
         notes: Lines after the plan.
         groups: Setting and seed of each job: a row is then a setting with its seeds. None or empty: a row is a job.
         why_nothing: Gives reasons why none of the jobs is stored.
-        measure: Measures how many seconds missing jobs take one after the other, where no kept ones tell it.
-            None: it is not measured.
+        measure: Measures how many seconds each of missing jobs takes, where no kept ones tell it. None: it is not
+            measured.
     """
     from ecsuite.jobs.graph import Runner, expected_seconds
     from ecsuite.runtime.time_left import duration_text
@@ -46,9 +46,11 @@ def print_plan(
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0
     rows = [(job, True) for job in plan.kept] + [(job, False) for job in plan.missing]
-    seconds, source = expected_seconds(plan) if plan.missing else 0.0, "kept jobs"
-    if seconds is None and measure is not None:
-        seconds, source = measure(plan.missing), "measurement"
+    by_job: Mapping[Job, float] | None = expected_seconds(plan)
+    source = "kept jobs"
+    if by_job is None and measure is not None:
+        by_job, source = measure(plan.missing), "measurement"
+    seconds = None if by_job is None else sum(by_job.values())
     expected = None if seconds is None else {"seconds": seconds / num_places, "by": source}
     if as_json:
         print_json(
@@ -81,7 +83,7 @@ def print_plan(
     if rows and not plan.kept and (reasons := why_nothing()):
         lines.append(f"0 of {len(rows)} found: {'; '.join(reasons)}")
     if groups:
-        publish([_settings_table(plan, groups, seconds)], form, [*lines, *notes])
+        publish([_settings_table(plan, groups, by_job)], form, [*lines, *notes])
         return
     shares = [nothing("kept") if is_kept else percent(job.work / total, 0) for job, is_kept in rows]
     table = Table(
@@ -91,11 +93,12 @@ def print_plan(
     publish([table], form, [*lines, *notes])
 
 
-def _settings_table(plan: "Plan", groups: "Mapping[Job, tuple[str, int]]", seconds: float | None) -> Table:
+def _settings_table(
+    plan: "Plan", groups: "Mapping[Job, tuple[str, int]]", by_job: "Mapping[Job, float] | None"
+) -> Table:
     """A row a setting: its seeds, its jobs, how many of them are stored, and the time of the others on one place."""
     from ecsuite.runtime.time_left import duration_text
 
-    total = sum(job.work for job in plan.missing) or 1.0
     by_setting: dict[str, list[Job]] = {}
     for job in (*plan.kept, *plan.missing):
         if job in groups:
@@ -106,7 +109,7 @@ def _settings_table(plan: "Plan", groups: "Mapping[Job, tuple[str, int]]", secon
     ):
         jobs = by_setting[setting]
         missing = [job for job in jobs if job not in plan.kept]
-        expected = None if seconds is None else seconds * sum(job.work for job in missing) / total
+        expected = None if by_job is None else sum(by_job.get(job, 0.0) for job in missing)
         shown = (
             nothing() if expected is None else Cell(value=expected / 3600, lines=(duration_text(expected),))
         )

@@ -41,7 +41,7 @@ def train_game(
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Show steps, calls of models, tokens and hours, and do nothing.")
+        bool, typer.Option("--plan", help="Show steps, calls of models, tokens and time, and do nothing.")
     ] = False,
     replay: Annotated[
         Path | None,
@@ -125,11 +125,13 @@ def _show_cost(cost: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(cost)
         return
+    from ecsuite.runtime.time_left import duration_text
+
     print(f"{cost['steps']:,} steps, {cost['rounds']:,} rounds")
     for place, each in cost.get("participants", {}).items():
         print(
             f"{place}: {each['calls']:,} calls, {each['prompt_tokens']:,} tokens of prompts and "
-            f"{each['answer_tokens']:,} of answers, about {each['hours']:.3g} hours at "
+            f"{each['answer_tokens']:,} of answers, about {duration_text(3600 * each['hours'])} at "
             f"{each['seconds_per_call']:.2g} s a call, {each['concurrency']} at once"
             + (f"; {each['cost']:,.2f} by its prices" if each["cost"] else "")
         )

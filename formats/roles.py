@@ -12,7 +12,7 @@ from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion, look_up, unknown_name
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion, joined, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -317,4 +317,4 @@ def described(table: RawTable, roles: Mapping[str, str]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     names = [name if len(name) <= 60 else f"{name[:59]}…" for name in names]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return joined(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.strict_json import LineError, place_of, show
-from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, unknown_name
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, joined, unknown_name
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -143,7 +143,7 @@ class RawTable:
                 raise CorpusError(f"--where {condition}: {name} has the messages of {self.source}")
             places = [place for place, cell in enumerate(cells) if is_written(cell, value) != is_not]
             if not places:
-                known, other = ", ".join(list(dict.fromkeys(map(str, cells)))[:10]), "other than " * is_not
+                known, other = joined(list(dict.fromkeys(map(str, cells)))[:10]), "other than " * is_not
                 raise CorpusError(f"no message with {name} {other}{value}; {name} is one of {known}")
             found = found.with_rows(places)
         return found

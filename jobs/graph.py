@@ -94,8 +94,8 @@ def make_plan(
     return Plan(kept=kept, missing=tuple(missing))
 
 
-def expected_seconds(plan: Plan) -> float | None:
-    """Sequential time of the missing jobs, from stored results of the same functions; None without such results."""
+def expected_seconds(plan: Plan) -> dict[Job, float] | None:
+    """Time of each missing job, from stored results of the same functions; None without such results."""
     work: defaultdict[str, float] = defaultdict(float)
     seconds: defaultdict[str, float] = defaultdict(float)
     for job, result in plan.kept.items():
@@ -103,13 +103,13 @@ def expected_seconds(plan: Plan) -> float | None:
         seconds[job.function.path] += result.seconds
     if not all(work[job.function.path] for job in plan.missing):
         return None
-    return sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
+    return {job: job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing}
 
 
 def time_left(plan: Plan, num_processes: int) -> str:
     """Expected time of the missing jobs, as text for a note; empty if it is unknown."""
     expected = expected_seconds(plan)
-    return "" if expected is None else f", about {duration_text(expected / num_processes)}"
+    return "" if expected is None else f", about {duration_text(sum(expected.values()) / num_processes)}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import fsum
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -26,6 +28,8 @@ KEY = "answers"
 """Key of the file's checksum in the metadata of a run."""
 FILE = BESIDE[KEY]
 """Name of the file in a run folder."""
+SECONDS_TO_STORE = 0.002
+"""Time to render a prompt and to store its answer, roughly."""
 GO_ON = f"nothing is lost: {RUN_AGAIN}"
 """Advice after a run stopped that can go on."""
 
@@ -62,6 +66,7 @@ class KeptAnswers:
     Attributes:
         replies: Replies by digest of the question.
         used: Calls and tokens by digest of participant and backend settings.
+        first: Probabilities of choices in the first rounds of agents, by the same digest, as far as backends have them.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class KeptAnswers:
         self.file = None if folder is None else folder / FILE
         self._lock, self.replies, self._lines = Lock(), dict[str, Reply](), dict[str, bytes]()
         self.used: defaultdict[str, Used] = defaultdict(Used)
+        self.first: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
         if self.file is None or not self.file.exists():
             return
         damaged = 0
@@ -94,13 +100,15 @@ class KeptAnswers:
             write_atomically(self.file, self._lines.values())
 
     def _take(self, row: Mapping[str, Any], line: bytes) -> None:
-        reply = msgspec.convert({name: row[name] for name in Reply.__slots__}, Reply)
+        reply = msgspec.convert({name: row[name] for name in Reply.__slots__ if name in row}, Reply)
         used = self.used[row["backend"]]
         used.calls += 1
         used.prompt_tokens += reply.prompt_tokens
         used.answer_tokens += reply.answer_tokens
         if reply.model not in used.models:
             used.models.append(reply.model)
+        if reply.choice_probabilities is not None and row["round"] == 1:
+            self.first[row["backend"]].append(reply.choice_probabilities)
         self.replies[row["key"]], self._lines[row["key"]] = reply, line
 
     def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:
@@ -109,8 +117,12 @@ class KeptAnswers:
         Raises:
             ConfigError: If it can't be written; the file is then as before.
         """
-        row = {"key": key, "backend": backend, **{name: getattr(reply, name) for name in Reply.__slots__}}
+        known = {name: getattr(reply, name) for name in Reply.__slots__}
+        if reply.choice_probabilities is None:
+            del known["choice_probabilities"]
+        row = {"key": key, "backend": backend, **known}
         row |= {"system": request.system, "user": request.user, "draw": request.draw}
+        row["round"] = len(request.past) + 1
         line = json.dumps(sealed(row)).encode() + b"\n"
         with self._lock:
             if self.file is not None:
@@ -191,6 +203,12 @@ class Asker:
     def used(self) -> Used:
         """Calls and tokens of this participant in this run."""
         return self.kept.used[self._asks]
+
+    @property
+    def first_choices(self) -> dict[str, float]:
+        """Mean probability of each choice in the first rounds of agents; empty where the backend does not have it."""
+        first = self.kept.first[self._asks]
+        return {name: fsum(each.get(name, 0.0) for each in first) / len(first) for name in chain(*first)}
 
     def ask(self, requests: Sequence[Request]) -> list[str]:
         """Answer several independent questions, equal ones once.
@@ -314,24 +332,29 @@ class Asker:
 class Cost:
     """Calls, tokens, time and price of a run."""
 
-    seconds_per_call: float
-    concurrency: int
-    per_minute: float | None
-    """Most calls a minute; None: no limit."""
+    backend: Backend
+    """Backend of the run."""
     options: AskingOptions
     """Options with the prices."""
+    questions: dict[str, Request] = field(default_factory=dict)
+    """Different questions, by digest, whatever their draws."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Calls, tokens, hours and price, JSON-ready."""
-        seconds = self.calls * self.seconds_per_call / self.concurrency
-        if self.per_minute is not None:
-            seconds = max(seconds, 60 * self.calls / self.per_minute)
-        fields = asdict(self)
-        del fields["options"]
-        return {**fields, "hours": seconds / 3600, "cost": self.options.cost(self)}
+        seconds_per_call = self.backend.seconds_of(list(self.questions.values()))
+        concurrency, per_minute = self.backend.concurrency, getattr(self.backend.options, "per_minute", None)
+        num_slow = len(self.questions) if self.backend.remembers else self.calls
+        seconds = max(num_slow * seconds_per_call / concurrency, self.calls * SECONDS_TO_STORE)
+        if per_minute is not None:
+            seconds = max(seconds, 60 * self.calls / per_minute)
+        return {
+            "seconds_per_call": seconds_per_call, "concurrency": concurrency, "per_minute": per_minute,
+            "calls": self.calls, "prompt_tokens": self.prompt_tokens, "answer_tokens": self.answer_tokens,
+            "hours": seconds / 3600, "cost": self.options.cost(self),
+        }  # fmt: skip
 
 
 class PlanningBackend(Drawn):
@@ -347,18 +370,15 @@ class PlanningBackend(Drawn):
     def __init__(self, backend: Backend, options: AskingOptions) -> None:
         super().__init__(backend.options)
         self.backend, self.is_drawn = backend, backend.is_drawn
-        self.cost = Cost(
-            seconds_per_call=backend.seconds_per_call,
-            concurrency=backend.concurrency,
-            per_minute=getattr(backend.options, "per_minute", None),
-            options=options,
-        )
+        self.cost = Cost(backend=backend, options=options)
 
     def reply(self, request: Request) -> Reply:
         """Draw an allowed answer."""
+        question = digest(request.content())
         if not self.is_drawn:
-            request = replace(request, draw=int(digest(request.content())[:8], 16))
+            request = replace(request, draw=int(question[:8], 16))
         reply = super().reply(request)
+        self.cost.questions.setdefault(question, request)
         self.cost.calls += 1
         self.cost.prompt_tokens += reply.prompt_tokens
         self.cost.answer_tokens += reply.answer_tokens

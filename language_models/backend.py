@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ecsuite.files.data_folder import data_folder
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
@@ -26,6 +28,10 @@ BACKENDS = Registry(
             "ecsuite.language_models.causal:CausalModel",
             "a causal model on this machine, held to what may be answered by its logits",
         ),
+        "gguf": (
+            "ecsuite.language_models.gguf:GgufModel",
+            "a model in one file, such as what `ecsuite data smollm2` fetches; as transformers",
+        ),
         "typed": (
             "ecsuite.language_models.backend:Typed",
             "a person at this terminal, who reads the prompts",
@@ -39,6 +45,12 @@ BACKENDS = Registry(
     base="ecsuite.language_models.backend:Backend",
 )
 """Backends by name."""
+SMOLLM2 = "smollm2"
+"""Name of the model that `ecsuite data smollm2` fetches, and of its folder of data."""
+MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
+"""Its file."""
+MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""SHA-256 of its file."""
 NO_TERMINAL = "backend typed: expected a terminal at which a person answers"
 PERSON = "person"
 """Model name in the replies of people."""
@@ -164,12 +176,18 @@ class Allowed:
         if self.choices:
             answer["enum"] = list(self.choices)
         elif self.symbols:
-            symbol, between = f"(?:{self._symbol.pattern})", re.escape(self.separator)
+            by_length = sorted(map(_escaped, self.symbols), key=len, reverse=True)
+            symbol, between = f"(?:{'|'.join(by_length)})", _escaped(self.separator)
             answer["pattern"] = f"^{symbol}(?:{between}{symbol}){{0,{self.max_len - 1}}}$"
         properties = {"answer": answer}
         return {
             "type": "object", "properties": properties, "required": ["answer"], "additionalProperties": False
         }  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    r"""Text as a regular expression of ECMA-262, in which Python's `\\ ` and `\\-` are none."""
+    return re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,6 +220,8 @@ class Reply:
     """Model and revision, as far as the backend knows."""
     prompt_tokens: int
     answer_tokens: int
+    choice_probabilities: dict[str, float] | None = None
+    """Probability of each choice at this temperature; None where the backend does not have them."""
 
 
 class Backend(ABC):
@@ -215,6 +235,10 @@ class Backend(ABC):
     """Requests that are answered at once."""
     batch_size: int = 1
     """Most requests that `replies` takes, if it is faster than one `reply` for each."""
+    remembers: bool = False
+    """Whether a question that was asked before, with another draw, is answered at once."""
+    has_probabilities: bool = False
+    """Whether replies have the probabilities of choices."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -226,9 +250,8 @@ class Backend(ABC):
         """Settings that change answers, part of the digest under which these are stored; by default all options."""
         return {"backend": type(self).__name__, **asdict(self.options)}
 
-    @property
-    def seconds_per_call(self) -> float:
-        """Duration of an answer in seconds: an assumption, unless the backend measures it."""
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """Mean duration of the answers to requests in seconds: an assumption, unless the backend measures it."""
         return 1.0
 
     def require(self, allowed: Allowed) -> None:
@@ -252,13 +275,26 @@ class Backend(ABC):
         return -(-len(text) // 4)
 
 
+def model_file() -> Path:
+    """Find the file of the model that `ecsuite data smollm2` fetches.
+
+    Raises:
+        ConfigError: If it was not fetched.
+    """
+    file = data_folder(SMOLLM2) / MODEL
+    if not file.is_file():
+        raise ConfigError(
+            f"{file}: no such file; ecsuite data {SMOLLM2} fetches it, 93 MB, Apache License 2.0"
+        )
+    return file
+
+
 class Drawn(Backend):
     """Random answers, for tests and for the cost of a study."""
 
-    @property
-    def seconds_per_call(self) -> float:
-        """About a millisecond."""
-        return 0.001
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """No time."""
+        return 0.0
 
     def reply(self, request: Request) -> Reply:
         """Draw an allowed answer by the number of the draw."""
@@ -313,8 +349,7 @@ class Page(Backend):
     person: Person | None = None
     """The person, once somebody has taken the seat."""
 
-    @property
-    def seconds_per_call(self) -> float:
+    def seconds_of(self, requests: Sequence[Request]) -> float:
         """An assumption."""
         return 10.0
 

@@ -1,10 +1,12 @@
 """A causal language model of Hugging Face's transformers on this machine, restricted to allowed answers by its logits.
 
 An answer is generated token by token. Only tokens that begin or continue an allowed answer have a probability, and the
-end of text once the answer is complete; so nothing has to be asked again. Several answers are generated in a batch: an
-answer is the same as alone, unless two tokens are equally likely up to rounding.
+end of text once the answer is complete; so nothing has to be asked again. Where answers are among a few choices, all of
+them are weighed at once, and the probabilities of all choices are kept with the answer. Several answers are generated
+in a batch: an answer is the same as alone, unless two tokens are equally likely up to rounding.
 """
 
+import copy
 import hashlib
 import inspect
 import time
@@ -26,6 +28,20 @@ HUB = "hf:"
 """Prefix of names of models that may be downloaded."""
 MOST_FREE = 64
 """Most tokens of free text."""
+MOST_PATHS = 256
+"""Most unfinished answers among choices for which the probabilities of all choices are computed."""
+MOST_TREES = 20_000
+"""Most questions whose answers' logits are kept in memory."""
+NUM_TIMED = 4
+"""Questions that are asked to plan how long a run takes."""
+NO_LOGITS = torch.empty(0)
+
+TokenPath = tuple[int, ...]
+"""Tokens of an unfinished answer."""
+Tree = dict[TokenPath, tuple[list[int], Tensor]]
+"""Tokens that may follow each unfinished answer, and their logits, both (following,)."""
+Question = tuple[TokenPath, Allowed]
+"""Tokens of a prompt, and the allowed answers."""
 
 
 class CausalModel(Backend):
@@ -55,35 +71,29 @@ class CausalModel(Backend):
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
         """Options that may change when a run is resumed."""
 
+    has_probabilities = remembers = True
+
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
         if not options.model:
             raise ConfigError("model: expected the folder of a model, or hf:OWNER/NAME")
-        try:
-            import transformers
-        except ImportError:
-            raise missing_extra("a language model on this machine needs transformers", "llm") from None
         name, is_of_hub = options.model.removeprefix(HUB), options.model.startswith(HUB)
         if not is_of_hub and not Path(name).is_dir():
             raise ConfigError(f"model: {name}: no such folder; of the hub: {HUB}OWNER/NAME")
-        library: Any = transformers
-        library.logging.set_verbosity_error()
-        library.logging.disable_progress_bar()
-        where = {"local_files_only": not is_of_hub, "revision": options.revision, "trust_remote_code": False}
-        try:
-            self.tokenizer = library.AutoTokenizer.from_pretrained(name, **where)
-            self.model = library.AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, **where)
-        except Exception as error:  # of transformers, of the hub's library or of files, by version
-            raise ConfigError(f"model: {name} can't be read: {shown(str(error))}") from None
-        self.model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        digest = "" if is_of_hub else folder_digest(Path(name))
+        self._use(options, load(name, digest, options.revision))
+        self.revision = digest or str(self.model.config._commit_hash)
+        self._name = f"{Path(name).name} {self.revision[:16]}"
+
+    def _use(self, options: Any, loaded: "Loaded") -> None:
+        """Answer by a model."""
+        super().__init__(options)
+        self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
+        self.tokenizer, self.model, self._trees = loaded.tokenizer, loaded.model, loaded.trees
+        self._texts, self._ends = loaded.texts, loaded.ends
         self._takes = set(inspect.signature(self.model.forward).parameters)
-        self.revision = _digest(Path(name)) if not is_of_hub else str(self.model.config._commit_hash)
-        self._texts = [str(self.tokenizer.decode([token])) for token in range(len(self.tokenizer))]
-        ends = {self.tokenizer.eos_token_id, *(n for n, text in enumerate(self._texts) if text == "\n")}
-        self._ends: list[int] = sorted(token for token in ends if token is not None)
         self._usable = lru_cache(maxsize=1000)(self._usable_tokens)
         self._candidates = lru_cache(maxsize=100)(self._tokens_of)
+        self._paths = lru_cache(maxsize=100)(self._unfinished_paths)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -95,12 +105,16 @@ class CausalModel(Backend):
             **{n: getattr(self.options, n) for n in names},
         }
 
-    @property
-    def seconds_per_call(self) -> float:
-        """Measured on a prompt of two hundred words."""
+    def seconds_of(self, requests: Sequence[Request]) -> float:
+        """Measured on a few of the requests, spread over their order, after a first one."""
+        asked = [requests[len(requests) * n // NUM_TIMED] for n in range(min(NUM_TIMED, len(requests)))]
+        for each in asked[:1]:
+            self.reply(each)
+        self._trees.clear()
         began = time.monotonic()
-        self.reply(Request(system="", user="word " * 200, allowed=Allowed(max_len=4), draw=0))
-        return time.monotonic() - began
+        for each in asked:
+            self.reply(each)
+        return (time.monotonic() - began) / max(1, len(asked))
 
     def num_tokens(self, text: str) -> int:
         """Tokens of a text."""
@@ -134,51 +148,166 @@ class CausalModel(Backend):
 
     @torch.inference_mode()
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer several requests in one batch, padded on the left."""
+        """Answer several requests: one of a few choices by the probabilities of all, others token by token."""
         answers = [_UnfinishedAnswer(request, self._prompt(request)) for request in requests]
-        width, device = max(len(each.prompt) for each in answers), self.model.device
-        padding = [width - len(each.prompt) for each in answers]
-        rows = [[self._ends[0]] * left + each.prompt for left, each in zip(padding, answers, strict=True)]
-        tokens = torch.tensor(rows, device=device)  # (requests, width)
-        mask = (torch.arange(width) >= torch.tensor(padding)[:, None]).long().to(device)
-        cache = None
-        while not all(each.is_whole for each in answers):
-            asked: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache}
-            places = (mask.cumsum(1) - 1).clamp_min(0)[:, -tokens.shape[1] :]
-            asked |= {"position_ids": places} if "position_ids" in self._takes else {}
-            asked |= {"logits_to_keep": 1} if "logits_to_keep" in self._takes else {}
-            out = self.model(**asked, use_cache=True)
-            cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
-            chosen = [
-                self._next(each, row) if not each.is_whole else self._ends[0]
-                for each, row in zip(answers, logits, strict=True)
-            ]
-            tokens = torch.tensor(chosen, device=device)[:, None]
-            mask = torch.cat((mask, torch.ones_like(tokens)), 1)
+        wanted = {
+            (tuple(each.prompt), each.request.allowed): None
+            for each in answers
+            if self._paths(each.request.allowed)
+        }
+        # Prompts often repeat: agents who know little, or all the same, are asked the same.
+        if new := [each for each in wanted if each not in self._trees]:
+            while self._trees and len(self._trees) + len(new) > MOST_TREES:
+                self._trees.pop(next(iter(self._trees)))
+            self._trees.update(zip(new, self._new_trees(new), strict=True))
+        self._generate([each for each in answers if not self._paths(each.request.allowed)])
+        shares: dict[Question, dict[str, float]] = {}
+        for each in answers:
+            if (question := (tuple(each.prompt), each.request.allowed)) in wanted:
+                self._draw(each, self._trees[question])
+                if question not in shares:
+                    shares[question] = self._probabilities(*question[1:], self._trees[question])
         return [
-            Reply(text=each.text, model=self._name, prompt_tokens=len(each.prompt), answer_tokens=each.number)
+            Reply(
+                text=each.text,
+                model=self._name,
+                prompt_tokens=len(each.prompt),
+                answer_tokens=each.number,
+                choice_probabilities=shares.get((tuple(each.prompt), each.request.allowed)),
+            )
             for each in answers
         ]
 
-    def _next(self, answer: "_UnfinishedAnswer", logits: Tensor) -> int:
-        """The next token of an answer, by logits of (tokens,)."""
+    def _forward(self, tokens: Tensor, mask: Tensor, cache: Any) -> Any:
+        """Output of the model after the last of (rows, tokens), with the (rows, all tokens) masked on the left."""
+        asked: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache}
+        places = (mask.cumsum(1) - 1).clamp_min(0)[:, -tokens.shape[1] :]
+        asked |= {"position_ids": places} if "position_ids" in self._takes else {}
+        asked |= {"logits_to_keep": 1} if "logits_to_keep" in self._takes else {}
+        return self.model(**asked, use_cache=True)
+
+    def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Prompts padded on the left, and their mask, both (prompts, tokens)."""
+        width, device = max(map(len, prompts)), self.model.device
+        rows = [[self._ends[0]] * (width - len(each)) + list(each) for each in prompts]
+        lengths = torch.tensor([len(each) for each in prompts])[:, None]
+        mask = (torch.arange(width) >= width - lengths).long()
+        return torch.tensor(rows, device=device), mask.to(device)
+
+    def _generate(self, answers: Sequence["_UnfinishedAnswer"]) -> None:
+        """Complete answers token by token, in one batch."""
+        if not answers:
+            return
+        tokens, mask = self._padded([each.prompt for each in answers])
+        cache = None
+        while not all(each.is_whole for each in answers):
+            out = self._forward(tokens, mask, cache)
+            cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
+            chosen = []
+            for each, row in zip(answers, logits, strict=True):
+                following = [] if each.is_whole else self._following(each.text, each.request.allowed)
+                chosen.append(self._ends[0] if each.is_whole else self._next(each, following, row[following]))
+            tokens = torch.tensor(chosen, device=self.model.device)[:, None]
+            mask = torch.cat((mask, torch.ones_like(tokens)), 1)
+
+    def _unfinished_paths(self, allowed: Allowed) -> dict[TokenPath, str]:
+        """Tokens after which an answer among choices may go on, with their text; none if there are too many."""
+        paths: dict[TokenPath, str] = {(): ""} if allowed.choices else {}
+        growing = list(paths)
+        for path in growing:
+            for token in self._usable(paths[path], allowed):
+                text = (paths[path] + self._texts[token]).lstrip(" ")
+                if self._usable(text, allowed):
+                    paths[*path, token] = text
+                    growing.append((*path, token))
+            if len(paths) > MOST_PATHS:
+                return {}
+        return paths
+
+    def _new_trees(self, questions: Sequence[Question]) -> list[Tree]:
+        """Logits of what may come next after each unfinished path of tokens, for each question."""
+        tokens, mask = self._padded([prompt for prompt, _ in questions])
+        out = self._forward(tokens, mask, None)
+        logits = out.logits[:, -1].float().cpu()
+        trees = []
+        for number, (_, allowed) in enumerate(questions):
+            paths = self._paths(allowed)
+            rows = {(): logits[number]} | self._deeper_logits(list(paths), out.past_key_values, mask, number)
+            tree = {}
+            for path, text in paths.items():
+                following = self._following(text, allowed)
+                tree[path] = (following, rows[path][following])
+            trees.append(tree)
+        return trees
+
+    def _deeper_logits(
+        self, paths: Sequence[TokenPath], cache: Any, mask: Tensor, number: int
+    ) -> dict[TokenPath, Tensor]:
+        """Logits, (tokens,), after each path but the empty one, which follows a prompt of the batch.
+
+        All paths are read at once, as one row in which a token sees the prompt and the tokens of its own path.
+        """
+        longer = [path for path in paths if path]
+        if not longer:
+            return {}
+        index = {path: n for n, path in enumerate(longer)}
+        sees = torch.zeros(len(longer), len(longer), dtype=torch.bool)
+        for n, path in enumerate(longer):
+            sees[n, [index[path[: k + 1]] for k in range(len(path))]] = True
+        prompt = mask[number].bool().cpu()
+        sees = torch.cat((prompt.expand(len(longer), -1), sees), 1)  # (paths, prompt and paths)
+        dtype = self.model.dtype
+        hidden = torch.full(sees.shape, torch.finfo(dtype).min, dtype=dtype).masked_fill(sees, 0)
+        copied = copy.deepcopy(cache)
+        copied.batch_select_indices(torch.tensor([number], device=mask.device))
+        places = torch.tensor([[int(prompt.sum()) + len(path) - 1 for path in longer]], device=mask.device)
+        asked: dict[str, Any] = {
+            "input_ids": torch.tensor([[path[-1] for path in longer]], device=mask.device)
+        }
+        asked |= {"position_ids": places} if "position_ids" in self._takes else {}
+        asked |= {"attention_mask": hidden[None, None].to(mask.device), "past_key_values": copied}
+        logits = self.model(**asked, use_cache=True).logits[0].float().cpu()
+        return dict(zip(longer, logits, strict=True))
+
+    def _draw(self, answer: "_UnfinishedAnswer", tree: Tree) -> None:
+        """Complete an answer by the logits of all answers."""
+        path: TokenPath = ()
+        while not answer.is_whole:
+            path = (*path, self._next(answer, *tree.get(path, ([], NO_LOGITS))))
+
+    def _probabilities(self, allowed: Allowed, tree: Tree) -> dict[str, float]:
+        """Probability of each choice, by temperature and `top_p`; with temperature 0 by temperature 1."""
+        found, paths = dict.fromkeys(allowed.choices, 0.0), self._paths(allowed)
+        reached: dict[TokenPath, float] = {(): 1.0}
+        for path, text in paths.items():  # shorter ones are before longer ones
+            tokens, logits = tree[path]
+            for token, share in zip(tokens, self._shares(logits).tolist(), strict=True):
+                if token in self._ends and allowed.allows(text):
+                    found[text] += reached[path] * share
+                elif (*path, token) in paths:
+                    reached[*path, token] = reached[path] * share
+                else:
+                    found[(text + self._texts[token]).lstrip(" ")] += reached[path] * share
+        return {choice: float(f"{share:.5g}") for choice, share in found.items()}
+
+    def _following(self, text: str, allowed: Allowed) -> list[int]:
+        """Tokens that may follow an unfinished answer, with the end of text if it is allowed; none if it is whole."""
+        usable = self._usable(text, allowed)
+        return usable + self._ends if usable and allowed.allows(text) else usable
+
+    def _next(self, answer: "_UnfinishedAnswer", following: Sequence[int], logits: Tensor) -> int:
+        """The next token of an answer, one of those that may follow, by logits of (following,)."""
         allowed, answer.number = answer.request.allowed, answer.number + 1
-        usable, ends = self._usable(answer.text, allowed), allowed.allows(answer.text)
-        choices: list[int] = usable + (self._ends if ends else [])
         is_free = not allowed.symbols and not allowed.choices
-        answer.is_whole = not usable or (is_free and answer.number > MOST_FREE)
+        answer.is_whole = not following or (is_free and answer.number > MOST_FREE)
         if not answer.is_whole:
-            chosen: int = choices[self._drawn(logits[choices], answer.rng)]
-            answer.is_whole = chosen in self._ends and ends
+            chosen = following[self._drawn(logits, answer.rng)]
+            answer.is_whole = chosen in self._ends and allowed.allows(answer.text)
             if not answer.is_whole:
                 answer.text = (answer.text + self._texts[chosen]).lstrip(" ")
                 answer.is_whole = answer.number >= MOST_FREE * (1 + len(allowed.symbols))
                 return chosen
         return self._ends[0]
-
-    @property
-    def _name(self) -> str:
-        return f"{Path(self.options.model.removeprefix(HUB)).name} {self.revision[:16]}"
 
     def _prompt(self, request: Request) -> list[int]:
         """The tokens of the prompt, in the form that the model was tuned to, if it was."""
@@ -207,17 +336,27 @@ class CausalModel(Backend):
         ]
         return [token for token, piece in usable if not texts or letters.issuperset(piece)]
 
+    def _shares(self, logits: Tensor) -> "np.ndarray[Any, Any]":
+        """Probabilities of tokens by temperature and `top_p`; with temperature 0 by temperature 1."""
+        shares: np.ndarray[Any, Any] = torch.softmax(
+            logits.double() / (self.options.temperature or 1), 0
+        ).numpy()
+        order = np.argsort(-shares, kind="stable")
+        sums = np.cumsum(shares[order])
+        kept = int(np.searchsorted(sums, self.options.top_p * sums[-1] * (1 - 1e-12))) + 1
+        shares[order[kept:]] = 0
+        shares /= sums[min(kept, len(sums)) - 1]
+        return shares
+
     def _drawn(self, logits: Tensor, rng: np.random.Generator) -> int:
         """Draw the index of a token by temperature and `top_p`."""
         if not self.is_drawn:
             return int(logits.argmax())
-        shares = torch.softmax(logits.double() / self.options.temperature, 0).cpu().numpy()
+        shares = self._shares(logits)
         order = np.argsort(-shares, kind="stable")
         sums = np.cumsum(shares[order])
-        kept = int(np.searchsorted(sums, self.options.top_p * sums[-1] * (1 - 1e-12))) + 1
-        return int(
-            order[np.searchsorted(sums[:kept], rng.random() * sums[kept - 1], side="right").clip(0, kept - 1)]
-        )
+        place = np.searchsorted(sums, rng.random() * sums[-1], side="right")
+        return int(order[place.clip(0, np.count_nonzero(shares) - 1)])
 
 
 @dataclass(slots=True)
@@ -236,7 +375,57 @@ class _UnfinishedAnswer:
         self.rng = np.random.default_rng([self.request.draw, *b"tokens"])
 
 
-def _digest(folder: Path) -> str:
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model in memory."""
+
+    tokenizer: Any
+    model: Any
+    texts: list[str]
+    """Text of each token."""
+    ends: list[int]
+    """Tokens that end an answer: the end of text, and ends of lines."""
+    trees: dict[Question, Tree]
+    """Logits of all answers to questions that were asked."""
+
+
+@lru_cache(maxsize=1)
+def load(name: str, digest: str, revision: str | None = None) -> Loaded:
+    """Load tokenizer and weights, once for all participants and runs of this process.
+
+    Args:
+        name: Folder, or name on the hub.
+        digest: SHA-256 of the folder's files; empty: of the hub.
+        revision: Commit of a model of the hub.
+
+    Raises:
+        ConfigError: If it can't be read.
+    """
+    library = transformers()
+    where = {"local_files_only": bool(digest), "revision": revision, "trust_remote_code": False}
+    try:
+        tokenizer = library.AutoTokenizer.from_pretrained(name, **where)
+        model = library.AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, **where)
+    except Exception as error:  # of transformers, of the hub's library or of files, by version
+        raise ConfigError(f"model: {name} can't be read: {shown(str(error))}") from None
+    model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    texts = [str(tokenizer.decode([token])) for token in range(len(tokenizer))]
+    ends = {tokenizer.eos_token_id, *(n for n, text in enumerate(texts) if text == "\n")}
+    return Loaded(tokenizer, model, texts, sorted(token for token in ends if token is not None), {})
+
+
+def transformers() -> Any:
+    """Import the library transformers, without its notes; `ConfigError` if it is not installed."""
+    try:
+        import transformers as library
+    except ImportError:
+        raise missing_extra("a language model on this machine needs transformers", "llm") from None
+    library.logging.set_verbosity_error()
+    library.logging.disable_progress_bar()
+    return library
+
+
+def folder_digest(folder: Path) -> str:
     """SHA-256 of the weights, the tokenizer and the settings of a model."""
     found = hashlib.sha256()
     for file in sorted(folder.iterdir()):

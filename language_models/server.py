@@ -50,6 +50,8 @@ THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
 """Reasoning before an answer, if the server does not remove it."""
 BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
 """The beginning of the JSON that is asked for."""
+FILE_PATH = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
+"""The beginning of a file's path, which llama.cpp gives as the name of a model."""
 MOST_TOLD = 200
 """Most characters of a server's error message that are shown."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -216,7 +218,10 @@ class Server(Backend):
             text = text.lstrip().rpartition("\n")[0]  # the end of a truncated message is unknown
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
-        parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
+        name = answer.get("model") or self.options.model
+        if isinstance(name, str) and FILE_PATH.match(name):
+            name = re.split(r"[/\\]", name)[-1]  # folders of the server's machine are nobody's business
+        parts = (name, answer.get("system_fingerprint"))
         return Reply(
             text=text[:MOST_BYTES],
             model=printable(" ".join(str(part)[:200] for part in parts if part)),

@@ -8,7 +8,7 @@ config is `kind:` and the options of that kind; `quantized,word_size=8` is short
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -218,6 +218,7 @@ def read_part(
     path: str,
     unknown: Callable[[str], ConfigError] | None = None,
     complete: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
+    around: Sequence[str] = (),
 ) -> Any:
     """Build a part, or an options class, from the layers of its section, the lowest first.
 
@@ -231,6 +232,7 @@ def read_part(
         path: Of the section, for messages: `sender.perception`; empty: that of a whole config.
         unknown: The error for the path of an unknown key of a class; None: it chooses from those of the class.
         complete: Takes the options that were read, and returns further ones, and others in their place.
+        around: Keys of the parts that this one is an option of, for messages.
 
     Raises:
         ConfigError: If the name or an option is unknown, the kind does not read the option, or a value has another type
@@ -257,7 +259,7 @@ def read_part(
             for key, value in layer.items():
                 if key not in option_types(options):
                     if registry is not None:
-                        raise _unread(registry, kind, key, path)
+                        raise _unread(registry, kind, key, path, around)
                     known = [f"{prefix}{name}" for name in option_types(options)]
                     raise (
                         unknown(f"{prefix}{key}") if unknown else unknown_name("key", f"{prefix}{key}", known)
@@ -271,7 +273,10 @@ def read_part(
         hint, place = option_types(options)[key], f"{prefix}{key}"
         inner = nested_registry(hint) or hint
         if isinstance(inner, Registry) or (isinstance(inner, type) and is_dataclass(inner)):
-            built[key] = read_part(inner, above, place, None if registry else unknown)
+            known = [f"{prefix}{name}" for name in option_types(options)] if registry else []
+            built[key] = read_part(
+                inner, above, place, None if registry else unknown, around=(*around, *known)
+            )
         else:
             with named_source(above[-1][0]):
                 built[key] = checked(above[-1][1], hint, place)
@@ -303,11 +308,29 @@ def all_options(registry: Registry) -> dict[str, list[str]]:
     return readers
 
 
-def _unread(registry: Registry, kind: str, key: str, path: str) -> ConfigError:
+def keys_of(registry: Registry, path: str, kinds: Iterable[str] | None = None) -> list[str]:
+    """Every key of a part and of the parts in its options, of some kinds, or of all; imports their classes."""
+
+    def found(registry: Registry, path: str, kinds: Iterable[str], around: tuple[Registry, ...]) -> list[str]:
+        keys, inner = [path, f"{path}.{KIND}"], list[str]()
+        for kind in kinds:
+            for option, hint in option_types(registry.load(kind).Options).items():
+                keys.append(f"{path}.{option}")
+                if (nested := nested_registry(hint)) is not None and nested not in around:
+                    inner += found(nested, keys[-1], nested.parts, (*around, nested))
+        return list(dict.fromkeys([*keys, *inner]))
+
+    return found(registry, path, registry.parts if kinds is None else kinds, (registry,))
+
+
+def _unread(registry: Registry, kind: str, key: str, path: str, around: Sequence[str]) -> ConfigError:
     """The error for an option that a kind does not have: it names the kinds that have it, or similar options."""
     if readers := all_options(registry).get(key):
         return ConfigError(
             f"{path}.{key}: {registry.word} {kind} does not read it; read by {', '.join(readers)}"
         )
+    elsewhere = [*around, *keys_of(registry, path, [kind])]
+    if alike := [known for known in elsewhere if known.rpartition(".")[2] == key]:
+        return ConfigError(f"{path}.{key}: unknown key; did you mean {' or '.join(map(repr, alike))}?")
     own = [KIND, *option_types(registry.load(kind).Options)]
     return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own])

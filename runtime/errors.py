@@ -119,6 +119,13 @@ class FormatError(ValueError):
     """A file of a format that this version cannot read; the message names the file, its format and the known ones."""
 
 
+def joined(names: Iterable[str]) -> str:
+    """Names of a list, separated by commas; all in quotation marks where one has a comma or a semicolon itself."""
+    names = list(names)
+    quote = repr if any("," in name or ";" in name for name in names) else str
+    return ", ".join(map(quote, names))
+
+
 def unknown_name(
     kind: str,
     name: str,
@@ -144,17 +151,17 @@ def unknown_name(
     if not isinstance(name, str):
         more = ", ..." if len(choices) > NUM_CHOICES else ""
         return ConfigError(
-            f"{kind}: expected one of {', '.join(choices[:NUM_CHOICES])}{more}, got {shown(name)}"
+            f"{kind}: expected one of {joined(choices[:NUM_CHOICES])}{more}, got {shown(name)}"
         )
     similar = _similar(like or name, choices)
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
     if shows_all or len(choices) <= NUM_CHOICES:
-        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices) or 'none'}")
+        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {joined(choices) or 'none'}")
     nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
     command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
     rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"
-    return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(nearest)}; {rest}")
+    return ConfigError(f"unknown {kind} '{name}'{hint} choices: {joined(nearest)}; {rest}")
 
 
 def _similar(name: str, choices: Sequence[str]) -> list[str]:
@@ -165,7 +172,8 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
         if not section or choice.startswith(f"{section}."):
             by_end.setdefault(choice.rpartition(".")[2], []).append(choice)
     if section and by_end:
-        nearest = difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)
+        with_word = [end for end in by_end if last in end.split("_")][:3]  # `price` of `prompt_price`
+        nearest = with_word or difflib.get_close_matches(last, by_end, n=1, cutoff=0.6)
         return [by_end[end][0] for end in nearest or [end for end in by_end if last and last in end][:1]]
     for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
         return by_end[end][:3]

@@ -22,6 +22,8 @@ COUNTED = (*INTERVAL, "n")
 """Parts of a mean with an interval, and the number of its values."""
 MARKS: Mapping[str | None, str] = {None: "", "lower": "≥", "upper": "≤", "none": "?"}
 """Marks of values that bound the true ones; ?: neither from below nor from above."""
+OF_MARKS = "≥, ≤, ?: bounds of the true value"
+"""Note below the title of a figure that has marks."""
 FEWEST = 3
 """Minimum number of values for an interval of their mean."""
 

@@ -71,8 +71,8 @@ class Benchmark(ABC, Generic[Study, Finding]):
         """Settings in which the runs of the folder differ from those of the study, where no result is stored."""
         return []
 
-    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
-        """Time that jobs of a study take here one after the other, measured; None: it is not measured."""
+    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
+        """Seconds that jobs of a study take here, measured; jobs without one take none. None: they are not measured."""
         return None
 
     def announce(self, study: Study, runner: Runner) -> list[str] | None:

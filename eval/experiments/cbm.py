@@ -24,16 +24,18 @@ from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.results.sources import CAPPED, Source
+from ecsuite.eval.statistics.estimates import Bound, difference_bound, joint_bound
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.plays.play import play_class
 from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.games.tasks.directions import DIRECTIONS, measure_bound
 from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
-from ecsuite.tables.cells import Cell, estimate, nothing, text
+from ecsuite.tables.cells import Cell, bounded, estimate, nothing, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Figures = Mapping[str, float]
@@ -205,6 +207,10 @@ class TableRow:
         values = self._defined(measure)
         return None if values is None else float(np.mean(values))
 
+    def bounds(self, measure: str) -> list[Bound | None]:
+        """For each run whether a measure is a bound of the true one, as an accuracy of 1 is."""
+        return [measure_bound(measure, run["values"]) if measure in DIRECTIONS else None for run in self.runs]
+
     def deviation(self, measure: str) -> float | None:
         """Standard deviation over the runs (n - 1); None for one run or without a mean."""
         values = self._defined(measure)
@@ -354,17 +360,29 @@ def _claims(measured: Iterable[RowSettings]) -> Iterator[_Claim]:
 def _check(claim: _Claim, first: TableRow, second: TableRow, *, is_named: bool) -> Finding:
     """Check a claim on the means of two rows, and on each seed."""
 
-    def holds(one: float | None, other: float | None) -> bool | None:
-        return None if one is None or other is None else claim.is_true(one, other)
+    def holds(one: float | None, other: float | None, bound: Bound | None) -> bool | None:
+        """Whether it is so; None where a value is missing, or true values could decide otherwise than censored ones."""
+        if one is None or other is None:
+            return None
+        found = claim.is_true(one, other)
+        return found if bound in (None, "lower" if found else "upper") else None
 
     values = first.values(claim.measure), second.values(claim.measure)
-    by_seed = [holds(*pair) for pair in zip(*values, strict=True)]
+    by_seed = [
+        holds(
+            one,
+            other,
+            difference_bound(*(measure_bound(claim.measure, {claim.measure: each}) for each in (one, other))),
+        )
+        for one, other in zip(*values, strict=True)
+    ]
     means = first.mean(claim.measure), second.mean(claim.measure)
+    sides = joint_bound(first.bounds(claim.measure)), joint_bound(second.bounds(claim.measure))
     names = f", {first.name} and {second.name}" if is_named else ""
     one, other = ("none" if mean is None else f"{mean:.3f}" for mean in means)
     return Finding(
         claim=claim.text + names,
-        holds=holds(*means),
+        holds=holds(*means, difference_bound(*sides)),
         num_holding=by_seed.count(True),
         num_seeds=len(by_seed),
         num_unknown=by_seed.count(None),
@@ -434,7 +452,13 @@ def make_table(rows: Sequence[TableRow], columns: Mapping[str, str]) -> Table:
     shown = []
     for measured in rows:
         name, published = measured.name, measured.published
-        cells = (_cell(measure, measured.mean(measure), measured.deviation(measure)) for measure in columns)
+        cells = (
+            bounded(
+                _cell(measure, measured.mean(measure), measured.deviation(measure)),
+                joint_bound(measured.bounds(measure)),
+            )
+            for measure in columns
+        )
         shown.append(row_of(name, "here", *cells, ends_section=not published))
         if published:
             values = (

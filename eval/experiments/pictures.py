@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import Combination, Means
-from ecsuite.eval.results.logs import read_log
+from ecsuite.eval.results.logs import log_bounds, read_log
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.statistics.estimates import joint_bound
 from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
 from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
@@ -56,16 +58,17 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
     Returns:
         None if a log has no such measure, or they have no step in common.
     """
-    logs = []
+    found = []
     for folder in folders:
-        try:
-            logs.append(read_log(folder, measure))
-        except ConfigError:
-            continue
-    section = next((each for each in SECTION_ORDER if logs and all(each in log for log in logs)), None)
+        with suppress(ConfigError):
+            found.append((read_log(folder, measure), folder))
+    section = next((each for each in SECTION_ORDER if found and all(each in log for log, _ in found)), None)
     if section is None:
         return None
-    by_step = [dict(zip(log["step"], log[section], strict=True)) for log in logs]
+    by_step = [dict(zip(log["step"], log[section], strict=True)) for log, _ in found]
+    bounds = [
+        dict(zip(log["step"], log_bounds(folder, measure, section), strict=True)) for log, folder in found
+    ]
     common = sorted(set.intersection(*map(set, by_step)))
     steps = [step for step in common if all(math.isfinite(values[step]) for values in by_step)]
     if not steps:
@@ -82,6 +85,7 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
         high=values.max(0).tolist() if has_band else None,
         name=name,
         panel=panel,
+        bounds=[joint_bound(each[step] for each in bounds) for step in steps],
     )
 
 
@@ -218,7 +222,7 @@ def _line(rows: Sequence[Combination], name: str, panel: str) -> Curve:
         high=[high for _, high in bounds],
         name=name,
         panel=panel,
-        texts=[MARKS[row.cells[0].bound] for row in ordered],
+        bounds=[row.cells[0].bound for row in ordered],
     )
 
 

@@ -36,20 +36,20 @@ SECONDS = 1.5
 """How long each is trained after its first step, which also imports and compiles."""
 
 
-def measured_seconds(jobs: Sequence[Job]) -> float | None:
-    """Time that training runs take one after the other on this machine; scores are not counted.
+def measured_seconds(jobs: Sequence[Job]) -> dict[Job, float] | None:
+    """Time that training runs take on this machine; scores are not counted.
 
     Args:
         jobs: Those that are missing.
 
     Returns:
-        Seconds; None if there is no training run that can be measured here.
+        Seconds of each training run; None if there is none that can be measured here.
     """
     trainings = [job for job in jobs if isinstance(job.inputs.get("game"), TrainingJob)]
     if not trainings or any(job.inputs["device"] != "cpu" for job in trainings):
         return None
     rates = [_seconds_of(job) / job.work for job in _some(trainings)]
-    return sum(job.work for job in trainings) * sum(rates) / len(rates)
+    return {job: job.work * sum(rates) / len(rates) for job in trainings}
 
 
 def calls_notes(jobs: Sequence[Job]) -> list[str]:
@@ -212,7 +212,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     def _search(self, study: SweepStudy) -> Search:
         return Search(study, self.runs_folder, Store(self.store))
 
-    def seconds_of(self, study: SweepStudy, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: SweepStudy, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """From a few training runs that are begun and given up."""
         return measured_seconds(jobs)
 

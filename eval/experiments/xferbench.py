@@ -5,8 +5,9 @@ authors.
 """
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.experiments.grids import XFERBENCH, StudySource, at, mapping
 from ecsuite.eval.experiments.jobs import Label, PlannedRun, plan_run, unpack
 from ecsuite.eval.experiments.study import read_study, study_seeds
+from ecsuite.eval.models.training import FULL_THREADS
 from ecsuite.eval.xferbench import metric
 from ecsuite.eval.xferbench.comparison import (
     PAPER_BLEU,
@@ -35,10 +37,10 @@ from ecsuite.eval.xferbench.texts import (
 from ecsuite.files.data_folder import data_folder
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Context, Job, Result, Stopped, job_function
+from ecsuite.jobs.job import Context, Job, Resources, Result, Stopped, job_function
 from ecsuite.parts.config import build
 from ecsuite.runtime.devices import choose_device
-from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 SourceKind = Literal["human", "synthetic or emergent", "random"]
 """Kinds of sources that the paper's first hypothesis puts in this order, best first."""
@@ -97,7 +99,7 @@ class PaperSource:
     game: PlannedRun | None = None
     """The training of a game."""
     transfer: XferBenchStudy | None = None
-    """The study of XferBench of what is drawn or read; None of a game, and where something is missing."""
+    """The study of XferBench of a corpus of a file, or of no corpus; None of what jobs make, and of what is missing."""
     jobs: tuple[tuple[int, Job], ...] = ()
     """Jobs of its scores, each with its seed."""
     missing: str = ""
@@ -181,7 +183,8 @@ def load_paper(
         items.append(item)
     known = {item.name: item for item in items} | dict.fromkeys(files.corpora)
     for name in names:
-        look_up("source", name, known)
+        if name not in known:
+            raise unknown_name("source", name, sorted(known), shows_all=True)
     chosen = [item for item in items if not names or item.name in names]
     targets = _targets(files.targets, sizes)
     downloaded = data_folder("wikipedia")
@@ -261,7 +264,7 @@ class _SourceMaker:
         kind: SourceKind = (
             "human" if not item.baseline else "random" if name in RANDOM else "synthetic or emergent"
         )
-        make, origin, path = SOURCES.load(name), f"ecsuite score reference {name}", None
+        origin, text = f"ecsuite score reference {name}", None
         if item.text:
             found = self.texts.get(item.text)
             if found is None:
@@ -269,15 +272,22 @@ class _SourceMaker:
                 missing = f"{item.text}.txt.gz ({at_hand}); ecsuite data wikipedia --languages {item.text}"
                 return PaperSource(name=item.name, origin=origin, kind=kind, missing=missing)
             assert isinstance(found, TextFile)
-            path, origin = found.path, f"{origin} --text {found.path.name}"
-        is_drawn = item.baseline not in ("", "no_pretrain")  # others are the same for all seeds
-        corpora = {
-            seed: make(BaselineSettings(preset=self.sizes, protocol=self.protocol, seed=seed, text=path))
-            for seed in (self.seeds if is_drawn else self.seeds[:1])
+            text, origin = found.identified(), f"{origin} --text {found.path.name}"
+        if name == "no_pretrain":
+            return self._of_corpora(item.name, origin, kind, dict.fromkeys(self.seeds))
+        make = partial(Job, transfer_of_reference, source=name, text=text)
+        return PaperSource(name=item.name, origin=origin, kind=kind, jobs=self._jobs(make, item.name))
+
+    def _jobs(self, make: Callable[..., Job], name: str) -> tuple[tuple[int, Job], ...]:
+        """The score of each seed."""
+        shared = {
+            "texts": list(self.targets),
+            "preset": self.sizes.name,
+            "protocol": self.protocol,
+            "device": self.device,
+            "name": Label(key=name),
         }
-        return self._of_corpora(
-            item.name, origin, kind, {seed: corpora.get(seed, corpora[self.seeds[0]]) for seed in self.seeds}
-        )
+        return tuple((seed, make(seed=seed, **shared)) for seed in self.seeds)
 
     def _game(self, item: PaperSourceKeys) -> PaperSource:
         changes = mapping(item.set, f"{self.place}: {item.name}: set")
@@ -285,28 +295,12 @@ class _SourceMaker:
         game = read_study({"name": item.name, "rows": [row]}, self.place, device=self.device)
         run = plan_run(game, game.variants[0], game.seeds[0], self.folder)
         settings = "".join(f" --set {key}={value}" for key, value in changes.items())
-        jobs = tuple(
-            (
-                seed,
-                Job(
-                    transfer_of_game,
-                    run=run.training,
-                    texts=list(self.targets),
-                    preset=self.sizes.name,
-                    protocol=self.protocol,
-                    seed=seed,
-                    device=self.device,
-                    name=Label(key=item.name),
-                ),
-            )
-            for seed in self.seeds
-        )
         return PaperSource(
             name=item.name,
             origin=f"ecsuite train-game {item.game}{settings}",
             kind="synthetic or emergent",
             game=run,
-            jobs=jobs,
+            jobs=self._jobs(partial(Job, transfer_of_game, run=run.training), item.name),
         )
 
     def _of_elcc(self, item: PaperSourceKeys) -> PaperSource:
@@ -345,10 +339,16 @@ def _work(*, texts: Sequence[Text], preset: str, **_: Any) -> float:
     return sizes.pretrain_tokens * sizes.pretrain_epochs + len(texts) * sizes.tune_tokens * sizes.tune_epochs
 
 
+def _resources(*, preset: str, device: str, **_: Any) -> Resources:
+    num_threads = 1 if PRESETS[preset].is_reduced else FULL_THREADS
+    return Resources(num_threads=num_threads, memory=4.0, num_gpus=int(device != "cpu"))
+
+
 @job_function(
     version=TRAITS.version,
     work=_work,
     label=lambda *, name, seed, **_: f"XferBench of {name.key}, seed {seed}",
+    resources=_resources,
 )
 def transfer_of_game(
     *,
@@ -383,6 +383,66 @@ def transfer_of_game(
     with tempfile.TemporaryDirectory() as folder:
         unpack(run.arrays, Path(folder))
         corpus = read_corpus(Path(folder))
+    return _transfer(corpus, texts, preset, protocol, seed, device, context)
+
+
+REFERENCES_VERSION = 1
+"""Raised when a reference source is drawn in another way, or the tokens of a text are other ones."""
+
+
+@job_function(
+    version=[TRAITS.version, REFERENCES_VERSION],
+    work=_work,
+    label=lambda *, name, seed, **_: f"XferBench of {name.key}, seed {seed}",
+    resources=_resources,
+)
+def transfer_of_reference(
+    *,
+    source: str,
+    text: TextFile | None,
+    texts: list[Text],
+    preset: str,
+    protocol: str,
+    seed: int,
+    device: str,
+    name: Label,
+    context: Context,
+) -> dict[str, Any]:
+    """Draw a reference source, or the tokens of a text, and score it by XferBench.
+
+    Args:
+        source: Name of the source.
+        text: The text that it reads; None: none.
+        texts: The target languages.
+        preset: Name of the sizes.
+        protocol: Name of the protocol.
+        seed: Seed of the models and of the draws.
+        device: cpu, cuda or mps.
+        name: The name of the source, for progress.
+        context: See `Context`.
+
+    Returns:
+        As of `transfer_of_game`.
+
+    Raises:
+        ConfigError: If the text can't be read, has changed, or is empty.
+        DivergedError: If a training diverged.
+    """
+    request = BaselineSettings(
+        preset=PRESETS[preset], protocol=protocol, seed=seed, text=None if text is None else text.path
+    )
+    return _transfer(SOURCES.load(source)(request), texts, preset, protocol, seed, device, context)
+
+
+def _transfer(
+    corpus: Corpus,
+    texts: Sequence[Text],
+    preset: str,
+    protocol: str,
+    seed: int,
+    device: str,
+    context: Context,
+) -> dict[str, Any]:
     study = make_study(corpus, texts, PRESETS[preset], [seed], protocol=protocol, device=device)
     runner = Runner(
         folder=context.scratch,

@@ -36,6 +36,7 @@ from ecsuite.games.training.train import TrainingJob
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import DivergedError
 from ecsuite.runtime.provenance import own_commit, processor
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import Cell, estimate, interval, nothing, number, text
 from ecsuite.tables.table import Row, Table, name_column, number_column, row_of
 from ecsuite.version import __version__
@@ -162,20 +163,24 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         pretraining = sizes.pretrain_tokens * sizes.pretrain_epochs
         tuning = sizes.tune_tokens * sizes.tune_epochs
         part = (pretraining + len(study.texts) * tuning) / (pretraining + len(XFERBENCH_TARGETS) * tuning)
-        h100, published = (number * part * minutes / 60 for minutes in (H100_MINUTES, PUBLISHED_MINUTES))
+        h100, published = (
+            duration_text(60 * number * part * minutes) for minutes in (H100_MINUTES, PUBLISHED_MINUTES)
+        )
         lines.append(
-            f"{number} scores of {len(study.texts)} targets need a GPU: about {h100:.1f} hours of an H100, or "
-            f"{published:.0f} hours of the paper's RTX 2080 Ti, and the games' training"
+            f"{number} scores of {len(study.texts)} targets need a GPU: about {h100} of an H100, or "
+            f"{published} of the paper's RTX 2080 Ti, and the games' training"
         )
         return lines
 
-    def seconds_of(self, study: PaperStudy, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: PaperStudy, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """Time of games, from a few that are begun, and of scores of small models; others are not estimated."""
-        scores = [job for job in jobs if not isinstance(job.inputs.get("game"), TrainingJob)]
-        training = measured_seconds(jobs) if len(scores) < len(jobs) else 0.0
-        if training is None or study.device != "cpu" or not study.preset.is_reduced:
+        if study.device != "cpu" or not study.preset.is_reduced:
             return None
-        return training + sum(job.work for job in scores) / SMALL_TOKENS_A_SECOND
+        scores = [job for job in jobs if not isinstance(job.inputs.get("game"), TrainingJob)]
+        training = measured_seconds(jobs) if len(scores) < len(jobs) else {}
+        if training is None:
+            return None
+        return {**training, **{job: job.work / SMALL_TOKENS_A_SECOND for job in scores}}
 
     def device(self, study: PaperStudy) -> str:
         """Type of the device on which models and games are trained."""
@@ -204,19 +209,17 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
             has_corpus = source.transfer.corpora[study.seeds[0]] is not None
             passes = round(max(1.0, found.pretrained["repeats"]), 2) if has_corpus else None
             return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
-        assert source.game is not None
-        training = results[source.game.training]
+        training = None if source.game is None else results[source.game.training]
         scored = {seed: results[job] for seed, job in source.jobs}
         values = {seed: found.value for seed, found in scored.items() if found.failure is None}
         if not values:
-            return PaperRow(
-                source=source, reason=str(training.failure or next(iter(scored.values())).failure)
-            )
+            failed = [training, *scored.values()] if training is not None else [*scored.values()]
+            return PaperRow(source=source, reason=str(next(filter(None, (each.failure for each in failed)))))
         return PaperRow(
             source=source,
             by_seed={seed: value["by_target"] for seed, value in values.items()},
             passes=next(iter(values.values()))["passes"],
-            accuracy=training.value["measures"].get("accuracy"),
+            accuracy=None if training is None else training.value["measures"].get("accuracy"),
         )
 
     def record(self, study: PaperStudy, finding: PaperResult) -> list[Source]:
@@ -392,7 +395,7 @@ def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
             yield f"{row.name}: {row.reason}"
         elif row.passes is not None and row.passes > 1.02:
             yield f"{row.name}: its corpus is read {row.passes:.1f} times an epoch, which alone changes a score"
-    yield f"{finding.hours:.2f} hours of computing"
+    yield f"{duration_text(3600 * finding.hours)} of computing"
 
 
 def _to_json(study: PaperStudy, finding: PaperResult) -> dict[str, Any]:

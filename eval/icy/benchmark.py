@@ -88,10 +88,13 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         """The device on which agents are trained."""
         return study.device
 
-    def seconds_of(self, study: IcyStudy, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: IcyStudy, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """Time of the runs, from the measured time of an update; None with jobs of pairs or metrics."""
         is_known = all(job.function is learn_grammar for job in jobs)
-        return expected_seconds(study, jobs, 1) if is_known else None
+        if not is_known:
+            return None
+        share = expected_seconds(study, jobs, 1) / (sum(job.work for job in jobs) or 1.0)
+        return {job: share * job.work for job in jobs}
 
     def announce(self, study: IcyStudy, runner: Runner) -> list[str]:
         """Number of runs, estimated time, and grammars that are expected not to be learnt."""

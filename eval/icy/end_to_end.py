@@ -47,9 +47,10 @@ from ecsuite.eval.icy.rows import (
     parameters_of,
 )
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
-from ecsuite.eval.statistics.estimates import mean_and_half_width, seeds_text
+from ecsuite.eval.statistics.estimates import joint_bound, mean_and_half_width, seeds_text
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.curves import Curve, curves
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.runtime.compiler import take_step
@@ -364,7 +365,7 @@ class EndToEnd(Learning):
         for row in rows:
             about = (row.model, row.receiver, row.channel, study.max_steps)
             for name in MEASURES:
-                figures = (accuracy_text(cell.figures[name], "left out") for cell in row.cells)
+                figures = (accuracy_text(cell, name, "left out") for cell in row.cells)
                 is_last = name == list(MEASURES)[-1] and not row.published
                 shown.append(row_of(*about, HERE, name.replace("_", " "), *figures, ends_section=is_last))
             if row.published:
@@ -437,7 +438,21 @@ def measured_curves(row: IcyRow) -> list[Curve]:
             low, high = zip(*(ends(*point) for point in points), strict=True)
             means = [mean for mean, _ in points]
             grammar = cell.name.upper()
-            lines.append(Curve(x=runs[0]["updates"], y=means, low=low, high=high, name=grammar, panel=name))
+            bounds = [
+                joint_bound(measure_bound(name, {name: value}) for value in values)
+                for values in zip(*(run[name] for run in runs), strict=True)
+            ]
+            lines.append(
+                Curve(
+                    x=runs[0]["updates"],
+                    y=means,
+                    low=low,
+                    high=high,
+                    name=grammar,
+                    panel=name,
+                    bounds=bounds,
+                )
+            )
     return lines
 
 

@@ -13,10 +13,10 @@ from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.estimates import mean_and_half_width
-from ecsuite.games.tasks.directions import is_censored
+from ecsuite.eval.statistics.estimates import Bound, joint_bound, mean_and_half_width
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.grammars.icy import language, majority_accuracy
-from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, text
+from ecsuite.tables.cells import INTERVAL, Cell, bounded, estimate, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
 Found = Mapping[JobName, Mapping[str, Any]]
@@ -61,6 +61,10 @@ class IcyCell:
     def half_width(self) -> float | None:
         """Half-width of the 95 % interval of the first measure."""
         return self.figure and self.figure[1]
+
+    def bound(self, measure: str) -> Bound | None:
+        """Whether the mean of a measure is a bound of the true one, as an accuracy of 1 in a run is."""
+        return joint_bound(measure_bound(measure, run) for run in self.runs if not run.get("reason"))
 
     @property
     def is_early(self) -> bool:
@@ -131,7 +135,7 @@ class ProtocolView(ABC):
 
     def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """A cell of the table."""
-        return accuracy_text(cell.figure, "none")
+        return accuracy_text(cell, next(iter(cell.figures)), "none")
 
     def paper(self, figure: Any) -> Cell:
         """A figure of the paper; empty where it has none."""
@@ -163,7 +167,7 @@ class ProtocolView(ABC):
                         value=value,
                         reason="" if value is None else None,
                         signature=row.signature,
-                        bound="lower" if is_censored(name, run) else None,
+                        bound=measure_bound(name, run),
                     )
                     for name in cell.figures
                     for value in [run.get(name)]
@@ -258,9 +262,12 @@ def floor_of(study: IcyStudy, role: Role, grammar: str) -> float:
     return mean_and_half_width([majority_accuracy(each.messages) for each in made])[0]
 
 
-def accuracy_text(figure: Figure | None, missing: str, **options: Any) -> Cell:
+def accuracy_text(cell: IcyCell, measure: str, missing: str, **options: Any) -> Cell:
     """An accuracy with its interval; a word where there is none."""
-    return estimate(*figure, 3, is_stacked=True, **options) if figure else nothing(missing)
+    figure = cell.figures[measure]
+    if figure is None:
+        return nothing(missing)
+    return bounded(estimate(*figure, 3, is_stacked=True, **options), cell.bound(measure))
 
 
 def mean_of(runs: Sequence[Any], key: str) -> float:

@@ -284,7 +284,7 @@ class Budget(SingleAgents):
 
     def text(self, study: IcyStudy, cell: IcyCell) -> Cell:
         """An accuracy in the colours of the paper's Table 20."""
-        return accuracy_text(cell.figures["accuracy"], "none", role=colour(cell))
+        return accuracy_text(cell, "accuracy", "none", role=colour(cell))
 
     def below(self, rows: Sequence[IcyRow]) -> list[Row]:
         """Accuracies without learning."""

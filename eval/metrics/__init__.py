@@ -10,7 +10,7 @@ and its scores to `METRIC_OF`. Files of metrics are imported only when one of th
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ecsuite.games.tasks.directions import ENDS
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
@@ -143,6 +143,10 @@ METRICS = Registry(
             "ecsuite.eval.metrics.language_similarity:contact",
             "how alike communities speak that meet, and whose words survive (asked for by name)",
         ),
+        "agreement": (
+            "ecsuite.eval.metrics.language_similarity:agreement",
+            "success of rounds at their end and at their beginning (of rounds.jsonl)",
+        ),
         "xferbench": (
             "ecsuite.eval.xferbench.metric:xferbench",
             "transfer of a language model pretrained on the corpus to other languages",
@@ -213,6 +217,8 @@ METRIC_OF = {
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
+    "agreement": "agreement",
+    "early_agreement": "agreement",
     "similarity_within": "contact",
     "similarity_between": "contact",
     "survival": "contact",
@@ -283,10 +289,10 @@ def bound_of(score: "Score") -> "Bound | None":
     """Whether the value of a score or a measure is a lower or an upper bound of the true one, as an accuracy of 1."""
     if score.bound is not None or score.value is None:
         return score.bound
-    ends = ENDS.get(score.name.rpartition(" ")[2]) if score.is_measure else None
-    if ends is None:
-        traits = traits_of(score)
-        ends = traits.bounds if traits.is_censored_at_bounds else None
+    if score.is_measure and (bound := measure_bound(score.name, {score.name: score.value})):
+        return bound
+    traits = traits_of(score)
+    ends = traits.bounds if traits.is_censored_at_bounds else None
     if ends is None or ends[0] < score.value < ends[1]:
         return None
     return "upper" if score.value <= ends[0] else "lower"

@@ -442,3 +442,59 @@ def _mean_over_pairs(score: Any, by_meaning: Floats | None, details: dict[str, A
     return score(  # type: ignore[no-any-return]
         value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details
     )
+
+
+AGREEMENT = Traits(
+    name="agreement",
+    about="rounds that succeed at the end",
+    title="success in the last quarter of the rounds",
+    high="1 if all rounds succeed; as by chance: what is said says nothing about what is answered",
+    question="shared",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    has_reliable_interval=False,
+    pools_speakers=True,
+    by_name_only=True,
+)
+EARLY_AGREEMENT = replace(
+    AGREEMENT,
+    name="early_agreement",
+    about="rounds that succeed at the beginning",
+    title="success in the first quarter of the rounds",
+)
+NUM_QUARTERS = 4
+
+
+@metric(AGREEMENT, EARLY_AGREEMENT)
+def agreement(corpus: Corpus, options: Options) -> list[Score]:
+    """Share of rounds that succeed, in the last and in the first quarter of a play.
+
+    Where a round succeeds if both say the same, chance is that of answers exchanged between the rounds of the quarter:
+    agents that prefer one name without having agreed on it succeed as often. Elsewhere there is no chance level.
+
+    The details have the share of each quarter. Undefined without the column `success`, such as `rounds.jsonl` has it.
+    """
+    scores = [unscored(each) for each in (AGREEMENT, EARLY_AGREEMENT)]
+    success, said, answers = (corpus.columns.get(name) for name in ("success", "said", "answer"))
+    if success is None or len(success) < NUM_QUARTERS:
+        reason = "fewer than four rounds with the column `success`"
+        return [score(value=None, reason=reason) for score in scores]
+    heard = np.flatnonzero(corpus.columns["listener"] != -1) if "listener" in corpus.columns else None
+    rows = np.arange(len(success)) if heard is None else heard
+    is_same = said is not None and answers is not None and np.array_equal(said == answers, success)
+    quarters = np.array_split(rows, NUM_QUARTERS)
+    shares = [float(success[quarter].mean()) for quarter in quarters]
+    found = []
+    for score, place in zip(scores, (NUM_QUARTERS - 1, 0), strict=True):
+        chance, quarter = None, quarters[place]
+        if is_same and said is not None and answers is not None:
+            rng = np.random.default_rng([options.seed, *b"agreement", place])
+            draws = [
+                float((said[quarter] == rng.permutation(answers[quarter])).mean())
+                for _ in range(NUM_PERMUTATIONS)
+            ]
+            chance = Chance.from_permutations(np.array(draws), seed=options.seed, bounds=(0.0, 1.0))
+        details = {"by_quarter": {str(number + 1): share for number, share in enumerate(shares)}}
+        found.append(score(value=shares[place], chance=chance, details=details))
+    return found

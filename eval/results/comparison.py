@@ -42,8 +42,8 @@ from ecsuite.eval.statistics.estimates import (
     OPPOSITE,
     Difference,
     corrected,
+    difference_bound,
     difference_of_estimates,
-    joint_bound,
     paired_difference,
     student_quantile,
     student_tail,
@@ -331,7 +331,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
         basis = "no interval"
     if measured.ci95 is not None and has_seeds and not is_over_blocks:
         measured = with_effect(measured, one, other, is_paired=is_paired)
-    bound = joint_bound((first.bound, OPPOSITE[second.bound]))
+    bound = difference_bound(first.bound, second.bound)
     return replace(measured, source=first.name, baseline=second.name, basis=basis, bound=bound)
 
 

@@ -23,7 +23,7 @@ from ecsuite.formats.directory import ANSWERS, CORPUS, require_no_answers
 from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import CONFIG, SCORES, SWEEP, RunFolder
-from ecsuite.games.tasks.directions import is_censored
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 FILES = (SCORES, "results.json")
@@ -375,7 +375,7 @@ def measure_records(training: Mapping[str, Any]) -> list[Score]:
             value=value,
             unit={"rounds": rounds} if rounds else {},
             is_measure=True,
-            bound="lower" if is_censored(name, measures) else None,
+            bound=measure_bound(name, measures),
         )
         for rounds, measures in by_rounds.items()
         for name, value in measures.items()

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ecsuite.eval.metrics import bound_of
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.statistics.estimates import Bound
 from ecsuite.games.runs.run_folder import LOG, RunFolder
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
@@ -120,3 +124,26 @@ def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
         for each in sections
     }
     return {"step": [float(evaluation.step) for evaluation in log], **values}
+
+
+def log_bounds(folder: Path, measure: str, section: str) -> list[Bound | None]:
+    """Whether a measure of each of a run's evaluations is a bound of the true one; None: it is not.
+
+    Args:
+        folder: The run folder.
+        measure: Its name, with or without its section.
+        section: The section.
+    """
+    name, found = measure.removeprefix(f"{section}."), []
+    for evaluation in read_evaluations(folder):
+        figures = evaluation.sections.get(section, {})
+        value = figures.get(name)
+        score = Score(
+            name=name,
+            value=value,
+            reason="" if value is None else None,
+            is_measure=True,
+            bound=measure_bound(name, figures),
+        )
+        found.append(bound_of(score))
+    return found

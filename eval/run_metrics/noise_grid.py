@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import Bound, clipped, mean_and_half_width
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -22,11 +22,12 @@ from ecsuite.games.config.sections import Experiment
 from ecsuite.games.plays.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.plays.population import Population
 from ecsuite.games.runs.run import Run
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value
 from ecsuite.parts.registry import KIND, Part, option_types, pieces_of, read_options, split_names
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import estimate, text
+from ecsuite.tables.cells import bounded, estimate, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 TRAINED, HELD_OUT = "train", "held_out"
@@ -112,6 +113,11 @@ class NoisePoint:
     """Mean over rounds; of a society over pairs that meet, too."""
     ci95: tuple[float, float] | None
     """Student's 95 % interval over rounds."""
+
+    @property
+    def bound(self) -> Bound | None:
+        """Whether the accuracy is a bound of the true one, as one of 1 is."""
+        return measure_bound("accuracy", {"accuracy": self.accuracy})
 
     def to_json(self) -> dict[str, Any]:
         """The point as JSON-ready data."""
@@ -243,7 +249,7 @@ def _table(where: str, points: Sequence[NoisePoint], place: Any) -> Table:
 
 def _cell(point: NoisePoint) -> Any:
     half_width = None if point.ci95 is None else (point.ci95[1] - point.ci95[0]) / 2
-    return estimate(point.accuracy, half_width, as_percent=True)
+    return bounded(estimate(point.accuracy, half_width, as_percent=True), point.bound)
 
 
 def _draw(grid: NoiseGrid, *paths: Path) -> None:
@@ -265,6 +271,7 @@ def _draw(grid: NoiseGrid, *paths: Path) -> None:
                     high=[high for _, high in bounds],
                     name=name,
                     panel=panels[panel],
+                    bounds=[point.bound for point in chosen],
                 )
             )
     figure = curves(

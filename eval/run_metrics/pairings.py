@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean
+from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, joint_bound
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
@@ -22,8 +22,9 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import ROLES, Role
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.runs.run import Run
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import FEWEST, INTERVAL, estimate, percent
+from ecsuite.tables.cells import FEWEST, INTERVAL, bounded, estimate, percent
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
@@ -274,10 +275,10 @@ def report(pairings: Pairings) -> Report:
     for name in GROUPS:
         mask = pairings.where(name)
         if mask.any():
-            groups[name] = {"pairs": int(mask.sum())} | _mean(pairings.mean(name))
+            groups[name] = _mean(pairings.mean(name), pairings.accuracy[mask])
     across = pairings.where("across") & ~np.isnan(pairings.relabelled)
     if across.any():
-        groups["relabelled"] = {"pairs": int(across.sum())} | _mean(pairings.mean("across", relabelled=True))
+        groups["relabelled"] = _mean(pairings.mean("across", relabelled=True), pairings.relabelled[across])
     data = {
         "senders": [agent.name for agent in pairings.senders],
         "receivers": [agent.name for agent in pairings.receivers],
@@ -311,8 +312,10 @@ def report(pairings: Pairings) -> Report:
     return Report(tables=tables, notes=tuple(notes), data=data, draw=partial(_draw, pairings))
 
 
-def _mean(found: CrossedMean) -> dict[str, Any]:
-    return {"accuracy": found.mean, "half_width": found.half_width}
+def _mean(found: CrossedMean, accuracies: Floats) -> dict[str, Any]:
+    bound = joint_bound(measure_bound("accuracy", {"accuracy": each}) for each in accuracies.tolist())
+    mean = {"pairs": len(accuracies), "accuracy": found.mean, "half_width": found.half_width}
+    return mean if bound is None else mean | {"bound": bound}
 
 
 def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
@@ -321,9 +324,8 @@ def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
     rows = []
     for name, found in groups.items():
         half_width = found["half_width"] if found["pairs"] >= FEWEST else None
-        rows.append(
-            row_of(names[name], found["pairs"], estimate(found["accuracy"], half_width, as_percent=True))
-        )
+        mean = estimate(found["accuracy"], half_width, as_percent=True)
+        rows.append(row_of(names[name], found["pairs"], bounded(mean, found.get("bound"))))
     columns = (
         name_column("group", "means"),
         number_column("pairs"),

@@ -47,6 +47,11 @@ def joint_bound(bounds: Iterable[Bound | None]) -> Bound | None:
     return found.pop() if len(found) == 1 else "none" if found else None
 
 
+def difference_bound(first: Bound | None, second: Bound | None) -> Bound | None:
+    """The bound of the difference of two figures."""
+    return joint_bound((first, OPPOSITE[second]))
+
+
 def student_quantile(share: float, freedom: float) -> float:
     """The value that a share of Student's distribution is below, with so many degrees of freedom."""
     return float(stdtrit(freedom, share))

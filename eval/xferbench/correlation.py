@@ -24,7 +24,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.xferbench.comparison import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
-from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, joined, shown, unknown_name
 from ecsuite.tables.cells import INTERVAL, interval
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
@@ -71,7 +71,7 @@ def correlate(scores: Mapping[str, float], translation: Mapping[str, float]) -> 
     names = sorted(scores.keys() & translation.keys())
     left_out = tuple(sorted(scores.keys() ^ translation.keys()))
     if len(names) < MIN_SOURCES:
-        others = f" (in one list only: {', '.join(left_out)})" if left_out else ""
+        others = f" (in one list only: {joined(left_out)})" if left_out else ""
         raise ConfigError(
             f"a correlation needs at least {MIN_SOURCES} sources in both lists, got {len(names)}{others}"
         )
@@ -203,7 +203,7 @@ def _report(
         "A negative correlation means agreement: lower XferBench is better. 95 % CI: BCa bootstrap over sources.",
         *notes,
         *(
-            f"{setting or 'all'}: left out, because in one list only: {', '.join(correlation.left_out)}."
+            f"{setting or 'all'}: left out, because in one list only: {joined(correlation.left_out)}."
             for setting, correlation in by_setting.items()
             if correlation.left_out
         ),

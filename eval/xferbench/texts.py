@@ -137,7 +137,8 @@ def choose_texts(folder: Path | None, preset: XferBenchPreset) -> list[Text]:
     if folder is None:
         raise ConfigError(
             f"preset {preset.name} needs texts of {', '.join(preset.languages)}: run `ecsuite data wikipedia` once, "
-            "or give targets=FOLDER with a file such as da.txt.gz for each language"
+            "or give targets=FOLDER (of ecsuite xferbench: --targets FOLDER) with a file such as da.txt.gz for each "
+            "language"
         )
     texts = read_texts(folder)
     if not preset.languages:

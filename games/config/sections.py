@@ -1,5 +1,6 @@
 """Sections of an experiment: the parts of a game with their options, training and evaluation."""
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
@@ -21,7 +22,16 @@ from ecsuite.games.config.registry import (
 )
 from ecsuite.games.config.society import GenerationOptions, SocietyOptions
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed, require_folder_name
-from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
+from ecsuite.parts.registry import (
+    KIND,
+    Part,
+    Registry,
+    all_options,
+    keys_of,
+    nested_registry,
+    option_types,
+    to_tree,
+)
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -312,5 +322,9 @@ def all_keys() -> list[str]:
 
 
 def unknown_key(key: str) -> ConfigError:
-    """The error for a key of a config that no section has."""
-    return unknown_name("key", key, all_keys(), command="ecsuite config GAME")
+    """The error for a key of a config that no section has; it may be one of a part in a section."""
+    keys = all_keys()
+    if not difflib.get_close_matches(key, [each.rpartition(".")[2] for each in keys], n=1, cutoff=0.7):
+        inner = [each for section, registry in PARTS.items() for each in keys_of(registry, section)]
+        keys = [each for each in inner if each.endswith(f".{key}")] + keys
+    return unknown_name("key", key, keys, command="ecsuite config GAME")

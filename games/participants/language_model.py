@@ -151,6 +151,10 @@ class LanguageModelParticipant(Participant):
         """Write the answers in an order that does not depend on which came first."""
         self.asker.kept.sort()
 
+    def first_choices(self) -> Mapping[str, float] | None:
+        """See the base class."""
+        return self.asker.first_choices if self.backend.has_probabilities else None
+
     def provenance(self) -> Mapping[str, Any]:
         """Model and revision as the answers say, the backend, and the digest of the prompt."""
         used = self.asker.used

@@ -153,6 +153,10 @@ class Participant(ABC):
         """The run is written."""
         return
 
+    def first_choices(self) -> Mapping[str, float] | None:
+        """Mean probability of each choice in the first rounds of agents; None where it is not known."""
+        return None
+
     def provenance(self) -> Mapping[str, Any]:
         """Entries in the metadata of a run, in addition to its settings."""
         return {}

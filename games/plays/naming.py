@@ -17,6 +17,11 @@ from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 
+NUM_SIMULATED = 1000
+"""Plays with random names behind the chance levels of agreement."""
+LEAST_PROBABILITY = 1e-6
+"""Probability below which agreement at random counts as impossible."""
+NO_NAME = -1
 COLLAPSING = Part("collapsing", Collapsing.Options())
 COMMITTED = Part("committed", Committed.Options())
 
@@ -73,8 +78,59 @@ class NamingGame(Rounds):
         return words_of(self.options)
 
     def chance(self) -> Mapping[str, float]:
-        """Probability that two names drawn uniformly from the pool are the same."""
-        return {"accuracy": 1 / len(self.words.choices)} if self.words.choices else {}
+        """Success and agreement of agents that say a name of the pool at random in each of their rounds.
+
+        Two such names are the same with the probability `accuracy`. Agreement is the mean of the measures of `evaluate`
+        over `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a few
+        agents are soon the same at random.
+        """
+        names = self.words.choices
+        if not names:
+            return {}
+        held, agreed_at, num_rounds = self._random_plays()
+        counts, others = (
+            _counts_of(held[..., first:], len(names)) for first in (0, self.num_first)
+        )  # (plays, things, names)
+        figures = {
+            "accuracy": 1 / len(names),
+            "consensus": float(counts.max(2).mean()) / self.num_agents,
+            "has_consensus": float((agreed_at <= num_rounds).mean()),
+            "consensus_round": float(np.minimum(agreed_at, num_rounds).mean()),
+            "num_names": float((counts > 0).sum(2).mean()),
+            "first_name": float(counts[..., 0].mean()) / self.num_agents,
+        }
+        if self.options.num_others:
+            taken = (counts - others) * (others > 0)
+            figures["others_share"] = float(taken.sum(2).mean()) / self.num_first
+        return figures
+
+    def _random_plays(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]":
+        """Simulate plays with random names.
+
+        Returns:
+            Last names by number, below 0 for none, (plays, things, agents); the round in which all agreed first,
+            (plays,), one too many if they never did; and the number of rounds.
+        """
+        rng, names, asked = self.rng("chance", 0), self.words.choices, self.num_agents
+        held = np.full((NUM_SIMULATED, len(self.things), self.num_agents), NO_NAME)
+        if self.options.num_others and isinstance(self.participants[1], Committed):
+            asked = self.num_first
+            held[..., asked:] = names.index(self.participants[1].options.name)
+        steps = range(self.steps_per_epoch * self.experiment.training.num_epochs)
+        meetings = [plan for step in steps for plan in self.planned(step)]
+        agrees = np.zeros(held.shape[:2], dtype=bool)
+        agreed_at = np.full(NUM_SIMULATED, len(meetings) + 1)
+        # Many agents never agree at random: one random name is then as good as the last one.
+        can_agree = len(meetings) * float(len(names)) ** (1 - asked) > LEAST_PROBABILITY
+        for number, plan in enumerate(meetings):
+            thing = held[:, plan.thing]
+            for agent in (plan.speaker, plan.listener):
+                if agent < asked and (can_agree or thing[0, agent] == NO_NAME):
+                    thing[:, agent] = rng.integers(len(names), size=NUM_SIMULATED)
+            if can_agree:
+                agrees[:, plan.thing] = (thing == thing[:, :1]).all(1) & (thing[:, 0] != NO_NAME)
+                agreed_at[agrees.all(1)] = np.minimum(agreed_at[agrees.all(1)], number + 1)
+        return held, agreed_at, len(meetings)
 
     def start(self) -> None:
         """See the base class; no agent has a name yet."""
@@ -170,7 +226,8 @@ class NamingGame(Rounds):
         names that are the only name of an agent, averaged over objects. `others_share` is the share of agents of the
         first kind whose only name is the only name of an agent of the other kind. `first_name` is the share of agents
         whose only name is the first of the pool: over runs, it shows whether the population has a bias that no agent
-        has.
+        has. `first_name_probability` is its probability in the first rounds of agents of the first kind, where a
+        backend has the probabilities of all choices.
         """
         figures = {
             **super().evaluate(),
@@ -182,6 +239,8 @@ class NamingGame(Rounds):
         if self.words.choices:
             first = [each[self.words.choices[0]] for each in self.held]
             figures["first_name"] = sum(first) / (len(first) * self.num_agents)
+            if named := self.participants[0].first_choices():
+                figures["first_name_probability"] = named[self.words.choices[0]]
         if self.options.num_others:
             figures["others_share"] = self._taken_over()
         return figures
@@ -205,7 +264,9 @@ class NamingGame(Rounds):
     @property
     def figures(self) -> Sequence[str]:
         """See the base class; agreement is defined before any round."""
-        return tuple(dict.fromkeys((*super().figures, *self.evaluate())))
+        has_choices = self.words.choices and self.participants[0].first_choices() is not None
+        more = ("first_name_probability",) if has_choices else ()
+        return tuple(dict.fromkeys((*super().figures, *self.evaluate(), *more)))
 
     def lines(self) -> list[str]:
         """Describe the participants and the names, for the user."""
@@ -215,3 +276,11 @@ class NamingGame(Rounds):
         return [
             f"{self.experiment.name}: naming game of {self.num_agents} agents ({who}); names: {self.words.sentence()}"
         ]
+
+
+def _counts_of(held: "np.ndarray[Any, Any]", number: int) -> "np.ndarray[Any, Any]":
+    """Number of agents with each name, (plays, things, names), from names by number, (plays, things, agents)."""
+    shape = held.shape[:2]
+    cell = np.arange(shape[0] * shape[1]).reshape(*shape, 1) * number + held
+    counts = np.bincount(cell[held != NO_NAME], minlength=shape[0] * shape[1] * number)
+    return counts.reshape(*shape, number)

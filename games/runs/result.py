@@ -26,6 +26,8 @@ REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """Advice in messages about divergence."""
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
 """Units of figures, by name."""
+COUNTS = ("consensus_round", "num_names")
+"""Measures with a chance level that are no shares."""
 WITHOUT_EOS = {**UNITS, "length": "mean message length"}
 """Units in plays of rounds, which have neither loss nor EOS."""
 
@@ -80,11 +82,12 @@ class RunResult:
             lines.append(f"measures and corpus of the best state, after step {self.best_step:,}")
         about, figures = held_out_of(self.extra_evaluations), {}
         for name, value in self.measures.items():
-            if name in self.chance:
+            if name in self.chance and name not in COUNTS:
                 figures[measure_title(name, about)] = share_text(value, self.chance[name])
             else:
                 units = UNITS if "loss" in self.measures else WITHOUT_EOS
-                figures[measure_title(name, "")] = f"{value:8.3f}  {units.get(name, '')}".rstrip()
+                note = f"chance level {self.chance[name]:.4g}" if name in self.chance else units.get(name, "")
+                figures[measure_title(name, "")] = f"{value:8.3f}  {note}".rstrip()
         for name, extra in self.extra_evaluations.items():
             level = self.extra_chance.get(name, {}).get("accuracy")
             figures[measure_title("accuracy", name)] = share_text(extra["accuracy"], level)

@@ -1,5 +1,6 @@
 """Directions, bounds and titles of the measures of a training; tables read them without torch."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -19,24 +20,39 @@ ENDS: Mapping[str, tuple[float, float]] = dict.fromkeys(
         *(name for name in DIRECTIONS if "accuracy" in name),
         "accuracy_within",
         "accuracy_between",
+        "consensus",
+        "others_share",
+        "recall",
+        *(
+            "sender",
+            "receiver",
+            "end_to_end",
+            "greedy",
+        ),  # accuracies of pairs that are trained end to end (ICY)
     ),
     (0.0, 1.0),
 )
-"""Ends of the scale of the measures that have some: a value at one is censored, as agents may do better, or worse, than
-the rounds can show."""
+"""Ends of the scale of measures of success: a value at one is censored, as agents may do better, or worse, than the
+rounds can show. Counts and shares without a better direction, such as `first_name`, have the ends as values like any
+other."""
 UNTIL: Mapping[str, str] = {"consensus_round": "has_consensus", "ratio": "reached", "steps": "reached"}
 """Measures of the time until something happens, by the measure that has whether it did: a time that ended before is
 right-censored."""
 
 
-def is_censored(measure: str, measures: Mapping[str, object]) -> bool:
-    """Whether a measure is a time after which nothing had happened yet, so that the true one is longer.
+def measure_bound(measure: str, measures: Mapping[str, object]) -> Literal["lower", "upper"] | None:
+    """The bound of the true value that a censored measure is, at an end of its scale or before what it waits for.
 
     Args:
-        measure: Name of the measure.
-        measures: All measures of the run.
+        measure: Name of the measure, also with its rounds in front: `held out accuracy`.
+        measures: All measures of the run, or this one alone.
     """
-    return measure in UNTIL and not measures.get(UNTIL[measure], True)
+    if measure in UNTIL:
+        return None if measures.get(UNTIL[measure], True) else "lower"
+    value, ends = measures.get(measure), ENDS.get(measure.rpartition(" ")[2])
+    if ends is None or not isinstance(value, int | float) or math.isnan(value):
+        return None
+    return "upper" if value <= ends[0] else "lower" if value >= ends[1] else None
 
 
 def held_out_of(evaluations: Iterable[str]) -> str:

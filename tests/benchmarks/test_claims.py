@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import subprocess
+from dataclasses import replace
 
 import claims
 import numpy as np
@@ -122,7 +123,7 @@ def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
     from ecsuite.eval.experiments.claims.report import claim_page
 
     claim = load_claim("perkins2021_husendz")
-    assert "**Not run: 0.2 hours of one core.**" in claim_page(claim, None, None)
+    assert "**Not run: 12 min of one core.**" in claim_page(claim, None, None)
     levels = {"lstm": 1.8, "husendz:dgsend": 1.3}
     runs = tuple(
         claim_run(
@@ -148,9 +149,31 @@ def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
     assert "perkins2021_husendz" in claims.write_pages(tmp_path / "pages")
 
 
+def test_what_was_corrected_since_the_runs_stands_with_their_verdict():
+    from ecsuite.eval.experiments.claims.arms import read_outcome
+    from ecsuite.eval.experiments.claims.report import claim_page
+    from ecsuite.eval.experiments.claims.verdict import verdict_row
+
+    claim = load_claim("zaslavsky2018_turned_hues")
+    row = verdict_row(claim, RESULTS[0].parent)
+    told = f"runs from before a correction: {claim.outdated}"
+    assert claim.outdated and told in row.sentence and told in row.remark
+    page = claim_page(claim, read_outcome(RESULTS[0].parent / f"{claim.name}.json"), None)
+    assert f"The {told}." in page
+    assert "before a correction" not in verdict_row(replace(claim, outdated=""), RESULTS[0].parent).sentence
+
+
 # Verdicts once more, from the raw values of each seed, by scipy and nothing of the package.
 
-CENSORED_AT = ("accuracy", "attribute_accuracy", "set_accuracy", "noise_objects")
+CENSORED_AT = (
+    "accuracy",
+    "attribute_accuracy",
+    "set_accuracy",
+    "noise_objects",
+    "consensus",
+    "others_share",
+    "recall",
+)
 """Figures that are censored at 0 and at 1."""
 EVENTS = {"ratio": "reached", "steps": "reached", "consensus_round": "has_consensus"}
 """Times, by the figure that has whether what they are the time of happened."""

@@ -35,7 +35,7 @@ LINES = {
     "ecsuite score reference ra": ["random"],
     "ecsuite xtreme runs/a --tasks udpos,pa": ["udpos,pawsx", "udpos,panx"],
     "ecsuite translate runs/a --pairs f --setting f": ["full", "frozen"],
-    "ecsuite data ": ["wikipedia", "wmt14", "xtreme", "wcs", "elcc", "features"],
+    "ecsuite data ": ["wikipedia", "wmt14", "xtreme", "wcs", "smollm2", "elcc", "features"],
     "ecsuite data xtreme --tasks pa": ["pawsx", "panx"],
     "ecsuite compare pow": ["power"],
     "ecsuite show disc_t": ["disc_tiny"],

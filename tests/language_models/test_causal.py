@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from causal_model import make_model
 
 from ecsuite.language_models.backend import Allowed, Request
@@ -81,3 +82,42 @@ def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"^model: .* can't be read: [^\n]*$"):
         CausalModel(CausalModel.Options(model=str(tmp_path)))
+
+
+@pytest.mark.parametrize("temperature", [2.0, 0.0])
+def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature, folder):
+    """As read from a pass of the model for each beginning of an answer, without its cache, in a batch of two."""
+    backend, allowed = (
+        CausalModel(CausalModel.Options(model=str(folder), temperature=temperature)),
+        Allowed(choices=("ab", "abc", "xyz", "b")),
+    )
+    requests = [
+        Request(system="", user=text, allowed=allowed, draw=3) for text in ("name it:", "what now? name it:")
+    ]
+    ends = {backend.tokenizer.eos_token_id, backend.tokenizer("\n")["input_ids"][0]}
+
+    def weighed(ids, said, share, found):
+        longer = [each for each in allowed.choices if each.startswith(said) and each != said]
+        letters = sorted({each[len(said)] for each in longer})
+        if not letters:
+            found[said] = found.get(said, 0) + share
+            return found
+        tokens = [backend.tokenizer(letter)["input_ids"][0] for letter in letters]
+        stops = sorted(ends) if said in allowed.choices else []
+        logits = backend.model(torch.tensor([ids])).logits[0, -1].detach().double()[[*tokens, *stops]]
+        shares = torch.softmax(logits / (temperature or 1), 0).tolist()
+        for letter, token, part in zip(letters, tokens, shares, strict=False):
+            weighed([*ids, token], said + letter, share * part, found)
+        if stops:
+            found[said] = found.get(said, 0) + share * sum(shares[len(tokens) :])
+        return found
+
+    for request, reply in zip(requests, backend.replies(requests), strict=True):
+        ids = backend.tokenizer(request.user, add_special_tokens=False)["input_ids"]
+        assert reply.choice_probabilities == pytest.approx(weighed(ids, "", 1.0, {}), rel=1e-4)
+    assert (
+        backend.reply(
+            Request(system="", user="name it:", allowed=Allowed(symbols=("a",)), draw=0)
+        ).choice_probabilities
+        is None
+    )

@@ -163,6 +163,13 @@ def test_unknown_names_far_from_any_get_no_suggestion():
     assert look_up("colour", "red", {"red": 1}) == 1
 
 
+def test_names_with_a_comma_are_told_apart():
+    names = ["Rec, large", "Random"]
+    told = "unknown source 'rec'; choices: 'Rec, large', 'Random'"
+    assert str(unknown_name("source", "rec", names)) == told
+    assert str(unknown_name("source", 3, names)) == "source: expected one of 'Rec, large', 'Random', got 3"
+
+
 def test_long_values_are_cut_in_messages():
     with pytest.raises(ConfigError) as error:
         checked("x" * 10_000, Count, "number")

@@ -21,6 +21,7 @@ from ecsuite.eval.statistics.estimates import (
     Bound,
     Difference,
     average_ranks,
+    difference_bound,
     joint_bound,
     mean_and_half_width,
     paired_difference,
@@ -29,7 +30,7 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.tasks.directions import is_censored
+from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
 from ecsuite.version import __version__
@@ -76,7 +77,7 @@ def claim_run(
             value=value,
             reason="" if value is None else None,
             is_measure=True,
-            bound="lower" if is_censored(name, values) else None,
+            bound=measure_bound(name, values),
         )
         for name, value in values.items()
     )
@@ -302,7 +303,7 @@ def compare_arms(
             source=arm_name(arm),
             baseline=arm_name(baseline),
             basis=basis,
-            bound=joint_bound((bounds[0], OPPOSITE[bounds[1]])),
+            bound=difference_bound(*bounds),
         )
     return ArmDifference(
         difference=difference,

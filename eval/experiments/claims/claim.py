@@ -286,6 +286,8 @@ class Claim:
     """Further criteria, which decide nothing."""
     corrections: tuple[str, ...] = ()
     """Corrections of the criterion or the study after runs, with their reasons; the seeds stay."""
+    outdated: str = ""
+    """Corrections since the kept runs, which were not made again; empty: none."""
     published_figures: Mapping[str, Any] = field(default_factory=dict)
     """Figures printed in the source."""
     hours: float | None = None

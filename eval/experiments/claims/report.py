@@ -19,12 +19,14 @@ from ecsuite.eval.experiments.claims.verdict import (
     VerdictRow,
     apply_criterion,
     judge,
+    outdated_remark,
 )
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import (
     COUNTED,
     INTERVAL,
@@ -205,7 +207,7 @@ def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
 def _list_row(row: VerdictRow) -> str:
     is_run = row.verdict != "not run"
     file = f"benchmarks/results/claims/{row.claim}.json" if is_run else f"configs/claims/{row.claim}.yaml"
-    hours = "" if is_run or row.hours is None else f" ({row.hours:.1f} h)"
+    hours = "" if is_run or row.hours is None else f" ({duration_text(3600 * row.hours)})"
     effect = bounded(interval(row.effect, row.ci95), row.bound).text if row.effect is not None else ""
     cells = (
         f"[{row.about}](../{file})",
@@ -228,7 +230,7 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
         picture: The file of its figure, as the page names it; None: there is none.
     """
     report = None if outcome is None else report_of(claim, outcome)
-    hours = "" if claim.hours is None else f": {claim.hours:g} hours of one core"
+    hours = "" if claim.hours is None else f": {duration_text(3600 * claim.hours)} of one core"
     verdict = f"not run{hours}" if report is None else report.notes[0].partition(": ")[2]
     settings = [
         f"| {key} | {_text(claim.published.get(key))} | {_text(claim.ours.get(key))} |"
@@ -242,13 +244,16 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
         "\n".join(["| setting | published | here |", "|---|---|---|", *settings]),
         "\n".join(f"- {kind}: {text}" for each in claim.differences for kind, text in each.items()),
         "\n".join(f"Corrected after runs, whose seeds stay: {each}." for each in claim.corrections),
+        f"The {outdated_remark(claim)}." if claim.outdated else "",
         _criterion(claim),
     ]
     if report is not None and outcome is not None:
         parts += [table.markdown() for table in report.tables]
         parts += ["\n".join(f"- {note}" for note in report.notes[1:])]
         commit = "" if outcome.commit is None else f"({outcome.commit[:10]})"
-        parts.append(f"{outcome.hours:.2f} hours on {outcome.processor}, ecsuite {outcome.version} {commit}.")
+        parts.append(
+            f"{duration_text(3600 * outcome.hours)} on {outcome.processor}, ecsuite {outcome.version} {commit}."
+        )
     if claim.published_figures:
         rows = [f"| {key} | {_text(value)} |" for key, value in claim.published_figures.items()]
         parts.append("\n".join(["| published figure | value |", "|---|---|", *rows]))

@@ -39,6 +39,7 @@ from ecsuite.parts.config import checked
 from ecsuite.runtime.devices import choose_device, hardware
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.provenance import own_commit, processor
+from ecsuite.runtime.time_left import duration_text
 
 SMALL = "small"
 """Suffix of the folder of a check of minutes."""
@@ -86,9 +87,11 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         """The time that was measured beforehand, or that this is a check of minutes."""
         if self.is_small:
             return [SMALL_NOTE]
-        return [] if study.hours is None else [f"all runs of the claim: {study.hours:g} hours of one core"]
+        if study.hours is None:
+            return []
+        return [f"all runs of the claim: {duration_text(3600 * study.hours)} of one core"]
 
-    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
         """Time of the jobs, as its study measures it."""
         return self.benchmark.seconds_of(self.study, jobs)
 

@@ -56,6 +56,7 @@ from ecsuite.eval.statistics.estimates import (
 )
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, short, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -314,7 +315,7 @@ class VerdictRow:
     unit: str = ""
     """Unit and subject of the effect."""
     remark: str = ""
-    """Size of the effect, and whether effects at other sizes have another sign."""
+    """Size of the effect, whether effects at other sizes have another sign, and what was corrected since the runs."""
     published: float | None = None
     """The published difference; None: only a direction was published and read."""
     published_bound: Bound | None = None
@@ -351,7 +352,7 @@ class VerdictRow:
     def sentence(self) -> str:
         """The claim with its verdict, the effect with its unit, and the number that decides."""
         if self.verdict == "not run":
-            hours = "" if self.hours is None else f"; {self.hours:.1f} hours of one core"
+            hours = "" if self.hours is None else f"; {duration_text(3600 * self.hours)} of one core"
             return f"{self.about}: not run ({self.criterion}{hours})."
         effect = "no effect could be measured"
         if self.effect is not None:
@@ -402,10 +403,15 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
         effect=None if difference is None else difference.mean,
         ci95=None if difference is None else difference.ci95,
         bound=None if difference is None else difference.bound,
-        remark=_sizes_remark(criterion, found),
+        remark="; ".join(filter(None, (_sizes_remark(criterion, found), outdated_remark(claim)))),
         num_seeds=len(seeds_of(outcome.runs)),
         hours=round(outcome.hours, 2),
     )
+
+
+def outdated_remark(claim: Claim) -> str:
+    """Remark on corrections since the runs; empty: none."""
+    return f"runs from before a correction: {claim.outdated}" if claim.outdated else ""
 
 
 def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> str:

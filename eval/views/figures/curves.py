@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.results.logs import SECTIONS, read_log
+from ecsuite.eval.results.logs import SECTIONS, log_bounds, read_log
 from ecsuite.eval.statistics.contingency import Floats
+from ecsuite.eval.statistics.estimates import Bound
 from ecsuite.eval.views.figures.canvas import (
     COLOURS,
     INK,
@@ -32,6 +33,7 @@ from ecsuite.eval.views.figures.canvas import (
 )
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.tables.cells import MARKS, OF_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,8 +76,8 @@ class Curve:
     """Whether points have markers, if they are few."""
     has_arrows: bool = False
     """Whether thin arrows lead from each point to the next."""
-    texts: Sequence[str] = ()
-    """Texts above the points, such as ≥ at a bound; none: no point has one."""
+    bounds: Sequence[Bound | None] = ()
+    """Whether each value is a bound of the true one, and has its mark (`MARKS`) above it; empty: none is."""
 
 
 @look()
@@ -138,7 +140,8 @@ def curves(
         axes.set_ylim(*limits)
     for axes in grid.flat[len(panels) :]:
         axes.remove()
-    write_title(figure, title, notes)
+    has_bounds = any(bound for line in lines for bound in line.bounds)
+    write_title(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
     are_listed = len(names) <= MAX_LISTED
     points = {(line.name, line.kind) for line in lines if line.is_points}
     bare = {(line.name, line.kind) for line in lines if not line.has_marks}
@@ -233,9 +236,9 @@ def _draw(axes: Any, line: Curve, style: dict[str, Any]) -> None:
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
     points |= {} if line.has_marks else {"marker": ""}
     axes.plot(x, y, **style | points, markevery=1 if line.is_points else max(1, len(x) // FEW_POINTS))
-    for across, height, mark in zip(x, y, line.texts, strict=False):
+    above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": "small"}
+    for across, height, mark in zip(x, y, _marks(line), strict=False):
         if mark and np.isfinite(height):
-            above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": "small"}
             axes.annotate(mark, (across, height), color=style["color"], **above)
     if line.low is None or line.high is None or "alpha" in style:
         return
@@ -244,6 +247,17 @@ def _draw(axes: Any, line: Curve, style: dict[str, Any]) -> None:
         axes.vlines(x, low, high, color=colour, linewidth=1)
     if not line.is_points:
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _marks(line: Curve) -> Sequence[str]:
+    """The marks of bounds; on lines of many points only at the ends of each stretch of equal ones."""
+    marks = [MARKS[bound] for bound in line.bounds]
+    if len(marks) <= FEW_POINTS:
+        return marks
+    return [
+        "" if before == mark == after else mark
+        for before, mark, after in zip(["", *marks], marks, [*marks[1:], ""], strict=False)
+    ]
 
 
 def _set_scale(axes: Any, values: Floats, is_logarithmic: bool) -> None:
@@ -315,8 +329,14 @@ def learning_curves(
     names = _folder_names(folders)
     logs = [read_log(folder, measure) for folder in folders]
     lines = [
-        Curve(x=log["step"], y=log[section], name=name if len(names) > 1 else "", kind=kind)
-        for name, log in zip(names, logs, strict=True)
+        Curve(
+            x=log["step"],
+            y=log[section],
+            name=name if len(names) > 1 else "",
+            kind=kind,
+            bounds=log_bounds(folder, measure, section),
+        )
+        for name, folder, log in zip(names, folders, logs, strict=True)
         for section, kind in SECTIONS.items()
         if section in log
     ]

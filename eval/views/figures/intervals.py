@@ -28,7 +28,7 @@ from ecsuite.eval.views.figures.canvas import (
     ticks,
     write_title,
 )
-from ecsuite.tables.cells import MARKS
+from ecsuite.tables.cells import MARKS, OF_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,7 +125,8 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
     )
     for name, heading_height in headings.items():
         _write(columns[0], 0, heading_height, label(name, 2 * MAX_LABEL), weight="bold")
-    write_title(figure, title, notes)
+    has_bounds = any(point.bound for point in points)
+    write_title(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
     fit(figure, grid, LEAST_WIDTH * len(panels), height, handles)
     return figure
 

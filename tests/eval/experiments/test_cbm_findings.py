@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.eval.experiments.cbm import Finding, check_findings, load_table, rows_of
+from ecsuite.eval.experiments.cbm import Finding, check_findings, load_table, make_table, rows_of
 
 
 def rows(change=lambda name, figures: figures, seeds=1):
@@ -111,3 +111,20 @@ def test_every_pair_of_rows_of_equal_settings_is_checked():
     assert [line.partition(": ")[0] for line in about] == ["DOES NOT HOLD", "holds"]
     assert "GS, thing_qt_small and thing_gs (" in about[0] and "GS, thing_qt and thing_gs (" in about[1]
     assert len(lines) == 9 + 4
+
+
+def test_a_finding_that_rests_on_censored_accuracies_is_not_known():
+    """An accuracy of 1 is at least as good as any other; of two of them nobody knows which is better."""
+    claim = "SHAPE, l=1: QT is at least as accurate as GS"
+
+    def found(quantized, gumbel):
+        accuracies = {"shape_qt": quantized, "shape_gs": gumbel}
+        changed = rows(lambda name, figures: figures | {"accuracy": accuracies.get(name, 0.5)})
+        return changed, next(each for each in check_findings(changed) if each.claim == claim)
+
+    for quantized, gumbel, holds in ((1.0, 0.9, True), (1.0, 1.0, None), (0.9, 1.0, False), (0.0, 0.0, None)):
+        changed, finding = found(quantized, gumbel)
+        assert (finding.holds, finding.num_unknown) == (holds, int(holds is None))
+    table = make_table(changed, {"accuracy": "acc", "unmatched": "unm"})
+    [first] = [row for row in table.rows if row.cells[0].text == "shape_qt" and row.cells[1].text == "here"]
+    assert first.cells[2].text.startswith("≤") and not first.cells[3].text.startswith("≤")

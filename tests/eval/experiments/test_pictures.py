@@ -13,6 +13,8 @@ from ecsuite.eval.experiments.pictures import curve_of, layout_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.curves import draw_learning_curves, learning_curves
+from ecsuite.tables.cells import OF_MARKS
 
 pytest.importorskip("matplotlib")
 
@@ -193,3 +195,36 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path, no_
         code, out, err = ecsuite("compare", "table", study, *arguments, "--plot", "curves.svg")
         assert (code, out) == (2, "") and said in err and err.count("\n") == 1
     assert not (tmp_path / "curves.svg").exists()
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """Two run folders whose accuracy is 1 in the end, of 40 evaluations."""
+    folders = []
+    for seed in (1, 2):
+        run = tmp_path / f"run-{seed}"
+        run.mkdir()
+        (run / "config.yaml").write_text("name: a\n")
+        values = [min(1.0, seed / 10 + step / 20) for step in range(40)]
+        lines = [{"step": step, "valid": {"accuracy": value}} for step, value in enumerate(values)]
+        (run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (run / "metadata.json").write_text(json.dumps({"training": {"accuracy": 1.0}}))
+        folders.append(run)
+    return folders
+
+
+def test_curves_have_the_marks_of_bounds(finished, tmp_path):
+    curve = curve_of(finished, "accuracy")
+    first = next(place for place, high in enumerate(curve.high) if high == 1)
+    assert curve.bounds == [None] * first + ["lower"] * (40 - first)  # a mean is one as soon as a seed is
+    draw_learning_curves(finished[:1], tmp_path / "curve.svg")
+    told = (tmp_path / "curve.svg").read_text()
+    assert told.count("<!-- ≥ -->") == 2  # where they begin, and the last one
+    assert OF_MARKS in " ".join(words(tmp_path / "curve.svg"))
+    assert learning_curves(finished[:1], "accuracy")[0][0].bounds[-1] == "lower"
+
+
+def test_means_over_a_setting_have_the_marks_of_bounds():
+    runs = sources([({"noise": noise}, 0.9 - noise) for noise in (0.0, 0.2)], seeds=(1, 0))
+    figure, [line] = pictures.over_setting(runs, "accuracy")
+    assert line.bounds == ["lower", None] and OF_MARKS in figure.get_suptitle()

@@ -11,7 +11,12 @@ from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.experiments.claims.claim import load_claim
 from ecsuite.eval.experiments.claims.studies import reproduction_of
 from ecsuite.eval.experiments.xferbench import PaperFiles, load_paper
-from ecsuite.eval.experiments.xferbench_tables import PaperResult, PaperRow, PaperTables
+from ecsuite.eval.experiments.xferbench_tables import (
+    SMALL_TOKENS_A_SECOND,
+    PaperResult,
+    PaperRow,
+    PaperTables,
+)
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench.comparison import PAPER_CORRELATIONS, PAPER_CROSS_ENTROPIES, PAPER_SCORES
@@ -152,6 +157,36 @@ def test_targets_of_a_folder_are_those_of_the_paper_and_its_texts_are_sources():
 def test_what_a_study_must_not_be(change, told):
     with pytest.raises(ConfigError, match=told):
         load({**STUDY, **change})
+
+
+def test_the_error_for_an_unknown_source_has_all_sources_in_order():
+    with pytest.raises(ConfigError) as error:
+        load("paper/xferbench_main", names=["Rec"])
+    names = sorted(PAPER_SCORES)
+    assert len(names) == 17
+    told = str(error.value)
+    assert told.endswith(f"choices: {', '.join(map(repr, names))}") and "'Rec, large'" in told
+
+
+def test_a_plan_draws_no_source_and_its_rows_have_their_own_time(tmp_path, monkeypatch):
+    """Sources of the paper's size are millions of symbols: a plan knows their jobs without them."""
+
+    def draw(*_, **__):
+        raise AssertionError("a source was drawn for a plan")
+
+    monkeypatch.setattr("ecsuite.eval.xferbench.texts._draw", draw)
+    monkeypatch.setattr("ecsuite.eval.xferbench.texts.tokens_of", draw)
+    (tmp_path / "fr.txt").write_text("une phrase et une autre\n" * 50)
+    study = load(files=PaperFiles(texts=tmp_path), seeds=(1, 2))
+    jobs = PaperTables(folder=Path("kept")).plan(study)
+    drawn = [source for source in study.sources if source.name in ("Paren, synth", "French", "Random")]
+    assert [len(source.jobs) for source in drawn] == [2, 2, 2]
+    assert len({job.digest for job in jobs}) == len(jobs)
+    small = [job for source in drawn for _, job in source.jobs]
+    seconds = PaperTables(folder=Path("kept")).seconds_of(study, small)
+    assert seconds == {job: pytest.approx(job.work / SMALL_TOKENS_A_SECOND) for job in small}
+    full = replace(study, preset=replace(study.preset, is_reduced=False))
+    assert PaperTables(folder=Path("kept")).seconds_of(full, jobs) is None  # and no game is begun for it
 
 
 def test_the_papers_size_is_planned_with_its_cost():

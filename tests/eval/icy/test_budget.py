@@ -72,6 +72,16 @@ def test_the_paper_s_figures_are_below_ours(rows, printed):
     assert "0.123" not in printed(Budget().table(None, rows))
 
 
+def test_a_mean_with_an_accuracy_of_1_is_a_lower_bound(rows, printed):
+    cells = rows[0].cells
+    runs = [{**run, "accuracy": accuracy} for run, accuracy in zip(cells[0].runs, (1.0, 0.9), strict=True)]
+    cell = replace(cells[0], runs=tuple(runs), figures={"accuracy": (0.95, 0.1)})
+    assert cell.bound("accuracy") == "lower"
+    assert "≥0.950" in printed(Budget().table(None, [replace(rows[0], cells=(cell, *cells[1:]))]))
+    below = replace(cell, runs=tuple({**run, "accuracy": 0.95} for run in runs))
+    assert "≥" not in printed(Budget().table(None, [replace(rows[0], cells=(below,))]))
+
+
 def test_without_a_seed_that_reaches_the_target_there_are_no_accuracies(printed):
     result = measure(models=("fc1l",), max_steps=5)
     row = result.rows[0]

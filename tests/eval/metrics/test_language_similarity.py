@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.language_similarity import joined, language_similarity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.ragged import Ragged
 
 MEANINGS = [[a, b] for a in range(4) for b in range(4)]
 WORDS = [[a, 4 + b] for a, b in MEANINGS]
@@ -116,3 +118,31 @@ def test_two_corpora_are_joined_by_their_meanings():
         joined(Corpus([[1]], meanings=[[0]]), Corpus.from_strings(["a"], [[0]]))
     with pytest.raises(CorpusError, match="neither meanings nor concepts"):
         joined(Corpus([[1]]), Corpus([[1]], meanings=[[0]]))
+
+
+def rounds(said, answers):
+    number = len(said)
+    return Corpus(
+        messages=Ragged.from_rows([[ord(each)] for each in said]),
+        columns={
+            "said": np.array(said), "answer": np.array(answers), "listener": np.ones(number, dtype=np.int64),
+            "success": np.array(said) == np.array(answers),
+        },
+    )  # fmt: skip
+
+
+def test_agreement_over_time_is_held_against_answers_that_were_exchanged():
+    """Agents with a preference succeed often without having agreed; agents that agree do so beyond that."""
+    rng = np.random.default_rng(0)
+    drawn = [list(rng.choice(list("abc"), 400, p=(0.8, 0.1, 0.1))) for _ in range(2)]
+    end, beginning = find_metric("agreement")(rounds(*drawn))
+    assert end.value == pytest.approx(0.66, abs=0.1) and abs(end.value - end.chance.level) < 0.1
+    assert list(end.details["by_quarter"]) == ["1", "2", "3", "4"]
+    assert end.details["by_quarter"]["1"] == beginning.value
+    agreed = list(rng.choice(list("abc"), 100))
+    end, beginning = find_metric("agreement")(rounds([*drawn[0][:300], *agreed], [*drawn[1][:300], *agreed]))
+    assert end.value == 1 and end.chance.level == pytest.approx(1 / 3, abs=0.05)
+    assert end.chance.p_value(1)[0] < 0.05 < beginning.chance.p_value(beginning.value)[0]
+    assert find_metric("agreement")(Corpus(messages=Ragged.from_rows([[1]])))[0].reason.startswith(
+        "fewer than four"
+    )

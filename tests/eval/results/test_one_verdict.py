@@ -172,13 +172,13 @@ def test_an_unfinished_run_counts_where_it_is_asked_for(tmp_path, ecsuite):
         assert counted == [row["num_runs"] for row in rows] == [3 if more else 2, 3]
 
 
-def levels(folder, **accuracies):
-    """A sweep over the vocabulary of three seeds each, whose runs have these accuracies."""
+def levels(folder, measure="accuracy", others=lambda value: {}, **values_of):
+    """A sweep over the vocabulary, whose runs have these values of a measure, a run a seed."""
     return study(folder, [
         run(folder / "runs" / f"{size}-{seed}", {"channel.vocab_size": size}, seed, {},
-            measures={"accuracy": accuracy})
-        for size, values in zip((5, 10), accuracies.values(), strict=True)
-        for seed, accuracy in enumerate(values, 1)
+            measures={measure: value, **others(value)})
+        for size, values in zip((5, 10), values_of.values(), strict=True)
+        for seed, value in enumerate(values, 1)
     ], [])  # fmt: skip
 
 
@@ -214,3 +214,51 @@ def test_values_at_a_bound_bound_differences_in_all_commands(
     )
     code, out, _ = ecsuite("compare", "table", folder, "--metrics", "accuracy")
     assert code == 0 and all(mark in out for mark in marks), out
+
+
+@pytest.mark.parametrize("measure", ["consensus", "others_share", "recall", "attribute_accuracy"])
+def test_shares_of_success_are_censored_as_accuracies_are(tmp_path, ecsuite, measure):
+    folder = levels(tmp_path / "sweep", measure, small=[1, 1, 1], large=[1, 1, 1])
+    [difference] = ec.results(folder).compare([measure]).scores[0].differences
+    assert (difference.conclusion, difference.bound) == ("unknown", "none")
+    out = ecsuite("compare", "table", folder, "--metrics", measure)[1]
+    assert out.count("≥1.000") == 2 and "values are censored" in out
+    folder = levels(tmp_path / "counts", "num_names", small=[1, 1, 1], large=[1, 1, 1])
+    [difference] = ec.results(folder).compare(["num_names"]).scores[0].differences
+    assert (difference.conclusion, difference.bound) == ("inside the noise", None)  # a count has no end
+
+
+CAP = 60.0
+
+
+def drawn(rng, mean, number=12):
+    """Rounds until consensus, drawn; the true ones, and those of runs that end after `CAP` rounds."""
+    true = rng.normal(mean, 10, number)
+    return true, np.minimum(true, CAP)
+
+
+@pytest.mark.parametrize(("first", "second"), [(40, 50), (40, 90), (50, 70), (70, 50), (90, 95), (90, 150)])
+def test_a_conclusion_on_censored_times_is_that_of_the_true_ones(tmp_path, first, second):
+    """Of which runs end before the consensus nobody knows how long they would have been; what is concluded is true."""
+    rng = np.random.default_rng(first * second)
+    (true, one), (other_true, other) = drawn(rng, first), drawn(rng, second)
+    folder = levels(
+        tmp_path / "sweep",
+        "consensus_round",
+        lambda value: {"has_consensus": float(value < CAP)},
+        small=one,
+        large=other,
+    )
+    [difference] = ec.results(folder).compare(["consensus_round"]).scores[0].differences
+    sign = 1 if "5" == difference.source.rpartition("=")[2] else -1
+    of_true = sign * (true.mean() - other_true.mean())
+    sides = [bool((values == CAP).any()) for values in ((one, other) if sign == 1 else (other, one))]
+    assert difference.bound == {(0, 0): None, (1, 0): "lower", (0, 1): "upper", (1, 1): "none"}[tuple(sides)]
+    if difference.bound == "lower":
+        assert difference.mean <= of_true and difference.conclusion in ("higher", "unknown")
+    if difference.bound == "upper":
+        assert difference.mean >= of_true and difference.conclusion in ("lower", "unknown")
+    if difference.bound == "none":
+        assert difference.conclusion == "unknown"
+    if difference.is_clear:
+        assert (difference.conclusion == "higher") == (of_true > 0)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from played_rounds import FILES, MODEL, played, rounds_of
@@ -179,7 +180,7 @@ def test_candidates_have_letters():
 def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
     found = load_experiment("naming", ["play.agents=4", f"play.pool={number}"])
     play = make_play(found, torch.device("cpu"))
-    assert play.chance() == {"accuracy": 1 / number} and play.words.choices[-1] == last
+    assert play.chance()["accuracy"] == 1 / number and play.words.choices[-1] == last
     assert len(set(play.words.choices)) == number
 
 
@@ -196,3 +197,46 @@ def test_names_that_no_message_could_have_are_refused(symbols, names, message):
     found = load_experiment("naming", [f"play.symbols={symbols}", f"play.names={names}"])
     with pytest.raises(ConfigError, match=f"^play.names: {message}"):
         make_play(found, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["play.agents=3", "play.pool=3", "training.num_examples=12", "training.batch_size=3"],
+        ["play.agents=3", "play.pool=2", "play.objects=2", "training.num_examples=20", "training.batch_size=5"],
+        [
+            "play.agents=5", "play.pool=2", "play.num_others=2", "play.other=committed,name=a",
+            "training.num_examples=30", "training.batch_size=5",
+        ],
+    ],
+    ids=["few agents", "two objects", "a committed minority"],
+)  # fmt: skip
+def test_agreement_by_chance_is_that_of_agents_that_answer_at_random(settings):
+    """Plays of random agents themselves, round by round: means of both differ by less than four standard errors."""
+    found, levels = [], []
+    for seed in range(120):
+        more = ["play.participant=language_model", "play.at_once=true", f"training.seed={seed}"]
+        play = make_play(load_experiment("naming", [*settings, *more]), torch.device("cpu"))
+        if seed < 20:
+            levels.append(play.chance())
+        play.start()
+        for step in range(play.steps_per_epoch):
+            play.train_step(step)
+        found.append(play.evaluate())
+    for name in {*levels[0]} - {"accuracy"}:
+        played = np.array([each[name] for each in found])
+        level = np.mean([each[name] for each in levels])
+        assert abs(played.mean() - level) < 4 * played.std() / len(played) ** 0.5 + 0.01, name
+    assert 0.3 < levels[0]["has_consensus"] < 1
+
+
+def test_many_agents_never_agree_by_chance():
+    play = make_play(load_experiment("naming", []), torch.device("cpu"))
+    level = play.chance()
+    assert (
+        level["has_consensus"] == 0 and level["consensus_round"] == 2000 and 0.15 < level["consensus"] < 0.3
+    )
+    assert (
+        set(make_play(load_experiment("naming", ["play.symbols=letters"]), torch.device("cpu")).chance())
+        == set()
+    )
