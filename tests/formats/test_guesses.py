@@ -123,7 +123,7 @@ def test_chats_have_speakers_and_pairs_without_a_header_have_numbers(tmp_path):
     corpus = ec.read_corpus(tmp_path / "a.csv")
     assert corpus.values_of("speaker") == ["ann", "bob"] and corpus.meanings is None
     (tmp_path / "b.tsv").write_text("red star\tne po\nred box\tne ki\nblue star\twa po\n")
-    with pytest.raises(ReadingQuestion, match="no column of messages among .?red star, ne po") as caught:
+    with pytest.raises(ReadingQuestion, match=r"no column of messages among .?red star, ne po") as caught:
         ec.read_corpus(tmp_path / "b.tsv")
     (without, _) = caught.value.readings[-1]
     corpus = ec.read_corpus(tmp_path / "b.tsv", **without)
@@ -310,7 +310,7 @@ def test_documents_of_splits_and_of_languages(tmp_path):
     ids = {f"{color}, {shape}": row for (color, shape), row in zip(GRID, IDS, strict=True)}
     for told, expected in ((language, WORDS), (ids, IDS)):
         (tmp_path / "b.json").write_text(json.dumps(told))
-        with pytest.raises(ReadingQuestion, match="no column of messages among .?red") as caught:
+        with pytest.raises(ReadingQuestion, match=r"no column of messages among .?red") as caught:
             ec.read_corpus(tmp_path / "b.json")
         assert caught.value.readings[0][0] == {"layout": "rows:*"}
         corpus = ec.read_corpus(tmp_path / "b.json", layout="rows:*")
