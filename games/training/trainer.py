@@ -145,9 +145,6 @@ class Progress:
         self.left, self.is_hinted = TimeLeft(self.total), False
         self.remarks_again, self.remarks = True, set[str]()
         self.began = time.monotonic()
-        callbacks.progress(
-            "first step", first_step if self.calls is None else self.calls[first_step], self.total
-        )
 
     @property
     def seconds(self) -> float:
@@ -158,6 +155,11 @@ class Progress:
         """Training examples per second, up to `step`."""
         num_examples = (step - self.first_step) * self.settings.batch_size * self.settings.accumulate
         return round(num_examples / max(self.seconds, 1e-6))
+
+    def show_beginning(self) -> None:
+        """Report that the first step is next."""
+        done = self.first_step if self.calls is None else self.calls[self.first_step]
+        self.callbacks.progress("first step", done, self.total)
 
     def show(self, state: TrainState) -> None:
         """Report a step: the epoch, the remaining calls of models, and the last evaluation."""
@@ -298,6 +300,7 @@ class Trainer:
             if has_small_products(self.experiment):
                 stack.enter_context(default_products(self.device))
             stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
+            self.progress.show_beginning()
             while self.state.step < self.num_steps and self.state.stopped is None:
                 self.step()
             return self._end()

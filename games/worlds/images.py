@@ -28,7 +28,7 @@ from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.games.worlds.world import Integers
 from ecsuite.parts.config import Count
 from ecsuite.runtime.devices import choose_device, unrounded_products
-from ecsuite.runtime.errors import ConfigError, joined, missing_extra
+from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.runtime.memory import require_memory, require_weights_fit
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
@@ -422,7 +422,7 @@ def _some(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     names = list(names)
     more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
-    return joined(names[:MAX_SHOWN]) + more
+    return ", ".join(names[:MAX_SHOWN]) + more
 
 
 def _reason(error: BaseException) -> str:

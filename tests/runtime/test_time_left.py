@@ -81,11 +81,11 @@ def test_a_play_of_rounds_counts_calls_and_has_no_long_end(tmp_path, monkeypatch
         train(experiment, tmp_path / name, device="cpu", progress=told, note=lambda _: None)
         return found
 
-    assert [done for _, done, total in reports("steps") if total == 5] == [1, 2, 3, 4, 5, 5]
+    assert [done for _, done, total in reports("steps") if total == 5] == [0, 1, 2, 3, 4, 5, 5]
     monkeypatch.setattr(Rounds, "calls", lambda self, num_steps: [16, 0, 16, 16, 2][:num_steps])
     found = reports("calls")
-    assert [(done, total) for _, done, total in found] == [(n, 50) for n in (16, 16, 32, 48, 50, 50)]
-    assert "34 calls left" in found[0][0] and "0 calls left" in found[4][0]
+    assert [(done, total) for _, done, total in found] == [(n, 50) for n in (0, 16, 16, 32, 48, 50, 50)]
+    assert "34 calls left" in found[1][0] and "0 calls left" in found[5][0]
 
 
 def test_how_to_end_a_long_training_is_said_once_its_time_is_known(tmp_path, monkeypatch):
