@@ -11,7 +11,7 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import Combination, Means
-from ecsuite.eval.results.logs import log_bounds, read_log
+from ecsuite.eval.results.logs import MeasureLog, read_log
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import joint_bound
@@ -58,17 +58,15 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
     Returns:
         None if a log has no such measure, or they have no step in common.
     """
-    found = []
+    logs = list[MeasureLog]()
     for folder in folders:
         with suppress(ConfigError):
-            found.append((read_log(folder, measure), folder))
-    section = next((each for each in SECTION_ORDER if found and all(each in log for log, _ in found)), None)
+            logs.append(read_log(folder, measure))
+    section = next((each for each in SECTION_ORDER if logs and all(each in log.values for log in logs)), None)
     if section is None:
         return None
-    by_step = [dict(zip(log["step"], log[section], strict=True)) for log, _ in found]
-    bounds = [
-        dict(zip(log["step"], log_bounds(folder, measure, section), strict=True)) for log, folder in found
-    ]
+    by_step = [dict(zip(log.steps, log.values[section], strict=True)) for log in logs]
+    bounds = [dict(zip(log.steps, log.bounds[section], strict=True)) for log in logs]
     common = sorted(set.intersection(*map(set, by_step)))
     steps = [step for step in common if all(math.isfinite(values[step]) for values in by_step)]
     if not steps:

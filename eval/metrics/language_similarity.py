@@ -477,11 +477,12 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
     """
     scores = [unscored(each) for each in (AGREEMENT, EARLY_AGREEMENT)]
     success, said, answers = (corpus.columns.get(name) for name in ("success", "said", "answer"))
-    if success is None or len(success) < NUM_QUARTERS:
+    rows = np.arange(0 if success is None else len(success))
+    if "listener" in corpus.columns:
+        rows = np.flatnonzero(corpus.columns["listener"] != -1)
+    if success is None or len(rows) < NUM_QUARTERS:
         reason = "fewer than four rounds with the column `success`"
         return [score(value=None, reason=reason) for score in scores]
-    heard = np.flatnonzero(corpus.columns["listener"] != -1) if "listener" in corpus.columns else None
-    rows = np.arange(len(success)) if heard is None else heard
     is_same = said is not None and answers is not None and np.array_equal(said == answers, success)
     quarters = np.array_split(rows, NUM_QUARTERS)
     shares = [float(success[quarter].mean()) for quarter in quarters]

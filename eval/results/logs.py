@@ -95,8 +95,20 @@ def first_measure(folder: Path) -> str:
     return "accuracy" if "accuracy" in names or not names else next(iter(names))
 
 
-def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
-    """The steps of a run's evaluations, and a measure by section; NaN where it is not defined.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasureLog:
+    """A measure over the evaluations of a run."""
+
+    steps: list[float]
+    """Step of each evaluation."""
+    values: Mapping[str, list[float]]
+    """Values by section; NaN where the measure is not defined."""
+    bounds: Mapping[str, list[Bound | None]]
+    """Whether each value is a bound of the true one; None: it is not."""
+
+
+def read_log(folder: Path, measure: str = "accuracy") -> MeasureLog:
+    """A measure over a run's evaluations, in the sections of its log that have it.
 
     Args:
         folder: The run folder.
@@ -108,42 +120,20 @@ def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
     log = read_evaluations(folder)
     section, dot, name = measure.partition(".")
     name = name if dot and section in SECTIONS else measure
-    sections = [
-        each for each in SECTIONS if any(name in evaluation.sections.get(each, {}) for evaluation in log)
-    ]
+    figures = {each: [evaluation.sections.get(each, {}) for evaluation in log] for each in SECTIONS}
+    sections = [each for each in SECTIONS if any(name in own for own in figures[each])]
     if not sections:
-        known = dict.fromkeys(
-            each
-            for evaluation in log
-            for key in ("valid", "metrics")
-            for each in evaluation.sections.get(key, {})
-        )
+        known = dict.fromkeys(key for each in ("valid", "metrics") for own in figures[each] for key in own)
         raise ConfigError(f"{folder}: {unknown_name('measure', measure, known)}")
-    values = {
-        each: [evaluation.sections.get(each, {}).get(name, math.nan) for evaluation in log]
-        for each in sections
-    }
-    return {"step": [float(evaluation.step) for evaluation in log], **values}
+    return MeasureLog(
+        steps=[float(evaluation.step) for evaluation in log],
+        values={each: [own.get(name, math.nan) for own in figures[each]] for each in sections},
+        bounds={each: [_bound(name, own) for own in figures[each]] for each in sections},
+    )
 
 
-def log_bounds(folder: Path, measure: str, section: str) -> list[Bound | None]:
-    """Whether a measure of each of a run's evaluations is a bound of the true one; None: it is not.
-
-    Args:
-        folder: The run folder.
-        measure: Its name, with or without its section.
-        section: The section.
-    """
-    name, found = measure.removeprefix(f"{section}."), []
-    for evaluation in read_evaluations(folder):
-        figures = evaluation.sections.get(section, {})
-        value = figures.get(name)
-        score = Score(
-            name=name,
-            value=value,
-            reason="" if value is None else None,
-            is_measure=True,
-            bound=measure_bound(name, figures),
-        )
-        found.append(bound_of(score))
-    return found
+def _bound(measure: str, figures: Mapping[str, float]) -> Bound | None:
+    value = figures.get(measure)
+    if value is None:
+        return None
+    return bound_of(Score(name=measure, value=value, is_measure=True, bound=measure_bound(measure, figures)))

@@ -482,7 +482,7 @@ def learning_curve(run: Path, held_out: str = "") -> str:
         held_out: The objects of validation, if they were held out of training.
     """
     measure = first_measure(run)
-    values = read_log(run, measure)["valid"]
+    values = read_log(run, measure).values["valid"]
     ticks = BLOCKS if _can_print(BLOCKS) else ASCII
     is_share = measure == "accuracy"
     form = ".1%" if is_share else ".4g"

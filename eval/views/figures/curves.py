@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecsuite.eval.results.logs import SECTIONS, log_bounds, read_log
+from ecsuite.eval.results.logs import SECTIONS, read_log
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import Bound
 from ecsuite.eval.views.figures.canvas import (
@@ -330,15 +330,15 @@ def learning_curves(
     logs = [read_log(folder, measure) for folder in folders]
     lines = [
         Curve(
-            x=log["step"],
-            y=log[section],
+            x=log.steps,
+            y=log.values[section],
             name=name if len(names) > 1 else "",
             kind=kind,
-            bounds=log_bounds(folder, measure, section),
+            bounds=log.bounds[section],
         )
-        for name, folder, log in zip(names, folders, logs, strict=True)
+        for name, log in zip(names, logs, strict=True)
         for section, kind in SECTIONS.items()
-        if section in log
+        if section in log.values
     ]
     return lines, chance_levels(folders, measure)
 

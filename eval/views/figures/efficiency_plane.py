@@ -134,7 +134,7 @@ def _path(source: Source, complexity: Score, accuracy: Score) -> Curve | None:
     every = source.config.get("generations.every")
     points = [
         (x, y)
-        for step, x, y in zip(log[0]["step"], log[0][LANGUAGE], log[1][LANGUAGE], strict=True)
+        for step, x, y in zip(log[0].steps, *(each.values[LANGUAGE] for each in log), strict=True)
         if math.isfinite(x + y) and (not every or step % every == 0)
     ]
     if len(points) < 2:

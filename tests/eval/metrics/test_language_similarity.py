@@ -146,3 +146,6 @@ def test_agreement_over_time_is_held_against_answers_that_were_exchanged():
     assert find_metric("agreement")(Corpus(messages=Ragged.from_rows([[1]])))[0].reason.startswith(
         "fewer than four"
     )
+    alone = rounds(*[list("abcabc")] * 2)
+    alone.columns["listener"][1:4] = -1  # nobody listened: three rounds are left
+    assert find_metric("agreement")(alone)[0].reason.startswith("fewer than four")
