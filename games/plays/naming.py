@@ -17,8 +17,8 @@ from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 
-NUM_SIMULATED = 1000
-"""Plays with random names behind the chance levels of agreement."""
+NUM_SIMULATED, LEAST_SIMULATED, MOST_DRAWN = 1000, 100, 2**23
+"""Plays with random names behind the chance levels of agreement, and the names that are drawn for them, about."""
 LEAST_PROBABILITY = 1e-6
 """Probability below which agreement at random counts as impossible."""
 NO_NAME = -1
@@ -81,8 +81,8 @@ class NamingGame(Rounds):
         """Success and agreement of agents that say a name of the pool at random in each of their rounds.
 
         Two such names are the same with the probability `accuracy`. Agreement is the mean of the measures of `evaluate`
-        over `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a few
-        agents are soon the same at random.
+        over up to `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a
+        few agents are soon the same at random.
         """
         names = self.words.choices
         if not names:
@@ -105,31 +105,39 @@ class NamingGame(Rounds):
         return figures
 
     def _random_plays(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]":
-        """Simulate plays with random names.
+        """Simulate plays with random names; where there is much to draw, fewer plays.
 
         Returns:
             Last names by number, below 0 for none, (plays, things, agents); the round in which all agreed first,
             (plays,), one too many if they never did; and the number of rounds.
         """
         rng, names, asked = self.rng("chance", 0), self.words.choices, self.num_agents
-        held = np.full((NUM_SIMULATED, len(self.things), self.num_agents), NO_NAME)
-        if self.options.num_others and isinstance(self.participants[1], Committed):
-            asked = self.num_first
-            held[..., asked:] = names.index(self.participants[1].options.name)
         steps = range(self.steps_per_epoch * self.experiment.training.num_epochs)
         meetings = [plan for step in steps for plan in self.planned(step)]
-        agrees = np.zeros(held.shape[:2], dtype=bool)
-        agreed_at = np.full(NUM_SIMULATED, len(meetings) + 1)
-        # Many agents never agree at random: one random name is then as good as the last one.
-        can_agree = len(meetings) * float(len(names)) ** (1 - asked) > LEAST_PROBABILITY
+        each = max(len(self.things) * self.num_agents, 2 * len(meetings))
+        num_plays = min(max(MOST_DRAWN // each, LEAST_SIMULATED), NUM_SIMULATED)
+        begin = np.full((num_plays, len(self.things), self.num_agents), NO_NAME, np.int32)
+        if self.options.num_others and isinstance(self.participants[1], Committed):
+            asked = self.num_first
+            begin[..., asked:] = names.index(self.participants[1].options.name)
+        held = begin.copy()
+        # One random name is as good as another, so that the last ones need no play.
+        for thing, agent in sorted({(p.thing, who) for p in meetings for who in (p.speaker, p.listener)}):
+            if agent < asked:
+                held[:, thing, agent] = rng.integers(len(names), size=num_plays)
+        agreed_at = np.full(num_plays, len(meetings) + 1)
+        if len(meetings) * float(len(names)) ** (1 - asked) < LEAST_PROBABILITY:
+            return held, agreed_at, len(meetings)  # many agents never agree at random
+        agrees = np.zeros(begin.shape[:2], dtype=bool)
         for number, plan in enumerate(meetings):
-            thing = held[:, plan.thing]
+            said = begin[:, plan.thing]
             for agent in (plan.speaker, plan.listener):
-                if agent < asked and (can_agree or thing[0, agent] == NO_NAME):
-                    thing[:, agent] = rng.integers(len(names), size=NUM_SIMULATED)
-            if can_agree:
-                agrees[:, plan.thing] = (thing == thing[:, :1]).all(1) & (thing[:, 0] != NO_NAME)
-                agreed_at[agrees.all(1)] = np.minimum(agreed_at[agrees.all(1)], number + 1)
+                if agent < asked:
+                    said[:, agent] = rng.integers(len(names), size=num_plays)
+            agrees[:, plan.thing] = (said == said[:, :1]).all(1) & (said[:, 0] != NO_NAME)
+            agreed_at[agrees.all(1)] = np.minimum(agreed_at[agrees.all(1)], number + 1)
+            if agreed_at.max() <= number + 1:
+                break
         return held, agreed_at, len(meetings)
 
     def start(self) -> None:
