@@ -130,6 +130,10 @@ class LanguageModelParticipant(Participant):
         self.asker = Asker(planning, AskingOptions(), self.setting.place)
         return planning.cost
 
+    def recall(self, folder: Path) -> None:
+        """See the base class."""
+        self.asker.kept = KeptAnswers(folder, is_read_only=True)
+
     def replay(self, folder: Path) -> bool:
         """See the base class.
 

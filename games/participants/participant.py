@@ -141,6 +141,10 @@ class Participant(ABC):
         """Answer at random from now on, and count; None: nothing is to be paid for."""
         return None
 
+    def recall(self, folder: Path) -> None:
+        """Read the answers of a run, which stays as it is."""
+        return
+
     def replay(self, folder: Path) -> bool:
         """Answer with what a run folder has from now on; False: nobody is asked."""
         return False

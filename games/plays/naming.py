@@ -235,7 +235,7 @@ class NamingGame(Rounds):
         first kind whose only name is the only name of an agent of the other kind. `first_name` is the share of agents
         whose only name is the first of the pool: over runs, it shows whether the population has a bias that no agent
         has. `first_name_probability` is its probability in the first rounds of agents of the first kind, where a
-        backend has the probabilities of all choices.
+        backend has the probabilities of all choices: at the end of a play, since answers are kept before their rounds.
         """
         figures = {
             **super().evaluate(),
@@ -247,7 +247,8 @@ class NamingGame(Rounds):
         if self.words.choices:
             first = [each[self.words.choices[0]] for each in self.held]
             figures["first_name"] = sum(first) / (len(first) * self.num_agents)
-            if named := self.participants[0].first_choices():
+            is_over = len(self.rounds) == self.num_rounds * self.experiment.training.num_epochs
+            if is_over and (named := self.participants[0].first_choices()):
                 figures["first_name_probability"] = named[self.words.choices[0]]
         if self.options.num_others:
             figures["others_share"] = self._taken_over()

@@ -176,6 +176,10 @@ class Play(ABC):
         steps = self.steps_per_epoch * self.experiment.training.num_epochs
         return {"steps": steps, "rounds": self.num_rounds * self.experiment.training.num_epochs}
 
+    def recall(self, folder: Path) -> None:
+        """Read what was answered in a run, beside the state of its checkpoint, to evaluate it again."""
+        return
+
     def replay(self, folder: Path) -> None:
         """Answer from the stored answers of another run folder only; `ConfigError` if that is impossible."""
         raise ConfigError(f"--replay: play {self.experiment.play.kind} keeps no answers: train it again")

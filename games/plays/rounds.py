@@ -291,6 +291,11 @@ class Rounds(Play):
             "participants": {place: cost.to_json() for place, cost in costs.items() if cost is not None}
         }
 
+    def recall(self, folder: Path) -> None:
+        """See the base class."""
+        for each in self.participants:
+            each.recall(folder)
+
     def replay(self, folder: Path) -> None:
         """Let participants answer from the answers stored in a folder."""
         if not any([each.replay(folder) for each in self.participants]):  # a list: call all of them

@@ -257,6 +257,7 @@ def _restore(play: Play, folder: Path, training: Mapping[str, Any]) -> None:
         play.restore(weights_in(tensors) if file == last else tensors)
     except (RuntimeError, KeyError):
         raise DamagedError(f"{file.name}: its tensors do not fit the config") from None
+    play.recall(folder)
 
 
 def _check_ending(folder: Path, play: Play, claimed: Mapping[str, Any]) -> list[CheckedClaim]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 import ecsuite as ec
 from ecsuite.eval.results.verification.recompute import have_equal_meanings
 from ecsuite.files.checksums import sealed
+from ecsuite.language_models.backend import Drawn
 from ecsuite.runtime.devices import versions
 from ecsuite.runtime.errors import ConfigError
 
@@ -370,3 +372,23 @@ def test_meanings_that_are_names_are_compared_as_they_are():
     assert not have_equal_meanings(names, ec.Corpus([[1], [2]], meanings=[[0], [1]]))
     near = ec.Corpus([[1], [2]], meanings=[[0.5], [1.0 + 1e-9]])
     assert have_equal_meanings(ec.Corpus([[1], [2]], meanings=[[0.5], [1.0]]), near)
+
+
+def test_probabilities_of_first_names_come_from_the_answers_of_the_run(ecsuite, tmp_path, monkeypatch):
+    """They are measured at the end of a play, where answers and rounds are those of all steps."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Drawn, "has_probabilities", True)
+    drawn = Drawn.reply
+
+    def reply(self, request):
+        shares = {name: 1 / 2**n for n, name in enumerate(request.allowed.choices, 1)}
+        return replace(drawn(self, request), choice_probabilities=shares)
+
+    monkeypatch.setattr(Drawn, "reply", reply)
+    settings = {"play.agents": 4, "play.participant": "language_model", "training.num_examples": 12}
+    settings |= {"training.batch_size": 4, "training.evaluate_every": 1, "play.names": ["a", "b", "c"]}
+    run = ec.train("naming", overrides=settings, out="played", note=lambda _: None)
+    log = [json.loads(line)["valid"] for line in Path("played/log.jsonl").read_text().splitlines()]
+    assert ["first_name_probability" in each for each in log] == [False, False, True]
+    assert run.measures["first_name_probability"] == 0.5
+    assert verified(ecsuite, "played") == (0, {})
