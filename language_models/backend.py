@@ -186,7 +186,7 @@ class Allowed:
 
 
 def _escaped(text: str) -> str:
-    r"""Text as a regular expression of ECMA-262, in which Python's `\\ ` and `\\-` are none."""
+    r"""Text as a regular expression of ECMA-262, which has no `\ ` and no `\#`, as `re.escape` writes them."""
     return re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", text)
 
 
