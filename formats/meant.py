@@ -166,10 +166,11 @@ def _why_odd(
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
-    are_decimals = table.are_texts and any(isinstance(cell, float) for cell in cells)
-    if not are_decimals or table.columns.get(name) is None or table.values(name, is_strict=False) != cells:
-        return cells  # as those of a part of an object
-    return [cell.replace(",", ".") or None for cell in table.columns[name]]
+    own = table.columns.get(name)
+    if not table.are_texts or own is None or not any(isinstance(cell, float) for cell in cells):
+        return cells
+    is_part = table.values(name, is_strict=False) != cells  # of an object, and called as another column
+    return cells if is_part else [str(cell).replace(",", ".") or None for cell in own]
 
 
 def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:

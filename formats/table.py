@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -117,8 +118,8 @@ class RawTable:
         bits = {each: self.values(each, is_strict=False) for each in self.columns if each.startswith(name)}
         if name in (found := joined_columns(bits)):
             places = {each: each if each in found else name for each in bits}
-            columns = {places.get(each, each): cells for each, cells in self.columns.items()}
-            return replace(self, columns=columns | {name: found[name]})
+            whole = {places.get(each, each): cells for each, cells in self.columns.items()}
+            return replace(self, columns=whole | {name: found[name]})
         starts = (name[:place] for place, sign in enumerate(name) if sign == ".")
         column = max(filter(self.columns.__contains__, starts), key=len, default="")
         path = name.removeprefix(f"{column}.")
@@ -183,10 +184,8 @@ def _objects(cells: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _as_object(text: str) -> Any:
     for read in (json.loads, literal) if looks_literal(text) else ():
-        try:
+        with suppress(ValueError, RecursionError, LineError):
             return read(text)
-        except (ValueError, RecursionError, LineError):
-            continue
     return None
 
 
