@@ -18,7 +18,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, messages_of
 from ecsuite.formats.json_tables import is_tokens
-from ecsuite.formats.meant import joined_columns, one_hot_values, plain_attributes
+from ecsuite.formats.meant import one_hot_values, plain_attributes
 from ecsuite.formats.reading import detect_eos
 from ecsuite.formats.roles import (
     MESSAGE_NAMES,
@@ -31,6 +31,7 @@ from ecsuite.formats.roles import (
     roles_of,
     split_header,
 )
+from ecsuite.formats.signs import joined_columns
 from ecsuite.formats.table import RawTable
 from ecsuite.runtime.errors import ConfigError, ReadingQuestion, look_up, missing_extra
 from ecsuite.runtime.given_values import integer_vectors, named_attributes, word_vectors

@@ -196,7 +196,7 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         highest = int(corpus.messages.values.max(initial=0))
         if names is not None and len(names) <= highest:
             raise CorpusError(f"metadata.json: expected symbol_names up to id {highest}, got {len(names)}")
-        kept = {key: value for key, value in manifest.items() if key not in ("reading", "where")}
+        kept = {key: value for key, value in manifest.items() if key not in ("reading", "where", "notes")}
         found["metadata"] = kept | {"source_format": "ecsuite corpus"}
         found |= {"eos": manifest["eos"], "symbol_names": names and tuple(names)}
     if MEANINGS in hashes or (not manifest and (folder / MEANINGS).is_file()):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
 from ecsuite.formats.roles import role_of_name
-from ecsuite.formats.signs import meanings_of_texts
+from ecsuite.formats.signs import joined_columns, meanings_of_texts
 from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
@@ -101,9 +102,10 @@ def plain_attributes(
         odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
     plain = [name for name in found if name not in odd]
     if odd and plain:
-        words: list[dict[str, Any]] = [{"attributes": tuple(names)} for names in (plain, found)]
+        path = partial(_path, table)
+        words: list[dict[str, Any]] = [{"attributes": tuple(map(path, names))} for names in (plain, found)]
         if are_objects:
-            words = [{"columns": dict.fromkeys(odd, role)} for role in ("kept", "attribute")]
+            words = [{"columns": dict.fromkeys(map(path, odd), role)} for role in ("kept", "attribute")]
         asked = f"which columns were meant: {', '.join(map(printable, plain))}, or more?"
         readings = [(words[0], "the others are stored"), (words[1], "all of them")]
         seen = [f"{printable(name)}: {why}" for name, why in odd.items()]
@@ -119,6 +121,12 @@ def plain_attributes(
         seen = [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in numbers]
         raise ReadingQuestion(table.source, asked, [measures, values], seen)
     return written
+
+
+def _path(table: RawTable, name: str) -> str:
+    """The name of an attribute with that of its column, where it is a part of a meaning."""
+    paths = (name, *(f"{column}.{name}" for column in table.columns))
+    return next((each for each in paths if table.with_part(each) is not None), name)
 
 
 def _why_odd(
@@ -158,10 +166,11 @@ def _why_odd(
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
-    own = table.columns.get(name, ())
-    if not table.are_texts or isinstance(own, Ragged) or not any(isinstance(cell, float) for cell in cells):
+    own = table.columns.get(name)
+    if not table.are_texts or own is None or not any(isinstance(cell, float) for cell in cells):
         return cells
-    return [cell.replace(",", ".") or None for cell in own]
+    is_part = table.values(name, is_strict=False) != cells  # of an object, and called as another column
+    return cells if is_part else [str(cell).replace(",", ".") or None for cell in own]
 
 
 def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
@@ -250,38 +259,3 @@ def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | Non
         return None
     values = iter(np.stack([block.argmax(1) for block in blocks], 1).tolist())
     return [None if row is None else next(values) for row in rows]
-
-
-def joined_columns(
-    columns: Mapping[str, Sequence[Any]], *, but: Collection[str] = ()
-) -> dict[str, Sequence[Any]]:
-    """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
-
-    So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
-    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
-    may have signs in them: `size_big` and `size_very_big` are `size`. Columns of `but` stay as they are.
-    """
-    groups: dict[str, list[str]] = {}
-    for name in (name for name in columns if name not in but):
-        for place, sign in enumerate(name):
-            if sign in "_=." and 0 < place < len(name) - 1:
-                groups.setdefault(name[: place + 1], []).append(name)
-    joined: dict[str, str] = {}
-    for start, names in sorted(groups.items(), key=lambda group: (-len(group[1]), -len(group[0]))):
-        taken = {*columns, *(each[:-1] for each in joined.values())}
-        if len(names) > 1 and start[:-1] not in taken and joined.keys().isdisjoint(names):
-            bits = [columns[name] for name in names]
-            are_bits = all(set(each) <= {0, 1} for each in bits)
-            if are_bits and all(sum(row) == 1 for row in zip(*bits, strict=True)):
-                joined |= dict.fromkeys(names, start)
-    found: dict[str, Sequence[Any]] = {}
-    for name, cells in columns.items():
-        own = joined.get(name)
-        if own is None:
-            found[name] = cells
-        elif own[:-1] not in found:
-            names = groups[own]
-            values = [each.removeprefix(own) for each in names]
-            rows = zip(*(columns[each] for each in names), strict=True)
-            found[own[:-1]] = [values[row.index(1)] for row in rows]
-    return found

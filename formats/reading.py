@@ -197,6 +197,8 @@ def _corpus_of(
         used = replace(reading, **{each: getattr(found, each) for each in unsaid})
         is_own = name.endswith((".yaml", ".yml"))
         table = laid_out(table, found, name, chooses=not reading.where, is_own=is_own)
+        gone = {*found.rows} - table.columns.keys()
+        used = replace(used, columns={key: role for key, role in used.columns.items() if key not in gone})
     of_rows = [each for each in reading.where if has_names and table.with_part(parse_condition(each)[0])]
     corpus = corpus_of(table.chosen(of_rows), used)
     if is_ours and path is not None:
@@ -334,7 +336,8 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
             raise CorpusError(f"{path}: column {own} is in both files: expected other names")
         columns[own] = replace(other, are_texts=other.are_texts and not is_text).values(name)
     about = f"{table.about}, meanings of {path.name}"
-    return replace(table, columns=columns, are_texts=False, is_header=True, about=about)
+    notes = [*table.notes, *other.notes]
+    return replace(table, columns=columns, are_texts=False, is_header=True, about=about, notes=notes)
 
 
 def _with_eos(

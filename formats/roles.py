@@ -296,8 +296,7 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
 
 def has_digits(cells: Any) -> bool:
     """Whether a cell has a digit, as times have."""
-    texts = () if isinstance(cells, Ragged) else map(str, cells)
-    return isinstance(cells, Ragged) or any(any(map(str.isdecimal, text)) for text in texts)
+    return isinstance(cells, Ragged) or any(map(str.isdecimal, "".join(map(str, cells))))
 
 
 def described(table: RawTable, roles: Mapping[str, str]) -> str:

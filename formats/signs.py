@@ -1,7 +1,7 @@
 """Signs between the symbols of a message, or the values of a meaning, that are written as one text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -132,3 +132,38 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
         read = [[int(item) for item in row] if row and are_ids else row for row in rows]
     by_text = dict(zip(texts, read, strict=True))
     return [by_text[cell] if isinstance(cell, str) else cell for cell in cells]
+
+
+def joined_columns(
+    columns: Mapping[str, Sequence[Any]], *, but: Collection[str] = ()
+) -> dict[str, Sequence[Any]]:
+    """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
+
+    So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
+    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
+    may have signs in them: `size_big` and `size_very_big` are `size`. Columns of `but` stay as they are.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in columns if name not in but):
+        for place, sign in enumerate(name):
+            if sign in "_=." and 0 < place < len(name) - 1:
+                groups.setdefault(name[: place + 1], []).append(name)
+    joined: dict[str, str] = {}
+    for start, names in sorted(groups.items(), key=lambda group: (-len(group[1]), -len(group[0]))):
+        taken = {*columns, *(each[:-1] for each in joined.values())}
+        if len(names) > 1 and start[:-1] not in taken and joined.keys().isdisjoint(names):
+            bits = [columns[name] for name in names]
+            are_bits = all(cell in (0, 1) for own in bits for cell in own)
+            if are_bits and all(sum(row) == 1 for row in zip(*bits, strict=True)):
+                joined |= dict.fromkeys(names, start)
+    found: dict[str, Sequence[Any]] = {}
+    for name, cells in columns.items():
+        own = joined.get(name)
+        if own is None:
+            found[name] = cells
+        elif own[:-1] not in found:
+            names = groups[own]
+            values = [each.removeprefix(own) for each in names]
+            rows = zip(*(columns[each] for each in names), strict=True)
+            found[own[:-1]] = [values[row.index(1)] for row in rows]
+    return found

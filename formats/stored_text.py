@@ -156,6 +156,6 @@ def open_packed(path: Path) -> IO[bytes]:
     for magic, unpack in PACKED.items():
         if start.startswith(magic):
             return cast(IO[bytes], unpack(path))
-    if path.suffix in ENDINGS[1:] and start:
+    if path.suffix.lower() in ENDINGS[1:] and start:
         raise EOFError(f"does not begin as a {path.suffix} file does")
     return path.open("rb")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.formats.cells import is_decimal, is_missing, plain_cells, typed, unfolded
+from ecsuite.formats.cells import is_decimal, is_missing, literal, looks_literal, plain_cells, typed, unfolded
+from ecsuite.formats.signs import joined_columns, named_values
 from ecsuite.formats.strict_json import LineError, place_of, show
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, joined, unknown_name
 from ecsuite.runtime.printable import printable
@@ -107,18 +109,25 @@ class RawTable:
         return [place for place, cell in places if is_missing(cell)]
 
     def with_part(self, name: str) -> "RawTable | None":
-        """The table with the parts of an object column as columns, `response.word`; None if there is no such part."""
+        """The table with a column of this name, which may be a part of another one; None if there is none.
+
+        Parts of objects, lists and texts are `response.word`, `response.0`; `color` joins `color_red` and `color_blue`.
+        """
         if name in self.columns:
             return self
+        bits = {each: self.values(each, is_strict=False) for each in self.columns if each.startswith(name)}
+        if name in (found := joined_columns(bits)):
+            places = {each: each if each in found else name for each in bits}
+            whole = {places.get(each, each): cells for each, cells in self.columns.items()}
+            return replace(self, columns=whole | {name: found[name]})
         starts = (name[:place] for place, sign in enumerate(name) if sign == ".")
         column = max(filter(self.columns.__contains__, starts), key=len, default="")
         path = name.removeprefix(f"{column}.")
         cells = self.columns.get(column, ())
         if not column or isinstance(cells, Ragged):
             return None
-        objects = [_as_object(cell) if self.are_texts else cell for cell in cells]
-        objects = [each if isinstance(each, dict) else {} for each in objects]
-        keys = dict.fromkeys(str(key) for each in objects for key in each)
+        objects = _objects(cells)
+        keys = dict.fromkeys(key for each in objects for key in each)
         if not any(path == key or path.startswith(f"{key}.") for key in keys):
             return None
         parts: dict[str, list[Any]] = {key: [each.get(key) for each in objects] for key in keys}
@@ -164,11 +173,20 @@ def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str
     return f"{start} {len(places) - 1:,} more {what}" if len(places) > 1 else ""
 
 
-def _as_object(text: Any) -> Any:
-    try:
-        return json.loads(text) if isinstance(text, str) and text[:1] == "{" else text
-    except (ValueError, RecursionError):
-        return text
+def _objects(cells: Sequence[Any]) -> list[dict[str, Any]]:
+    """The parts of cells that are objects or lists, or are written so, by their names; others have none."""
+    texts = [cell for cell in cells if isinstance(cell, str) and cell]
+    named: dict[str, Any] = dict(zip(texts, named_values(texts) or (), strict=False))
+    values = [named.get(cell) or _as_object(cell) if isinstance(cell, str) else cell for cell in cells]
+    values = [dict(enumerate(each)) if isinstance(each, list) else each for each in values]
+    return [{str(key): each[key] for key in each} if isinstance(each, dict) else {} for each in values]
+
+
+def _as_object(text: str) -> Any:
+    for read in (json.loads, literal) if looks_literal(text) else ():
+        with suppress(ValueError, RecursionError, LineError):
+            return read(text)
+    return None
 
 
 def _as_text(value: Any) -> str:

@@ -252,7 +252,7 @@ def _of_rows(
         others = f"{more(wrong)} have not as many" if len(wrong) > 1 else ""
         raise CorpusError(f"{place_of(name, unit, wrong[0][0])}: expected {expected}{others}")
     columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
-    between = "spaces" if separator == " " else SEPARATORS.get(separator, separator.strip() or "tabs")
+    between = {**SEPARATORS, " ": "spaces", ": ": "colons"}.get(separator, separator.strip() or "tabs")
     about = f"{len(header)} columns with {between}"
     about = f"table with a header, {between} between cells" if has_header else about
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if has_header}

@@ -645,6 +645,24 @@ def test_values_that_are_one_number_stay_different(tmp_path, values):
 
 
 @pytest.mark.parametrize(
+    "meaning",
+    ['"{{""size"": {}, ""shape"": ""{}""}}"', "\"{{'size': {}, 'shape': '{}'}}\"", '"size={}, shape={}"'],
+)
+@pytest.mark.parametrize("header", ["message,meaning", "message,meaning,size"])
+def test_decimals_in_a_meaning_are_values(tmp_path, meaning, header):
+    sizes = dict(zip(COLORS, (1.5, 2.5, 3.0), strict=True))
+    rows = [
+        f"{a} {b},{meaning.format(sizes[color], shape)}"
+        for (a, b), (color, shape) in zip(IDS, GRID, strict=True)
+    ]
+    rows = [f"{row},{number}.5" if "size" in header else row for number, row in enumerate(rows)]
+    (tmp_path / "a.csv").write_text("\n".join([header, *rows]) + "\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv", numeric="values")
+    assert corpus.attribute_names == ("size", "shape") and scores(corpus) == pytest.approx(PERFECT)
+    assert {*corpus.meanings[:, 0]} == {"1.5", "2.5", "3.0"}
+
+
+@pytest.mark.parametrize(
     ("name", "text", "place"),
     [
         ("a.csv", "message,color\n1 2,red\n,blue\n3,red\n", "a.csv: row 3"),

@@ -454,6 +454,12 @@ def test_chats_under_other_names_are_asked_about(tmp_path):
     corpus, (question,) = answered(tmp_path / "rounds.csv")
     assert question.readings[0][0] == {"layout": "rows:chat"}
     assert said_in(corpus)[:2] == [["ne", "po"], ["ok"]] and len(corpus.messages) == 6
+    columns = {"chat": "message"}  # whose lists are asked about, and are rows then
+    with pytest.raises(ReadingQuestion, match="column chat has lists of objects") as caught:
+        read_corpus(tmp_path / "rounds.csv", columns=columns)
+    (words, _) = caught.value.readings[0]
+    again = read_corpus(tmp_path / "rounds.csv", columns=columns, **words)
+    assert said_in(again) == said_in(corpus)
 
 
 def test_items_of_logs_have_as_many_values_as_names(tmp_path):

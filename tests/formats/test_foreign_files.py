@@ -169,6 +169,16 @@ def test_comments_are_left_out():
     assert "2 lines that begin with # left out" in corpus.metadata["notes"][0]
 
 
+def test_comments_of_a_second_file_are_said(tmp_path):
+    (tmp_path / "meant.csv").write_text("# by hand\ncolor,shape\nred,star\nred,dot\nblue,star\nblue,dot\n")
+    notes = ec.read_corpus(case("comments.txt"), meanings=tmp_path / "meant.csv").metadata["notes"]
+    comments = [note for note in notes if "left out" in note]
+    assert comments == [
+        "comments.txt: 2 lines that begin with # left out",
+        "meant.csv: 1 line that begins with # left out",
+    ]
+
+
 def test_one_number_is_a_measure():
     corpus, _ = answered(case("one_feature.csv"), numeric="features")
     assert corpus.meanings.dtype == float

@@ -108,6 +108,42 @@ def test_columns_beside_an_object_are_asked_about():
         ec.read_corpus(rows)
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "row"),
+    [
+        ("a.jsonl", None, {"message": "{m}", "meaning": {"color": "{c}", "shape": "{s}", "uid": "u{n}"}}),
+        ("a.jsonl", None, {"message": "{m}", "thing": ["{c}", "{s}"], "agent": "{a}"}),
+        ("a.jsonl", None, {"message": "{m}", "thing": "{{'color': '{c}', 'shape': '{s}'}}", "agent": "{a}"}),
+        ("a.csv", "message,meaning", '{m},"color={c}, shape={s}, uid=u{n}"'),
+        ("a.csv", "message,thing,agent", "{m},\"('{c}', '{s}')\",{a}"),
+        ("a.csv", "message,color_red,color_blue,color_dark,shape,uid", "{m},{bits},{s},u{n}"),
+    ],
+)
+def test_parts_that_are_asked_about_can_be_named(tmp_path, ecsuite, name, header, row):
+    lines = [] if header is None else [header]
+    for number, ((a, b), (color, shape)) in enumerate(zip(IDS * 2, GRID * 2, strict=True)):
+        bits = ",".join(str(int(color == each)) for each in COLORS)
+        values = {"m": f"{a} {b}", "c": color, "s": shape, "n": number, "a": "AB"[number % 2], "bits": bits}
+
+        def written(cell, values=values):
+            if isinstance(cell, dict):
+                return {key: written(each) for key, each in cell.items()}
+            return list(map(written, cell)) if isinstance(cell, list) else cell.format(**values)
+
+        lines.append(written(row) if isinstance(row, str) else json.dumps(written(row)))
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    with pytest.raises(ReadingQuestion, match="which columns were meant") as caught:
+        ec.read_corpus(tmp_path / name)
+    for (words, _), number in zip(caught.value.readings, (2, 3), strict=True):
+        corpus = ec.read_corpus(tmp_path / name, **words)
+        assert len(corpus.attribute_names) == number
+        if number == 2:
+            assert scores(corpus) == pytest.approx(PERFECT) and len(corpus.columns) == 1
+            [options, _] = caught.value.options()
+            assert ecsuite("show", name, "--write-layout", *options)[0] == 0
+            assert ec.read_corpus(tmp_path / name).attribute_names == corpus.attribute_names
+
+
 def test_answers_of_listeners_are_no_messages(tmp_path):
     (tmp_path / "a.csv").write_text(
         "director_text,color,response\nthe red one,red,left\na blue one,blue,right\n"
@@ -148,6 +184,7 @@ def test_lines_with_one_colon_are_two_columns_or_one(tmp_path):
         said(corpus)[0] == ["ne", "po"]
         and corpus.meanings[0].tolist() == ["red", "star"]
         and len(questions) == 1
+        and "2 columns with colons: which has the messages?" in str(questions[0])
     )
     (whole, _) = questions[0].readings[-1]
     assert said(ec.read_corpus(tmp_path / "a.txt", **whole))[0] == ["red,star:", "ne", "po"]

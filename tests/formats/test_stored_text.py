@@ -62,7 +62,7 @@ def test_a_truncated_archive_is_an_error(tmp_path, ending, read):
     assert str(error.value).startswith(f"{path}: cannot be read: Compressed file ended before")
 
 
-@pytest.mark.parametrize("ending", [".xz", ".gz"])
+@pytest.mark.parametrize("ending", [".xz", ".gz", ".XZ", ".GZ"])
 def test_an_invalid_archive_is_an_error(tmp_path, ending):
     path = tmp_path / f"file{ending}"
     path.write_bytes(b"word\tNOUN\n")
