@@ -167,9 +167,9 @@ def _why_odd(
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
     """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
     own = table.columns.get(name)
-    if not table.are_texts or own is None or not any(isinstance(cell, float) for cell in cells):
+    if own is None or isinstance(own, Ragged) or not any(isinstance(cell, float) for cell in cells):
         return cells
-    is_part = table.values(name, is_strict=False) != cells  # of an object, and called as another column
+    is_part = not table.are_texts or table.values(name, is_strict=False) != cells  # of an object
     return cells if is_part else [str(cell).replace(",", ".") or None for cell in own]
 
 
