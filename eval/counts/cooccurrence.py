@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +9,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import attribute_codes, concept_sets, dense_content, row_labels, row_of
+from ecsuite.eval.counts.counting import (
+    attribute_codes,
+    concept_labels,
+    concept_sets,
+    dense_content,
+    meaning_labels,
+    row_of,
+)
 from ecsuite.eval.statistics.cache import cached_per_corpus
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, first_rows, num_labels
 from ecsuite.eval.statistics.resampling import BATCH, Pairing
@@ -105,13 +111,13 @@ class Incidence:
     Args:
         content: The messages without EOS.
         concepts: The concepts of each message.
+        phrase: The number of each message's set of concepts, from 0, shape (num_rows,).
     """
 
-    def __init__(self, content: Ragged, concepts: Ragged) -> None:
+    def __init__(self, content: Ragged, concepts: Ragged, phrase: NDArray[np.integer[Any]]) -> None:
         self._content, words = content.reindexed()
         self.num_words, self.num_rows = len(words), len(content)
-        self.phrase = row_labels(concepts).astype(np.int32)
-        """The phrase of each message, shape (num_rows,)."""
+        self.phrase = phrase
         phrases = Occurrences.of(concepts.take(first_rows(self.phrase, num_labels(self.phrase))), "types")
         self.num_phrases, self.num_concepts = len(phrases.per_row), len(phrases.ids)
         self.width = phrases.per_row
@@ -125,14 +131,14 @@ class Incidence:
         self._all_joined: WordPhrases | None = None
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
-    @cached_property
-    def all_rows(self) -> Ints:
-        """The numbers of all messages, shape (num_rows,)."""
-        return np.arange(self.num_rows)
+    def own_pairing(self) -> Pairing:
+        """All messages, each with its own phrase."""
+        rows = np.arange(self.num_rows)
+        return rows, rows
 
     def work(self) -> int:
         """Number of co-occurrences to count."""
-        units = self.units(self.all_rows, self.all_rows)
+        units = self.units(*self.own_pairing())
         return sum(
             int((self.width[each.phrase] * (1 if each.messages is None else each.messages)).sum())
             for each in units
@@ -173,7 +179,7 @@ class Incidence:
         """
         num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
         if joins and self.num_words * self.num_phrases <= min(_MOST_PAIRS, num_tokens // 2):
-            if rows is not self.all_rows or partners is not self.all_rows:
+            if rows is not partners or len(rows) < self.num_rows:
                 return (self._joined(rows, partners),)
             if self._all_joined is None:
                 self._all_joined = self._joined(rows, partners)
@@ -351,8 +357,10 @@ def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
     kind, concepts = concept_rows(corpus)
     if concepts is None:
         return kind, NO_CONCEPTS
-    (content, _), concepts = dense_content(corpus), concepts.narrowed()
-    return kind, Incidence(content, concepts) if len(content.values) else "every message is empty"
+    (content, _), phrase = dense_content(corpus), phrase_labels(corpus)
+    if phrase is None or not len(content.values):
+        return kind, "every message is empty"
+    return kind, Incidence(content, concepts.narrowed(), phrase)
 
 
 def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:
@@ -396,3 +404,9 @@ def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
         return "none", None
     first = np.cumsum([0, *(attributes.max(axis=0)[:-1] + 1)])
     return "attributes", Ragged.from_table(attributes + first)
+
+
+def phrase_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
+    """The number of each row of `concept_rows`, as `meaning_labels`; None if the corpus has none."""
+    labels = concept_labels(corpus)
+    return meaning_labels(corpus) if labels is None else labels

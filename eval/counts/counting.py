@@ -51,8 +51,8 @@ def dense_content(corpus: Corpus) -> tuple[Ragged, NDArray[np.int32]]:
     return narrow_content(corpus).reindexed()
 
 
-def row_labels(rows: Ragged) -> Ints:
-    """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
+def row_labels(rows: Ragged) -> NDArray[np.integer[Any]]:
+    """Number the distinct rows 0, 1, … in order of first occurrence, (num_rows,), in int32 where they fit."""
     found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
     if found is None:
         return _row_labels_by_content(rows)
@@ -60,7 +60,7 @@ def row_labels(rows: Ragged) -> Ints:
     return labels_of_codes(*found)
 
 
-def distinct_vectors(codes: Ints) -> Ints:
+def distinct_vectors(codes: Ints) -> NDArray[np.integer[Any]]:
     """Number the distinct rows of an array, (num_rows, width), as `row_labels` does; values are from 0."""
     return row_labels(Ragged.from_table(codes))
 
@@ -86,7 +86,7 @@ def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
     while position < longest:
         width = int(math.log2(MAX_CODES / bound) / math.log2(max(2, num_values)))  # positions that fit
         if not width:
-            codes = labels_of_codes(codes, bound)
+            codes = labels_of_codes(codes, bound).astype(np.int64)
             bound = num_labels(codes)
             continue
         width = min(width, longest - position)
@@ -110,12 +110,14 @@ def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
     return codes, bound
 
 
-def _row_labels_by_content(rows: Ragged) -> Ints:
+def _row_labels_by_content(rows: Ragged) -> NDArray[np.integer[Any]]:
     """`row_labels` of long rows, by a dictionary of them."""
     data = rows.values.tobytes()
     ends = (rows.offsets * rows.values.itemsize).tolist()
     seen: dict[bytes, int] = {}
-    return np.array([seen.setdefault(data[begin:end], len(seen)) for begin, end in pairwise(ends)], np.int64)
+    return np.array(
+        [seen.setdefault(data[begin:end], len(seen)) for begin, end in pairwise(ends)], index_type(len(rows))
+    )
 
 
 def flat(meanings: NDArray[Any]) -> NDArray[Any]:
@@ -225,7 +227,10 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
         return None
     width = len(corpus.concepts.values) // len(corpus.concepts)
     if (corpus.concepts.lengths == width).all():  # a table, whose rows are sorted at once
-        table = np.sort(corpus.concepts.values.reshape(-1, width), axis=1)
+        table = corpus.concepts.values.reshape(-1, width)
+        if (table[:, 1:] > table[:, :-1]).all():
+            return corpus.concepts
+        table = np.sort(table, axis=1)
         if (table[:, 1:] != table[:, :-1]).all():
             return Ragged(table.ravel(), corpus.concepts.offsets)
         del table
@@ -247,5 +252,29 @@ def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
 
     In int32 where they fit, and not to be changed: others may have them, too.
     """
-    labels = row_labels(narrow_content(corpus))
-    return labels.astype(index_type(len(labels)))
+    return row_labels(narrow_content(corpus))
+
+
+@cached_per_corpus
+def meaning_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
+    """The number of each whole meaning, from 0 in order of first occurrence, (num_messages,); None without any.
+
+    As `message_labels`, others may have them, too.
+    """
+    if corpus.meanings is None:
+        return concept_labels(corpus)
+    if (codes := meaning_codes(corpus)) is not None:
+        return labels_of_codes(*codes)
+    return row_labels(Ragged.from_table(feature_bits(flat(corpus.meanings))))
+
+
+@cached_per_corpus
+def concept_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
+    """The number of each set of concepts, as `meaning_labels`; None if the corpus has no concepts."""
+    sets = concept_sets(corpus)
+    return None if sets is None else row_labels(sets)
+
+
+def feature_bits(features: NDArray[Any]) -> NDArray[np.int16]:
+    """The bits of features as integers, where 0 has one sign, (num_messages, several times num_features)."""
+    return np.ascontiguousarray(features + 0).view(np.int16)

@@ -1,16 +1,15 @@
 """Units of permutations of a corpus: its whole meanings, or phrases; and orders of rows by their content."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.cooccurrence import concept_rows
+from ecsuite.eval.counts.cooccurrence import concept_rows, phrase_labels
 from ecsuite.eval.counts.counting import (
     concept_sets,
+    feature_bits,
     flat,
-    meaning_codes,
+    meaning_labels,
     message_labels,
     narrow_attributes,
     narrow_content,
@@ -18,12 +17,14 @@ from ecsuite.eval.counts.counting import (
     row_of,
 )
 from ecsuite.eval.statistics.cache import cached_per_corpus
-from ecsuite.eval.statistics.contingency import Ints, first_rows, index_type, labels_of_codes, num_labels
+from ecsuite.eval.statistics.contingency import Ints, first_rows, num_labels
 from ecsuite.eval.statistics.resampling import Exchange, Labels, single_rows
 from ecsuite.runtime.ragged import Ragged
 
 _FACTOR = 0x9E3779B97F4A7C15
 """An odd number near 2^64 divided by the golden ratio."""
+_BLOCK = 1 << 16
+"""Rows taken at once, so that what is made of them fits the cache."""
 
 
 @cached_per_corpus
@@ -38,7 +39,7 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
         assert sets is not None
         return _sorted(corpus, labels, sets.take(first))
     columns = narrow_attributes(corpus)
-    vectors = _words(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
+    vectors = feature_bits(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
     return _sorted(corpus, labels, Ragged.from_table(vectors))
 
 
@@ -52,13 +53,12 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
     kind, rows = concept_rows(corpus)
     if rows is None:
         return None
-    whole = corpus.concepts if kind == "concepts" else None
+    labels, whole = phrase_labels(corpus), corpus.concepts if kind == "concepts" else None
     if whole is not None and len(rows.values) < len(whole.values):
         # some are repeated, which concept best matching counts
         rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
-    labels = meaning_labels(corpus) if kind == "attributes" else row_labels(rows)
+        labels = row_labels(rows)
     assert labels is not None
-    labels = labels.astype(index_type(len(labels)), copy=False)
     phrases = rows.take(first_rows(labels, num_labels(labels)))
     differs = np.bincount(phrases.values) != len(phrases)
     if np.bincount(row_of(phrases), differs[phrases.values]).max(initial=0) <= 1:
@@ -69,7 +69,7 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
 def of_concepts(corpus: Corpus) -> Exchange:
     """Concepts in their order."""
     assert corpus.concepts is not None
-    labels = row_labels(corpus.concepts).astype(index_type(len(corpus.concepts)))
+    labels = row_labels(corpus.concepts)
     return _sorted(corpus, labels, corpus.concepts.take(first_rows(labels, num_labels(labels))))
 
 
@@ -78,27 +78,6 @@ def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
     rank = np.empty(len(meanings), labels.dtype)
     rank[np.argsort(content_keys(meanings), kind="stable")] = np.arange(len(meanings))
     return Exchange(rank[labels], lambda: message_labels(corpus))
-
-
-def _words(features: NDArray[Any]) -> NDArray[np.int16]:
-    """The bits of features as integers, where 0 has one sign, (num_messages, several times num_features)."""
-    return np.ascontiguousarray(features + 0).view(np.int16)
-
-
-@cached_per_corpus
-def meaning_labels(corpus: Corpus) -> Labels | None:
-    """The number of each whole meaning, from 0 in order of first occurrence, (num_messages,); None without any.
-
-    As `message_labels`, others may have them, too.
-    """
-    if corpus.meanings is None:
-        sets = concept_sets(corpus)
-        labels = None if sets is None else row_labels(sets)
-    elif (codes := meaning_codes(corpus)) is not None:
-        labels = labels_of_codes(*codes)
-    else:
-        labels = row_labels(Ragged.from_table(_words(flat(corpus.meanings))))
-    return None if labels is None else labels.astype(index_type(len(labels)))
 
 
 def content_keys(rows: Ragged) -> NDArray[np.uint64]:
@@ -119,29 +98,45 @@ def content_keys(rows: Ragged) -> NDArray[np.uint64]:
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])  # modulo 2^64
         keys[begin : begin + len(block)] = sums[block.offsets[1:]] - sums[block.offsets[:-1]]
         begin += len(block)
-    return _mixed(keys)
+    for some in _blocks(keys):
+        _mixed(keys[some])
+    return keys
 
 
 def sorted_rows(corpus: Corpus, exchange: Exchange) -> Ints:
     """All rows in an order of what they say and mean, so that their order in the corpus has no say in what is drawn."""
     keys = content_keys(narrow_content(corpus))
-    keys *= np.uint64(_FACTOR)
-    keys += exchange.of_row.astype(np.uint64)
-    keys = _mixed(keys)
-    # sorted with the row in the low bits, which takes a tenth of the time of an order
     bits = np.uint64(max(1, len(keys) - 1).bit_length())
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    joined = np.sort((keys & ~mask) | np.arange(len(keys), dtype=np.uint64))
-    rows = (joined & mask).astype(np.int64)
-    keys, high = keys[rows], joined & ~mask
-    for place in np.flatnonzero((high[1:] == high[:-1]) & (keys[1:] != keys[:-1])).tolist():
-        same = slice(*np.searchsorted(high, [high[place], high[place] + mask + np.uint64(1)]))
-        rows[same] = rows[same][np.argsort(keys[same], kind="stable")]
-    return rows
+    # sorted with the row in the low bits, which takes a tenth of the time of an order
+    joined = np.arange(len(keys), dtype=np.uint64)
+    for block in _blocks(keys):  # limits memory
+        keys[block] *= np.uint64(_FACTOR)
+        keys[block] += exchange.of_row[block].astype(np.uint64)
+        joined[block] |= _mixed(keys[block]) & ~mask
+    joined.sort()
+    groups = []
+    for block in _blocks(joined):  # rows with the same high bits, and other keys
+        own = joined[block.start : block.stop + 1]
+        ties = own[np.flatnonzero((own[1:] ^ own[:-1]) <= mask)[:, None] + [0, 1]]
+        first, second = keys[ties & mask].T
+        high = ties[first != second, 0] & ~mask
+        groups += [np.searchsorted(joined, [each, each + mask + np.uint64(1)]) for each in high]
+    joined &= mask
+    for begin, end in groups:
+        rows = joined[begin:end]
+        rows[:] = rows[np.argsort(keys[rows], kind="stable")]
+    return joined.view(np.int64)
+
+
+def _blocks(keys: NDArray[np.uint64]) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, len(keys), _BLOCK)]
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Keys whose high bits depend on all bits of those given (the last steps of MurmurHash3 of 64 bits)."""
-    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return keys ^ (keys >> np.uint64(33))
+    """Keys whose high bits depend on all bits of those given, in place (the last steps of MurmurHash3 of 64 bits)."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        keys ^= keys >> np.uint64(33)
+        keys *= np.uint64(factor)
+    keys ^= keys >> np.uint64(33)
+    return keys

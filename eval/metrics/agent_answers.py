@@ -128,7 +128,7 @@ class Said:
 
     meanings: NDArray[Any]
     """The meaning of each, as the corpus has it, (num_rows, width)."""
-    words: Ints
+    words: NDArray[np.integer[Any]]
     """The message, from 0, (num_rows,)."""
     weights: Floats
     """(num_rows,)."""

@@ -12,8 +12,13 @@ from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Incidence, WordPhrases, incidence_of
-from ecsuite.eval.counts.counting import concept_sets, has_attributes, message_labels, row_labels
-from ecsuite.eval.counts.exchange import meaning_labels, of_phrases
+from ecsuite.eval.counts.counting import (
+    concept_labels,
+    has_attributes,
+    meaning_labels,
+    message_labels,
+)
+from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.cache import cached_per_corpus
@@ -24,7 +29,6 @@ from ecsuite.eval.statistics.contingency import (
     conditional_entropies,
     counted,
     counts_in_order,
-    index_type,
     num_labels,
 )
 from ecsuite.eval.statistics.resampling import Pairing, in_batches, resample, single_rows
@@ -119,10 +123,8 @@ def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | 
     """
     if corpus.meanings is not None and has_attributes(corpus.meanings):
         return "attributes", meaning_labels(corpus)
-    concepts = concept_sets(corpus)
-    if concepts is None:
-        return "none", None
-    return "concepts", row_labels(concepts).astype(index_type(len(concepts)))
+    labels = concept_labels(corpus)
+    return "none" if labels is None else "concepts", labels
 
 
 def expected_information(first: Ints, second: Ints) -> float:
@@ -352,7 +354,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
-    every = [(incidence.all_rows, incidence.all_rows)]
+    every = [incidence.own_pairing()]
     [pairs] = assigned(incidence, every)
     if not len(pairs[0]):
         reason = "no message has both a symbol and a concept"
@@ -509,7 +511,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     def figures(pairings: list[Pairing]) -> Floats:
         return np.array(independence(incidence, pairings))[:, None]
 
-    every = [(incidence.all_rows, incidence.all_rows)]
+    every = [incidence.own_pairing()]
     [value] = independence(incidence, every)
     (found,) = resample(
         None,

@@ -83,9 +83,7 @@ class Samples:
         names, ids = corpus.symbol_names, self.word_ids.tolist()
         self.word_names: list[str | int] = [names[each] for each in ids] if names else ids
         """The name of each word, or its id if it has no name."""
-        self.phrase: NDArray[np.integer[Any]] = row_labels(self.concepts).astype(
-            index_type(len(self.concepts))
-        )
+        self.phrase: NDArray[np.integer[Any]] = row_labels(self.concepts)
         """The phrase of each sample, from 0, in order of first occurrence, shape (num_samples,)."""
         first = first_rows(self.phrase, num_labels(self.phrase))
         self.phrases = Occurrences.of(self.concepts.take(first), count, corpus.concept_names or None)

@@ -23,7 +23,13 @@ from msgspec import structs
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.counts.counting import narrow_attributes, narrow_content
+from ecsuite.eval.counts.counting import (
+    concept_labels,
+    dense_content,
+    meaning_labels,
+    message_labels,
+    narrow_attributes,
+)
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
@@ -45,6 +51,8 @@ REMARKS = ("warning", "note", "limits")
 """Keys of the details that have a sentence on how to read a score."""
 NUM_NAMED = 5
 """Most speakers that a remark names."""
+_SHARED = (dense_content, narrow_attributes, message_labels, meaning_labels, concept_labels)
+"""What most metrics make of a corpus."""
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
 MAX_PROCESSES = 4
@@ -112,8 +120,8 @@ def compute_parallel(
     with corpus_cache(corpus):
         if load is not None and width > 1:
             if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
-                narrow_content(corpus)
-                narrow_attributes(corpus)
+                for make in _SHARED:
+                    make(corpus)
             gc.freeze()  # what was imported is garbage in no process, and is looked through in none
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:

@@ -10,19 +10,18 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.counting import row_labels
+from ecsuite.eval.counts.counting import message_labels
 from ecsuite.eval.counts.exchange import of_meanings
 from ecsuite.eval.counts.positions import (
     CONSTANT_ATTRIBUTES,
     Positions,
     attribute_columns_or_reason,
-    attributes_or_reason,
     position_columns,
 )
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropies_of_codes, entropy, tally
-from ecsuite.eval.statistics.resampling import resample, single_rows
+from ecsuite.eval.statistics.resampling import Labels, resample, single_rows
 
 EXACT_WORK = 1 << 26
 """All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
@@ -426,13 +425,13 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
-    attributes = attributes_or_reason(corpus)
+    attributes = attribute_columns_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]
-    varying = np.flatnonzero(np.ptp(attributes, axis=0))
+    varying = np.flatnonzero(np.ptp(attributes, axis=1))
     if not len(varying):
         return [score(value=None, reason=CONSTANT_ATTRIBUTES)]
-    message, attributes = row_labels(corpus.content()), attributes.T[varying]
+    message, attributes = message_labels(corpus), attributes[varying]
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return np.array([information(message[rows], attributes[:, partners])[1].mean()])
@@ -464,7 +463,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def information(
-    message: Ints, attributes: Ints, of: Callable[[Ints], float] = entropy
+    message: Labels, attributes: Labels, of: Callable[[Ints], float] = entropy
 ) -> tuple[Floats, Floats]:
     """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
 
@@ -480,7 +479,7 @@ def information(
     """
     of_message = of(tally(message))
     of_values = np.array([of(tally(values)) for values in attributes])
-    sizes = attributes.max(axis=1, initial=0) + 1
+    sizes = attributes.max(axis=1, initial=0).astype(np.int64) + 1
     joint = [of(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
     bits = of_message + of_values - np.array(joint)
     if of is entropy:

@@ -24,11 +24,12 @@ from ecsuite.eval.counts.counting import (
     concept_sets,
     flat,
     has_attributes,
+    meaning_labels,
     message_labels,
     narrow_content,
     row_of,
 )
-from ecsuite.eval.counts.exchange import meaning_labels, of_concepts, of_meanings, sorted_rows
+from ecsuite.eval.counts.exchange import of_concepts, of_meanings, sorted_rows
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric, non_default_options
 from ecsuite.eval.statistics import resampling
@@ -44,7 +45,7 @@ from ecsuite.eval.statistics.contingency import (
 )
 from ecsuite.eval.statistics.estimates import ALPHA, normal_quantile
 from ecsuite.eval.statistics.pair_correlation import MeaningPairs, RowPairs
-from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
+from ecsuite.eval.statistics.resampling import Labels, half_sample, jackknife_interval, num_draws
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -589,7 +590,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     return score(value=value, ci95=interval, chance=chance, details=details)
 
 
-def _few_groups(corpus: Corpus) -> Ints | None:
+def _few_groups(corpus: Corpus) -> Labels | None:
     """The number of each different message with its meaning, (num_messages,); None if there are too many."""
     for number in dict.fromkeys([min(len(corpus.messages), NUM_LOOKED_AT), len(corpus.messages)]):
         is_part = number < len(corpus.messages)
@@ -601,7 +602,7 @@ def _few_groups(corpus: Corpus) -> Ints | None:
     return groups
 
 
-def _labels_of_pairs(corpus: Corpus) -> Ints:
+def _labels_of_pairs(corpus: Corpus) -> Labels:
     """A number for each different message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
     messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
     meanings = meaning_labels(corpus)

@@ -28,7 +28,7 @@ from ecsuite.eval.statistics.contingency import (
     num_labels,
 )
 from ecsuite.eval.statistics.estimates import average_ranks
-from ecsuite.eval.statistics.resampling import Uncertainty, in_batches, resample
+from ecsuite.eval.statistics.resampling import Labels, Uncertainty, in_batches, resample
 from ecsuite.runtime.ragged import Ragged
 
 _NOISE = 1e-9
@@ -330,13 +330,13 @@ def _figures(draws: Sequence[Ragged], begins: NDArray[np.bool_]) -> Floats:
     return np.stack([per_message, num_distinct, sizes / np.maximum(1, num_parts)], axis=1)
 
 
-def _labels_in_draws(units: Ragged, draw: Ints) -> Ints:
+def _labels_in_draws(units: Ragged, draw: Labels) -> Labels:
     """The number of each unit among the different ones of its draw, which begin after those of the draw before."""
     label = row_labels(units)
     if not len(draw) or draw[0] == draw[-1]:
         return label
     number = num_labels(label)
-    return labels_of_codes(draw * number + label, (int(draw[-1]) + 1) * number)
+    return labels_of_codes(draw.astype(np.int64) * number + label, (int(draw[-1]) + 1) * number)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -396,8 +396,8 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     def figures(draws: list[Ragged]) -> Floats:
         messages, ends = _joined(draws)
         parts = segments(messages, _boundaries_of_draws(draws, own.threshold))
-        of_parts = np.searchsorted(ends, parts.offsets[:-1], side="right")
-        of_messages = np.repeat(np.arange(len(draws)), list(map(len, draws)))
+        of_parts = np.searchsorted(ends, parts.offsets[:-1], side="right").astype(np.int32)
+        of_messages = np.repeat(np.arange(len(draws), dtype=np.int32), list(map(len, draws)))
         both = ((parts, of_parts), (messages, of_messages))
         return np.stack([_correlations(*each, len(draws), own.correlation) for each in both], axis=1)
 
@@ -422,7 +422,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
 
 
 def _correlations(
-    units: Ragged, draw: Ints, num_draws: int, kind: Literal["spearman", "pearson"]
+    units: Ragged, draw: Labels, num_draws: int, kind: Literal["spearman", "pearson"]
 ) -> list[float]:
     """The correlation of frequency and length over the distinct units of each draw; NaN if either is constant.
 
@@ -435,7 +435,7 @@ def _correlations(
     label = _labels_in_draws(units, draw)
     frequencies = np.bincount(label)
     first = first_rows(label, len(frequencies))
-    lengths = units.lengths[first]
+    lengths = units.offsets[first + 1] - units.offsets[first]
     found = []
     for begin, end in pairwise(np.searchsorted(draw[first], np.arange(num_draws + 1)).tolist()):
         frequency, length = frequencies[begin:end], lengths[begin:end]

@@ -148,9 +148,9 @@ class Counts:
         return codes
 
 
-def tally(codes: Ints) -> Ints:
+def tally(codes: NDArray[np.integer[Any]]) -> Ints:
     """Counts of the codes that occur, from 0, in ascending order of the codes."""
-    return counted(codes, int(codes.max(initial=-1)) + 1)[1]
+    return counted(codes, int(codes.max(initial=0)) + 1)[1]
 
 
 def index_type(most: int) -> type[np.signedinteger[Any]]:
@@ -223,8 +223,8 @@ _FACTOR = 0x9E3779B97F4A7C15
 """An odd number of 64 bits, near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
 
 
-def labels_of_codes(codes: Ints, bound: int) -> Ints:
-    """Number the distinct codes 0, 1, … in order of first occurrence.
+def labels_of_codes(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
+    """Number the distinct codes 0, 1, … in order of first occurrence, in int32 where numbers of rows fit.
 
     Args:
         codes: From 0, below `bound`, shape (num_rows,).
@@ -233,17 +233,16 @@ def labels_of_codes(codes: Ints, bound: int) -> Ints:
     Returns:
         The label of each row, shape (num_rows,).
     """
-    first = first_equal(codes, bound)
-    labels = np.empty(len(codes), np.int64)
+    labels = first_equal(codes, bound)
     number = 0
-    for start in range(0, len(codes), _BLOCK):  # a row's first row comes before it, and has its label
-        block = slice(start, start + _BLOCK)
-        own = labels[block]
-        is_first = first[block] == np.arange(start, start + len(own))
+    for start in range(0, len(codes), _BLOCK):  # a row's first row comes before it, and has its label by then
+        own = labels[start : start + _BLOCK]
+        first = own.copy()
+        is_first = first == np.arange(start, start + len(own))
         np.cumsum(is_first, out=own)
         own += number - 1
         number = int(own[-1]) + 1
-        np.copyto(own, labels[first[block]], where=~is_first)
+        np.copyto(own, labels[first], where=~is_first)
     return labels
 
 

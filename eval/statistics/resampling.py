@@ -194,7 +194,7 @@ Nulls = Callable[[np.random.Generator, Iterable[Ints]], Floats]
 """Draws of the figures, (num_draws, num_figures), from a null distribution defined by the metric, each of the messages
 of some rows, ascending."""
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
 """Maximum number of draws from the null distribution, where pairings are not enumerated."""
@@ -206,7 +206,7 @@ WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
 EXACT_WORK = 4 * WORK
 """Limit of the table entries counted over all pairings, where these are enumerated."""
-MAX_ROWS = 500_000
+MAX_ROWS = 100_000
 """Messages of a draw at most, if a corpus has more than twice as many."""
 MIN_ROWS = 10
 """Minimum number of meanings for an interval, or of messages where these are exchanged."""

@@ -13,11 +13,11 @@ from ecsuite.corpus import EPISODE, Corpus
 from ecsuite.eval.counts.counting import (
     flat,
     has_attributes,
+    meaning_labels,
     message_labels,
     narrow_content,
     num_distinct_rows,
 )
-from ecsuite.eval.counts.exchange import meaning_labels
 from ecsuite.eval.metrics import METRIC_OF, find_metric, metric_names
 from ecsuite.eval.metrics.computing import compute_parallel, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions

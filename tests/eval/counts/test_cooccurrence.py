@@ -17,7 +17,7 @@ def test_words_and_named_concepts():
         concepts=Ragged.from_rows([[4, 1, 4], [], [1]]),
     )
     incidence = incidence_of(corpus)[1]
-    [units] = incidence.units(incidence.all_rows, incidence.all_rows)
+    [units] = incidence.units(*incidence.own_pairing())
     assert (units.word.tolist(), units.tokens.tolist()) == ([0, 1, 0], [1, 2, 1])
     assert incidence.concepts[:, units.phrase].T.tolist() == [[0, 1], [0, 1], [0, 2]]
     assert concept_rows(corpus)[0] == "concepts"
