@@ -52,7 +52,7 @@ REMARKS = ("warning", "note", "limits")
 NUM_NAMED = 5
 """Most speakers that a remark names."""
 _SHARED = (dense_content, narrow_attributes, message_labels, meaning_labels, concept_labels)
-"""What most metrics make of a corpus."""
+"""Results that most metrics need, made before other processes start, which then have them, too."""
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
 MAX_PROCESSES = 4
