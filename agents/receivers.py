@@ -40,6 +40,10 @@ class Receiver(nn.Module, ABC):
     """Whether a state depends on its own message alone, so that it is given equal messages of a batch once; see
     `ecsuite.agents.shared_states`, with which recurrent ones read equal beginnings once."""
 
+    knows_names = False
+    """Whether it gets the names of attribute values, `value_names`, too."""
+    states_are_values = False
+    """Whether its states are scores of attribute values, which reconstruction takes as they are."""
     needs_projection = True
     """Whether its states are projected to the width of candidates' vectors; otherwise they are scores of features."""
 

@@ -33,6 +33,10 @@ SENDERS = Registry(
             "ecsuite.agents.scripted:ScriptedSender",
             "a fixed language that is not trained (Kharitonov & Baroni 2020)",
         ),
+        "phrasebook": (
+            "ecsuite.agents.phrasebook:PhrasebookSender",
+            "forms of an inventory, which is not trained (after Boldt & Mortensen 2026)",
+        ),
     },
     read_name="ecsuite.agents.spec:agent_section",
     short_options=SHORT_OPTIONS,
@@ -79,6 +83,10 @@ RECEIVERS = Registry(
         "lexicon": (
             "ecsuite.agents.scripted:LexiconReceiver",
             "a lexicon that is not trained: of which features each symbol is true",
+        ),
+        "phrasebook": (
+            "ecsuite.agents.phrasebook:PhrasebookReceiver",
+            "reads the forms of an inventory in a message; it is not trained (after Boldt & Mortensen 2026)",
         ),
     },
     read_name="ecsuite.agents.spec:agent_section",

@@ -38,6 +38,8 @@ class MessageBuilder(Protocol):
 class Sender(nn.Module, ABC):
     """Base class of senders, also of users' own."""
 
+    knows_names = False
+    """Whether it gets the names of attribute values, `value_names`, and whether messages may end, `has_eos`, too."""
     casts_weights = False
     """Whether its layers cast their weights to the precision of their input; others are called under autocast, in fp32.
     See `ecsuite.agents.autocast`."""

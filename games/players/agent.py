@@ -19,7 +19,7 @@ from ecsuite.games.config.registry import CHANNELS, REASONINGS, TASKS
 from ecsuite.games.config.sections import Role
 from ecsuite.games.players.reasoning import Reasoning, scores_at_end
 from ecsuite.games.tasks.losses import Loss
-from ecsuite.games.tasks.tasks import Task
+from ecsuite.games.tasks.tasks import Reconstruction, Task
 from ecsuite.games.tasks.views import Perturbation, View, score_candidates, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
@@ -75,8 +75,10 @@ class Speaker(nn.Module):
         self.channel_kind = channel.kind
         num_logits = made.num_logits or made.symbol_size
         num_features = 2 * size if world.rounds.sender_sees_all else size
+        knows_names = SENDERS.load(part.kind).knows_names
+        names = {"value_names": world.value_names, "has_eos": made.has_eos} if knows_names else {}
         self.network = SENDERS.make(
-            part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len
+            part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len, **names
         )
         self.perception = perception
         self.has_noise = has_noise
@@ -230,7 +232,8 @@ class Listener(nn.Module):
         self.taught: Part = part.options.taught
         """The language that it learns before it plays."""
         self.perturbation = Perturbation("receiver", part.options.perception.options, world.object_shape)
-        self.network = RECEIVERS.make(part, vocab_size=vocab_size, max_len=max_len)
+        names = {"value_names": world.value_names} if RECEIVERS.load(part.kind).knows_names else {}
+        self.network = RECEIVERS.make(part, vocab_size=vocab_size, max_len=max_len, **names)
         self.perception: Perception | None = None
         self.projection: Linear | None = None
         width = self.network.state_size
@@ -242,6 +245,8 @@ class Listener(nn.Module):
             if not perception.fits_states and self.network.needs_projection:
                 self.projection = Linear(width, size, bias=False)
         self.task, self.task_kind = TASKS.make(task, world=world, state_size=width), task.kind
+        if self.network.states_are_values and isinstance(self.task, Reconstruction):
+            self.task.read_off()
         self.reasoning: Reasoning = REASONINGS.make(reasoning)
         self.freeze()
 

@@ -153,6 +153,10 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
 
             if (place := weights_file(Path(weights))).is_file():
                 yield f"{role}.perception.weights", str(place), partial(content_digest, str(place))
+        options = getattr(experiment, role).options
+        for option in getattr(options, "data_files", ()):
+            if Path(file := getattr(options, option)).is_file():
+                yield f"{role}.{option}", file, partial(content_digest, file)
         languages = getattr(getattr(experiment, role).options.taught.options, "languages", ())
         if languages:
             from ecsuite.games.players.teaching import content_of, is_grammar  # imports torch

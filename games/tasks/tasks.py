@@ -269,6 +269,19 @@ class Reconstruction(Task):
         is_ragged = min(self.num_values) < most
         self.register_buffer("missing", missing if is_ragged else None, persistent=False)
 
+    def read_off(self) -> None:
+        """Take states that are scores of the attribute values, in their order, as the logits; nothing is learnt then.
+
+        Raises:
+            ConfigError: If values are not asked for as they are.
+        """
+        if self.asked != "values" or self.num_known:
+            raise ConfigError("task: the receiver scores attribute values: expected asked=values and num_known=0")
+        values = [a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)]
+        self.decode.requires_grad_(False)
+        self.decode.bias.zero_()
+        self.decode.weight.zero_()[values, range(len(values))] = 1.0
+
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
         """Requirements of the task for a world's rounds."""
