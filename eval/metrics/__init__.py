@@ -107,6 +107,10 @@ METRICS = Registry(
             "ecsuite.eval.run_metrics.accuracies:cross_play",
             "do senders and receivers that never met understand each other (of a run)",
         ),
+        "phrasebook": (
+            "ecsuite.eval.run_metrics.phrasebooks:phrasebook",
+            "agents made of the inventory of a language, with trained partners (of a run)",
+        ),
         "message_entropy": (
             "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
             "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)",
@@ -210,6 +214,8 @@ METRIC_OF = {
     "transfer": "transfer",
     "transfer_sender": "transfer",
     "noise_objects": "noise_objects",
+    "phrasebook_listener": "phrasebook",
+    "phrasebook_speaker": "phrasebook",
     "message_entropy": "message_entropy",
     "conditional_entropy": "message_entropy",
     "redundancy": "message_entropy",

@@ -194,6 +194,8 @@ class _Said:
     def described(self, inventory: MorphemeInventory) -> dict[str, Any]:
         """The details of a score."""
         assert self.concepts is not None
+        first = np.arange(len(self.numbers.values)) - self.numbers.offsets[row_of(self.numbers)]
+        positions = [first[inventory.of_symbol == n].mean() for n in range(len(inventory.morphemes))]
         shown = np.zeros(int(self.numbers.values.max()) + 1, np.int64)
         shown[self.numbers.values] = self.content.values
         return {
@@ -207,8 +209,9 @@ class _Said:
                     "meaning": [self.names[concept] for concept in each.meaning],
                     "weight": each.weight,
                     "num_messages": each.num_messages,
+                    "position": float(position) - (len(each.form) - 1) / 2,
                 }
-                for each in inventory.morphemes
+                for each, position in zip(inventory.morphemes, positions, strict=True)
             ],
             "segmented": _segmented(
                 self.corpus, self.content, self.concepts, self.whole, self.names, inventory
