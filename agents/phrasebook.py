@@ -20,7 +20,7 @@ from ecsuite.agents.scripted import CERTAIN
 from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.config import Count
-from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 Order = Literal["kept", "shuffled"]
 Fill = Literal["repeat", "nothing"]
@@ -160,7 +160,9 @@ def _book_of_game(
     if options.perception.kind != "identity":
         raise ConfigError(f"{role}.perception: expected identity, since phrases mean attribute values")
     if not names or num_features not in (None, len(names)):
-        raise ConfigError(f"{role} phrasebook: expected a world and a task that show attribute values of targets alone")
+        raise ConfigError(
+            f"{role} phrasebook: expected a world and a task that show attribute values of targets alone"
+        )
     phrases, place = read_phrases(options.inventory, f"{role}.inventory")
     symbols = {str(number): number for number in range(1, vocab_size + 1)}
     concepts = {name: number for number, name in enumerate(names)}

@@ -13,6 +13,15 @@ from ecsuite.tables.forms import Form
 
 def cross_play(
     runs: Annotated[list[Path], typer.Argument(help="Run folders of one game.", show_default=False)],
+    phrasebook: Annotated[
+        str | None,
+        typer.Option(
+            help="Also with agents made of the inventory of each run: csar, morphemes or a JSON file, with options "
+            "after commas, such as csar,order=shuffled.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
     trust_code: TrustCode = False,
     out: Out = None,
     plot: Plot = None,
@@ -21,6 +30,7 @@ def cross_play(
 ) -> None:
     """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
     from ecsuite.eval.run_metrics.pairings import every_pairing, report
+    from ecsuite.eval.run_metrics.phrasebooks import options_of
     from ecsuite.games.runs.run import load_run
 
     for number, folder in enumerate(runs):
@@ -28,4 +38,5 @@ def cross_play(
             raise ConfigError(f"{folder}: a run is no stranger to itself: expected each once")
     prepare_outputs(out, plot)
     opened = [load_run(folder, trust_code=trust_code, note=note) for folder in runs]
-    report(every_pairing(opened)).publish(out=out, picture=plot, as_json=as_json, form=form)
+    book = None if phrasebook is None else options_of(phrasebook)
+    report(every_pairing(opened, book)).publish(out=out, picture=plot, as_json=as_json, form=form)

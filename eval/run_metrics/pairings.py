@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.eval.run_metrics.phrasebooks import PhrasebookOptions, phrasebook_pair
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, joint_bound
+from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, joint_bound, mean_and_half_width
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
@@ -44,6 +45,8 @@ class Player:
     """Its own number in its run."""
     does_both: bool = False
     """Whether the sender and the receiver of a number are one agent."""
+    has_book: bool = False
+    """Whether it is made of the phrasebook of its run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +71,8 @@ class Pairings:
         """Some pairs, as a mask of shape (num_senders, num_receivers).
 
         Args:
-            which: `met` in training; `strangers`, two agents of one run that did not; `across`, of two runs.
+            which: `met` in training; `strangers`, two agents of one run that did not; `across`, of two runs; `listens`,
+                a trained sender and the phrasebook of its run; `speaks`, that and a trained receiver.
         """
         pairs = [[(one, other) for other in self.receivers] for one in self.senders]
         same = np.array([[one.run == other.run for one, other in row] for row in pairs])
@@ -76,10 +80,16 @@ class Pairings:
         itself = np.array(
             [[one.does_both and one.number == other.number for one, other in row] for row in pairs]
         )
+        speaks, listens = (
+            np.array([each.has_book for each in side]) for side in (self.senders, self.receivers)
+        )
+        speaks, are_trained = speaks[:, None], ~(speaks[:, None] | listens)
         found: dict[str, NDArray[np.bool_]] = {
             "met": met,
-            "strangers": same & ~met & ~itself,
-            "across": ~same,
+            "strangers": same & ~met & ~itself & are_trained,
+            "across": ~same & are_trained,
+            "listens": same & ~speaks & listens,
+            "speaks": same & speaks & ~listens,
         }
         return found[which]
 
@@ -91,12 +101,23 @@ class Pairings:
             relabelled: Whether symbols are renamed.
         """
         values = self.relabelled if relabelled else self.accuracy
-        is_by_run = which == "across"  # the agents of a run learnt together
+        is_by_run = which not in ("met", "strangers")  # the agents of a run learnt together
         first, second = (
             [each.run if is_by_run else (each.run, each.number, each.does_both or role) for each in side]
             for role, side in zip(ROLES, (self.senders, self.receivers), strict=True)
         )
         return crossed_mean(values, self.where(which) & ~np.isnan(values), first, second)
+
+    def shares(self, which: str) -> list[float]:
+        """The accuracy of some pairs of each run, divided by that of its pairs that met."""
+        runs = sorted({each.run for each in self.senders})
+        of_run = {run: np.array([each.run == run for each in self.senders])[:, None] for run in runs}
+        values, met = self.where(which), self.where("met")
+        return [
+            float(self.accuracy[values & mine].mean() / self.accuracy[met & mine].mean())
+            for mine in of_run.values()
+            if self.accuracy[met & mine].any()
+        ]
 
 
 def require_same_game(runs: Sequence[Run]) -> None:
@@ -149,7 +170,7 @@ def agents_of(runs: Sequence[Run]) -> tuple[list[Player], list[Player]]:
 
 
 @torch.inference_mode()
-def every_pairing(runs: Sequence[Run]) -> Pairings:
+def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) -> Pairings:
     """Let every sender of some runs play the rounds of evaluation of the first run with every receiver.
 
     Nobody learns from it (zero-shot). A sender's symbols are also renamed, so that what it says of the meanings of the
@@ -158,19 +179,33 @@ def every_pairing(runs: Sequence[Run]) -> Pairings:
 
     Args:
         runs: Of one game.
+        book: The phrasebook of each run, with which a further sender and receiver speak and listen; None: there are no
+            such agents.
 
     Raises:
-        ConfigError: If they are of different games.
+        ConfigError: If they are of different games, or a run has no phrasebook.
     """
     require_same_game(runs)
     senders, receivers = agents_of(runs)
+    for index, run in enumerate(runs if book is not None else ()):
+        pair, reason, _ = phrasebook_pair(run, book)
+        if pair is None:
+            raise ConfigError(f"--phrasebook: {run.folder}: {reason}")
+        name = f"{run.folder.name} {Path(book.inventory).stem}"
+        for side in (senders, receivers):
+            side.append(Player(name=name, run=index, pair=pair, met=frozenset(), number=-1, has_book=True))
     world, experiment = runs[0].pair.world, runs[0].experiment
     said = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in senders]
     understood = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in receivers]
     can_rename = not runs[0].pair.channel.is_of_values
     shape = (len(senders), len(receivers))
     accuracy, relabelled = np.zeros(shape), np.full(shape, np.nan)
-    is_other = np.array([[one.run != other.run for other in receivers] for one in senders]) & can_rename
+    is_other = can_rename & np.array(
+        [
+            [one.run != other.run and not (one.has_book or other.has_book) for other in receivers]
+            for one in senders
+        ]
+    )
     relabelled[is_other] = 0.0
     names = {
         (i, j): best_names(said[i], understood[j], runs[0].pair.channel.symbol_size)
@@ -265,6 +300,8 @@ GROUPS = {
     "met": "pairs that met in training",
     "strangers": "pairs of one run that never met",
     "across": "pairs of two runs",
+    "listens": "trained senders and their phrasebook",
+    "speaks": "phrasebooks and their trained receiver",
 }
 """Pairs that have a mean of their own."""
 
@@ -295,6 +332,18 @@ def report(pairings: Pairings) -> Report:
         tables.append(_table("accuracy, symbols renamed", pairings, pairings.relabelled))
     tables.append(_means(groups))
     notes = []
+    if "listens" in groups:
+        data["shares"] = shares = {name: pairings.shares(name) for name in ("listens", "speaks")}
+        rows = [
+            row_of(GROUPS[name], len(of), estimate(*mean_and_half_width(of))) for name, of in shares.items()
+        ]
+        columns = (
+            name_column("group", "shares"),
+            number_column("runs"),
+            number_column("share", parts=INTERVAL),
+        )
+        tables.append(Table(columns=columns, rows=rows))
+        notes.append("share: accuracy divided by that of the run's pairs that met, mean over runs")
     if any(found["pairs"] >= FEWEST and found["half_width"] is not None for found in groups.values()):
         notes.append(
             "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"

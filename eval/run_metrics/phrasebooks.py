@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.agents.phrasebook import Fill, Order, PhrasebookReceiver, PhrasebookSender, Unknown, read_phrases
 from ecsuite.eval.metrics import METRICS, find_metric
@@ -18,7 +19,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
-from ecsuite.parts.config import Count
+from ecsuite.parts.config import Count, Share
 from ecsuite.parts.own_functions import options_in
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -42,6 +43,8 @@ class PhrasebookOptions:
     """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
     unknown: Unknown = "skip"
     """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
+    held_out: Share = 0.0
+    """Share of the meanings that are left out of the corpus before pairs are found, and alone tested; 0: all are in."""
 
 
 INDUCED = ("csar", "morphemes")
@@ -98,9 +101,11 @@ def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -
     blank = [unscored(traits, **settings) for traits in (LISTENER, SPEAKER)]
     if book is None:
         return [score(value=None, reason=reason) for score in blank]
-    trained, *accuracies = _by_meaning(run, book)
+    trained, *accuracies = _by_meaning(run, book, own, options.seed)
     if not trained.any():
-        return [score(value=None, reason="the trained pair never understands each other") for score in blank]
+        return [
+            score(value=None, reason="no tested round in which the trained pair is right") for score in blank
+        ]
     whole, level = float(trained.mean()), run.players.chance()["accuracy"]
     num_pairs = len(book.listener.network.book.phrases)
     scores = []
@@ -114,7 +119,14 @@ def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -
     return scores
 
 
-def _by_meaning(run: "Run", book: "Pair") -> tuple[Floats, Floats, Floats]:
+def _is_held_out(meanings: NDArray[Any], own: PhrasebookOptions, seed: int) -> NDArray[np.bool_]:
+    """Whether each meaning, a row, is left out of the phrasebook: a function of its values and the seed."""
+    rows, label = np.unique(meanings, axis=0, return_inverse=True)
+    draws = [np.random.default_rng([seed, *row]).random() for row in rows.tolist()]
+    return np.asarray(np.array(draws) < own.held_out)[label.ravel()]
+
+
+def _by_meaning(run: "Run", book: "Pair", own: PhrasebookOptions, seed: int) -> tuple[Floats, Floats, Floats]:
     """Accuracy about each meaning: of the trained pairs, with the phrasebook listener, with the phrasebook speaker."""
     import torch
 
@@ -126,25 +138,32 @@ def _by_meaning(run: "Run", book: "Pair") -> tuple[Floats, Floats, Floats]:
     for spoken in spoken_rounds(run.players.eval(), world, "valid", mode):
         rounds = spoken.rounds
         meanings.append(world.describe(spoken.batch).meanings)
-        for meeting, pair in run.players.pairs():
+        for _, pair in run.players.pairs():
             noise = noise_generator(run.experiment.training.seed, "valid", spoken.first, pair.device)
-            said = [pair.speaker, book.speaker]
             with torch.inference_mode():
-                trained, own = (each.message(rounds.shown, rounds.num_positive, mode, noise) for each in said)
-                trained = trained if spoken.messages is None else spoken.messages[meeting.sender]
+                message, by_rule = (
+                    each.message(rounds.shown, rounds.num_positive, mode, noise)
+                    for each in (pair.speaker, book.speaker)
+                )
                 outcomes = [
-                    Pair(*agents).understand(message, rounds.candidates, rounds.truth, mode=mode, generator=noise)
-                    for agents, message in (
-                        ((pair.speaker, pair.listener), trained),
-                        ((pair.speaker, book.listener), trained),
-                        ((book.speaker, pair.listener), own),
+                    Pair(speaker, listener).understand(
+                        heard, rounds.candidates, rounds.truth, mode=mode, generator=noise
+                    )
+                    for speaker, listener, heard in (
+                        (pair.speaker, pair.listener, message),
+                        (pair.speaker, book.listener, message),
+                        (book.speaker, pair.listener, by_rule),
                     )
                 ]
             found.append(np.stack([each.measures["accuracy"].double().numpy() for each in outcomes]))
     num_pairs = len(run.players.pairs())
     rounds_of = [np.mean(found[n : n + num_pairs], axis=0) for n in range(0, len(found), num_pairs)]
-    _, label = np.unique(np.concatenate(meanings), axis=0, return_inverse=True)
+    rows, label = np.unique(np.concatenate(meanings), axis=0, return_inverse=True)
     accuracy, label = np.concatenate(rounds_of, axis=1), label.ravel()
+    if own.held_out:
+        is_tested = _is_held_out(rows, own, seed)[label]
+        _, label = np.unique(label[is_tested], return_inverse=True)
+        accuracy = accuracy[:, is_tested]
     one, listened, spoke = (np.bincount(label, row) / np.bincount(label) for row in accuracy)
     return one, listened, spoke
 
@@ -164,6 +183,9 @@ def phrasebook_pair(
         file = own.inventory
         if own.inventory in INDUCED:
             corpus, rng = run.corpus, np.random.default_rng(seed)
+            if own.held_out:
+                corpus = corpus.take(np.flatnonzero(~_is_held_out(np.asarray(corpus.meanings), own, seed)))
+                source = {"seed": seed}
             if own.inventory == "csar" and len(corpus.messages) > MOST_MESSAGES:
                 corpus = corpus.take(np.sort(rng.choice(len(corpus.messages), MOST_MESSAGES, replace=False)))
                 source = {"messages": MOST_MESSAGES, "seed": seed}

@@ -48,6 +48,10 @@ PARTICIPANTS = Registry(
             "ecsuite.games.participants.exemplars:Exemplars",
             "knows messages of things by heart, and listens for the nearest one",
         ),
+        "phrasebook": (
+            "ecsuite.games.participants.scripted:PhrasebookParticipant",
+            "speaks and listens by an inventory of forms with meanings (after Boldt & Mortensen 2026)",
+        ),
         "trained": (
             "ecsuite.games.runs.run:Trained",
             "trained networks: the sender and the receiver of a run",

@@ -276,8 +276,12 @@ class Reconstruction(Task):
             ConfigError: If values are not asked for as they are.
         """
         if self.asked != "values" or self.num_known:
-            raise ConfigError("task: the receiver scores attribute values: expected asked=values and num_known=0")
-        values = [a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)]
+            raise ConfigError(
+                "task: the receiver scores attribute values: expected asked=values and num_known=0"
+            )
+        values = [
+            a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)
+        ]
         self.decode.requires_grad_(False)
         self.decode.bias.zero_()
         self.decode.weight.zero_()[values, range(len(values))] = 1.0
