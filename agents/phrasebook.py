@@ -13,106 +13,131 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.scripted import CERTAIN
 from ecsuite.agents.senders import MessageBuilder, Sender, build_message
-from ecsuite.formats.strict_json import read_json
+from ecsuite.formats.strict_json import parse_json, read_json
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
-Order = Literal["kept", "shuffled"]
-Fill = Literal["repeat", "nothing"]
-Unknown = Literal["skip", "stop"]
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhrasebookRules:
+    """Options of phrasebooks that speak and listen."""
+
+    inventory: str = ""
+    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
+    size: Count | None = None
+    """Number of pairs, those of the highest weight; null: all."""
+    order: Literal["kept", "shuffled"] = "kept"
+    """kept: forms are said in the order of their mean positions. shuffled: in a random order."""
+    fill: Literal["repeat", "nothing"] = "repeat"
+    """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
+    unknown: Literal["skip", "stop"] = "skip"
+    """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
+
+    data_files: ClassVar[tuple[str, ...]] = ("inventory",)
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
-    """A form, what it means, and where it stands: an entry of an inventory in JSON."""
+    """An entry of an inventory in JSON."""
 
     form: Annotated[tuple[str | int, ...], msgspec.Meta(min_length=1)]
     """Symbols, by name."""
     meaning: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     """Concepts, by name, such as `color=red`."""
     weight: Annotated[float, msgspec.Meta(ge=0)] = 1.0
-    """Evidence for the meaning in bits; those of the highest weight are said first."""
-    position: float | None = None
-    """Mean position of the first symbol in messages, from 0; None: unknown."""
+    """Evidence for the meaning in bits."""
+    position: float = float("inf")
+    """Mean position of the first symbol in messages, from 0."""
 
 
 class Phrasebook:
     """Forms with meanings, by which messages are made and read.
 
     Args:
-        phrases: Forms of symbols and meanings of concepts.
+        inventory: A JSON file, or JSON: a list of pairs, or what `ecsuite score --metrics csar --json` prints.
         symbols: Number of each symbol, by name.
         concepts: Number of each concept, by name.
-        place: Origin of the phrases, for messages.
-        size: Number of phrases, those of the highest weight; None: all.
+        place: The key of the option, for messages.
+        size: Number of pairs, those of the highest weight; None: all.
 
     Raises:
-        ConfigError: If there are no phrases, or one has an unknown symbol or concept.
+        ConfigError: If there are no pairs, or one has an unknown symbol or concept.
     """
 
     def __init__(
         self,
-        phrases: Sequence[Phrase],
+        inventory: str,
         symbols: Mapping[str, int],
         concepts: Mapping[str, int],
         place: str,
         size: int | None = None,
     ) -> None:
-        if not phrases:
-            raise ConfigError(f"{place}: expected pairs of a form and a meaning, got none")
-        numbered = []
+        is_text, place = inventory.startswith("["), f"{place}: {inventory:.200}"
+        data = parse_json(inventory, Path(place)) if is_text else read_json(Path(inventory))
+        if isinstance(data, dict):
+            known = [each.get("details") or {} for each in data.get("scores") or ()]
+            lists = [each["inventory"] for each in known if "inventory" in each]
+            if len(lists) != 1:
+                raise ConfigError(f"{place}: expected one score with an inventory, got {len(lists)}")
+            [data] = lists
+        try:
+            phrases = msgspec.convert(data, Annotated[list[Phrase], msgspec.Meta(min_length=1)])
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{place}: {error}".replace("`", "")) from None
+        self.phrases: list[tuple[Phrase, tuple[int, ...], set[int]]] = []
+        """Pairs of the highest weight first, with their symbols and concepts as numbers."""
+        self._evidence: dict[tuple[int, ...], dict[int, float]] = {}
+        """Evidence of each form for concepts, the longest forms first; that for a meaning is divided evenly."""
         for number, each in enumerate(phrases, 1):
-            for word, names, known in (("symbol", each.form, symbols), ("meaning", each.meaning, concepts)):
-                if absent := [str(name) for name in names if str(name) not in known]:
-                    raise ConfigError(f"{place}: pair {number}: {unknown_name(word, absent[0], known)}")
+            for word, names, known_names in (
+                ("symbol", each.form, symbols),
+                ("meaning", each.meaning, concepts),
+            ):
+                for name in map(str, names):
+                    if name not in known_names:
+                        raise ConfigError(f"{place}: pair {number}: {unknown_name(word, name, known_names)}")
             form = tuple(symbols[str(name)] for name in each.form)
-            numbered.append((each, form, frozenset(concepts[name] for name in each.meaning)))
-        self.phrases = sorted(numbered, key=lambda phrase: -phrase[0].weight)[:size]
-        self._meanings: dict[tuple[int, ...], dict[int, float]] = {}
-        """Evidence of each form for concepts; that for a meaning is divided evenly."""
-        for each, form, meaning in self.phrases:
-            evidence = self._meanings.setdefault(form, {})
+            self.phrases.append((each, form, {concepts[name] for name in each.meaning}))
+        self.phrases = sorted(self.phrases, key=lambda phrase: -phrase[0].weight)[:size]
+        for each, form, meaning in sorted(self.phrases, key=lambda phrase: -len(phrase[1])):
+            evidence = self._evidence.setdefault(form, {})
             for concept in meaning:
                 evidence[concept] = evidence.get(concept, 0.0) + each.weight / len(meaning)
-        self._longest_first = sorted(self._meanings, key=len, reverse=True)
 
-    def say(
-        self, meaning: Collection[int], room: int, rng: np.random.Generator, order: Order, fill: Fill
-    ) -> list[int]:
-        """A message: phrases that cover the meaning, each concept once, while there is room.
+    def say(self, meaning: Collection[int], room: int, rng: np.random.Generator, rules: Any) -> list[int]:
+        """A message of phrases that cover the meaning, each concept once, those of the highest weight first.
 
         Args:
             meaning: Concepts.
             room: Most symbols.
-            rng: Draws an order.
-            order: kept: by the positions in which the forms stand. shuffled: at random.
-            fill: repeat: the phrases are said again until there is no room. nothing: the message ends.
+            rng: Draws the order of forms, if it is shuffled.
+            rules: Has `order` and `fill`.
         """
-        left, free, said = set(meaning), room, list[tuple[Phrase, tuple[int, ...]]]()
+        left, free, said = set(meaning), room, list[tuple[float, tuple[int, ...]]]()
         for each, form, concepts in self.phrases:
             if concepts <= left and len(form) <= free:
                 left, free = left - concepts, free - len(form)
-                said.append((each, form))
-        if order == "kept":
-            said.sort(key=lambda phrase: np.inf if phrase[0].position is None else phrase[0].position)
+                said.append((each.position, form))
+        if rules.order == "kept":
+            said.sort(key=lambda phrase: phrase[0])
         else:
-            said = [said[number] for number in rng.permutation(len(said)).tolist()]
+            rng.shuffle(said)
         symbols = [symbol for _, form in said for symbol in form]
-        return (symbols * room)[:room] if fill == "repeat" else symbols
+        return (symbols * room)[:room] if rules.fill == "repeat" else symbols
 
-    def read(self, message: Sequence[int], unknown: Unknown) -> dict[int, float]:
+    def read(self, message: Sequence[int], unknown: str) -> dict[int, float]:
         """Evidence for concepts in bits: the sum over the forms in a message, of which no two overlap, long ones first.
 
         Args:
             message: Symbols; a number of no symbol is in no form.
-            unknown: Treatment of symbols in no form. skip: what comes after them is read. stop: it is not.
+            unknown: See `PhrasebookRules`.
         """
         found, is_free = dict[int, tuple[int, ...]](), [True] * len(message)
-        for form in self._longest_first:
+        for form in self._evidence:
             for start in range(len(message) - len(form) + 1):
                 stop = start + len(form)
                 if tuple(message[start:stop]) == form and all(is_free[start:stop]):
@@ -120,53 +145,31 @@ class Phrasebook:
                     is_free[start:stop] = [False] * len(form)
         end = is_free.index(True) if unknown == "stop" and True in is_free else len(message)
         evidence = dict[int, float]()
-        for start in sorted(found):
-            if start < end:
-                for concept, weight in self._meanings[found[start]].items():
-                    evidence[concept] = evidence.get(concept, 0.0) + weight
+        for start in sorted(each for each in found if each < end):
+            for concept, weight in self._evidence[found[start]].items():
+                evidence[concept] = evidence.get(concept, 0.0) + weight
         return evidence
 
 
-def read_phrases(inventory: str, place: str) -> tuple[list[Phrase], str]:
-    """The phrases of a file, and its place for messages.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhrasebookAgentOptions(AgentOptions):
+    """Options of a sender, or of a receiver, with a phrasebook."""
 
-    Args:
-        inventory: A JSON file: a list of pairs, or what `ecsuite score --metrics csar --json` prints.
-        place: The key of the option.
+    inventory: str = ""
+    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
+    size: Count | None = None
+    """Number of pairs, those of the highest weight; null: all."""
 
-    Raises:
-        ConfigError: If it can't be read, or has no inventory, or several.
-    """
-    if not inventory:
-        raise ConfigError(f"{place}: expected a file with pairs of a form and a meaning")
-    place, data = f"{place}: {inventory}", read_json(Path(inventory))
-    if isinstance(data, dict):
-        scores = [each for each in data.get("scores") or () if "inventory" in (each.get("details") or ())]
-        if len(scores) != 1:
-            names = ", ".join(str(each.get("name")) for each in scores) or "none"
-            raise ConfigError(f"{place}: expected one score with an inventory (csar, morphemes), got {names}")
-        data = scores[0]["details"]["inventory"]
-    try:
-        return msgspec.convert(data, list[Phrase]), place
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{place}: {error}".replace("`", "")) from None
-
-
-def _book_of_game(
-    options: Any, role: str, num_features: int | None, vocab_size: int, value_names: Sequence[Sequence[str]]
-) -> tuple[Phrasebook, int]:
-    """The phrasebook of an agent, and the number of attribute values that objects may have."""
-    names = [name for values in value_names for name in values]
-    if options.perception.kind != "identity":
-        raise ConfigError(f"{role}.perception: expected identity, since phrases mean attribute values")
-    if not names or num_features not in (None, len(names)):
-        raise ConfigError(
-            f"{role} phrasebook: expected a world and a task that show attribute values of targets alone"
-        )
-    phrases, place = read_phrases(options.inventory, f"{role}.inventory")
-    symbols = {str(number): number for number in range(1, vocab_size + 1)}
-    concepts = {name: number for number, name in enumerate(names)}
-    return Phrasebook(phrases, symbols, concepts, place, options.size), len(names)
+    def book(self, role: str, vocab_size: int, value_names: Sequence[Sequence[str]]) -> Phrasebook:
+        """The phrasebook of an agent of a game; `ConfigError` if it does not fit."""
+        if self.perception.kind != "identity" or not value_names:
+            raise ConfigError(
+                f"{role}.perception: expected identity, and a world of attribute values, which phrases mean"
+            )
+        symbols = {str(number): number for number in range(1, vocab_size + 1)}
+        names = [name for values in value_names for name in values]
+        concepts = {name: number for number, name in enumerate(names)}
+        return Phrasebook(self.inventory, symbols, concepts, f"{role}.inventory", self.size)
 
 
 class PhrasebookSender(Sender):
@@ -179,19 +182,13 @@ class PhrasebookSender(Sender):
     knows_names = True
 
     @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
+    class Options(PhrasebookAgentOptions):
         """Options of a speaker with a phrasebook."""
 
-        inventory: str = ""
-        """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
-        size: Count | None = None
-        """Number of pairs, those of the highest weight; null: all."""
-        order: Order = "kept"
-        """kept: forms stand in the order of their mean positions. shuffled: each meaning has its own random order."""
-        fill: Fill = "repeat"
+        order: Literal["kept", "shuffled"] = "kept"
+        """kept: forms are said in the order of their mean positions. shuffled: each meaning has its own random order."""
+        fill: Literal["repeat", "nothing"] = "repeat"
         """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
-
-        data_files: ClassVar[tuple[str, ...]] = ("inventory",)
 
     def __init__(
         self,
@@ -200,38 +197,40 @@ class PhrasebookSender(Sender):
         num_features: int,
         vocab_size: int,
         max_len: int,
-        value_names: Sequence[Sequence[str]],
+        value_names: Any,
         has_eos: bool,
     ) -> None:
         super().__init__()
+        self.book = options.book("sender", vocab_size, value_names)
+        if num_features != sum(map(len, value_names)):
+            raise ConfigError(
+                "sender phrasebook: expected to see the attribute values of targets, and nothing else"
+            )
         if options.fill == "nothing" and not has_eos:
             raise ConfigError("sender.fill: messages of this channel have a fixed length: expected repeat")
-        self.options, self.vocab_size, self.max_len = options, vocab_size, max_len
-        self.book, _ = _book_of_game(options, "sender", num_features, vocab_size, value_names)
-        self.has_eos = has_eos
+        self.options, self.vocab_size, self.max_len, self.has_eos = options, vocab_size, max_len, has_eos
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning, (batch, num_features), one-hot or a mean of one-hot vectors."""
-        rows = [tuple(row) for row in (meanings > 1 - 1e-3).tolist()]
-        said = {row: self._symbols(np.flatnonzero(row).tolist()) for row in dict.fromkeys(rows)}
+        rows = [tuple(np.flatnonzero(row).tolist()) for row in (meanings > 0.999).cpu().numpy()]
+        said = {row: self._symbols(row) for row in dict.fromkeys(rows)}
         ids = torch.tensor([said[row] for row in rows], device=meanings.device)  # (batch, max_len)
         symbols = torch.arange(self.vocab_size + 1, device=meanings.device)
         return build_message(builder, ((ids[..., None] == symbols).float() * CERTAIN).transpose(0, 1))
 
-    def _symbols(self, meaning: list[int]) -> list[int]:
-        """A message with EOS in the rest of it; without phrases, one of a fixed length is drawn."""
-        rng, options = np.random.default_rng(meaning), self.options
-        said = self.book.say(meaning, self.max_len, rng, options.order, options.fill)
+    def _symbols(self, meaning: tuple[int, ...]) -> list[int]:
+        """A message, with EOS in the rest of it; without phrases, one of a fixed length is drawn."""
+        rng = np.random.default_rng(meaning)
+        said = self.book.say(meaning, self.max_len, rng, self.options)
         if not said and not self.has_eos:
             said = rng.integers(1, self.vocab_size + 1, self.max_len).tolist()
-        return said + [0] * (self.max_len - len(said))
+        return said + [EOS] * (self.max_len - len(said))
 
 
 class PhrasebookReceiver(Receiver):
-    """Adds up what the forms in a message are evidence for; it is not trained.
+    """Adds up what the forms in a message are evidence for, in bits for each attribute value; it is not trained.
 
-    The score of a candidate is the sum of the evidence for its attribute values, in bits. In training over a relaxed
-    channel it reads the most likely symbols, so that the sender gets no gradient through them.
+    In training over a relaxed channel it reads the most likely symbols: the sender gets no gradient through them.
 
     Raises:
         ConfigError: If the inventory can't be read, or does not fit the game.
@@ -242,24 +241,15 @@ class PhrasebookReceiver(Receiver):
     states_are_values = True
 
     @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
+    class Options(PhrasebookAgentOptions):
         """Options of a listener with a phrasebook."""
 
-        inventory: str = ""
-        """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
-        size: Count | None = None
-        """Number of pairs, those of the highest weight; null: all."""
-        unknown: Unknown = "skip"
+        unknown: Literal["skip", "stop"] = "skip"
         """Symbols that are in no form. skip: what comes after them is read. stop: it is not."""
 
-        data_files: ClassVar[tuple[str, ...]] = ("inventory",)
-
-    def __init__(
-        self, options: Options, *, vocab_size: int, max_len: int, value_names: Sequence[Sequence[str]]
-    ) -> None:
-        self.options = options
-        self.book, size = _book_of_game(options, "receiver", None, vocab_size, value_names)
-        super().__init__(state_size=size)
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int, value_names: Any) -> None:
+        super().__init__(state_size=max(1, sum(map(len, value_names))))
+        self.book, self.unknown = options.book("receiver", vocab_size, value_names), options.unknown
 
     def forward(self, message: Message) -> tuple[Tensor, Tensor]:
         """See the base class."""
@@ -270,11 +260,10 @@ class PhrasebookReceiver(Receiver):
         return torch.stack([self._states(ids[:, : end + 1]) for end in range(ids.shape[1])]), message.ends
 
     def _states(self, ids: Tensor) -> Tensor:
-        """Evidence for each attribute value after messages, (batch, num_features)."""
-        rows = [tuple(row) for row in ids.tolist()]
-        states = dict[tuple[int, ...], list[float]]()
+        """Evidence after messages, (batch, num_values)."""
+        rows, states = list(map(tuple, ids.tolist())), dict[tuple[int, ...], list[float]]()
         for row in dict.fromkeys(rows):
-            length = next((place for place, symbol in enumerate(row) if symbol < 1), len(row))
-            evidence = self.book.read(row[:length], self.options.unknown)
+            length = next((place for place, symbol in enumerate(row) if symbol <= EOS), len(row))
+            evidence = self.book.read(row[:length], self.unknown)
             states[row] = [evidence.get(value, 0.0) for value in range(self.state_size)]
         return torch.tensor([states[row] for row in rows], device=ids.device)

@@ -29,14 +29,20 @@ def cross_play(
     form: As = Form.TEXT,
 ) -> None:
     """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
+    from ecsuite.eval.metrics import METRICS
     from ecsuite.eval.run_metrics.pairings import every_pairing, report
-    from ecsuite.eval.run_metrics.phrasebooks import options_of
+    from ecsuite.eval.run_metrics.phrasebooks import PhrasebookOptions
     from ecsuite.games.runs.run import load_run
+    from ecsuite.parts.own_functions import options_in
 
     for number, folder in enumerate(runs):
         if folder.resolve() in map(Path.resolve, runs[:number]):
             raise ConfigError(f"{folder}: a run is no stranger to itself: expected each once")
     prepare_outputs(out, plot)
     opened = [load_run(folder, trust_code=trust_code, note=note) for folder in runs]
-    book = None if phrasebook is None else options_of(phrasebook)
+    book = (
+        None
+        if phrasebook is None
+        else options_in(METRICS, f"phrasebook,inventory={phrasebook}", PhrasebookOptions)
+    )
     report(every_pairing(opened, book)).publish(out=out, picture=plot, as_json=as_json, form=form)

@@ -139,10 +139,6 @@ METRICS = Registry(
             "ecsuite.eval.metrics.morphemes:csar",
             "morphemes by CSAR without an end, as its authors' program (asked for by name)",
         ),
-        "inventory_npmi": (
-            "ecsuite.eval.metrics.morphemes:inventory_npmi",
-            "NPMI of the forms and meanings that csar finds (asked for by name)",
-        ),
         "language_similarity": (
             "ecsuite.eval.metrics.language_similarity:language_similarity",
             "how alike the speakers of a society name the same meanings (asked for by name)",
@@ -191,7 +187,6 @@ METRIC_OF = {
     "tre7": "tre7",
     "conflict_count": "conflict_count",
     "morphemes": "morphemes",
-    "inventory_npmi": "inventory_npmi",
     "cbm": "cbm",
     "context_independence": "context_independence",
     "synonymy": "synonymy",
@@ -219,8 +214,7 @@ METRIC_OF = {
     "transfer": "transfer",
     "transfer_sender": "transfer",
     "noise_objects": "noise_objects",
-    "phrasebook_listener": "phrasebook",
-    "phrasebook_speaker": "phrasebook",
+    **dict.fromkeys(("phrasebook_listener", "phrasebook_speaker", "phrasebook_npmi"), "phrasebook"),
     "message_entropy": "message_entropy",
     "conditional_entropy": "message_entropy",
     "redundancy": "message_entropy",

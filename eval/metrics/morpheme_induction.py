@@ -325,26 +325,21 @@ def pointwise_information(found: MorphemeInventory, messages: Ragged, concepts: 
 
     ln(p(f, m) / (p(f) p(m))) / -ln p(f, m) (Bouma 2009), where p is the share of messages that have the form anywhere,
     or are about all concepts of the meaning: 1 if each occurs with the other only, 0 if they are independent, or in all
-    messages.
-
-    Args:
-        found: The pairs.
-        messages: Without EOS.
-        concepts: What each message is about.
+    messages. Pairs that occur once have 1 whatever the language is.
     """
     rows, places, values = row_of(messages), row_of(concepts), messages.values
     information = np.zeros(len(found.morphemes))
     for number, each in enumerate(found.morphemes):
-        length = len(each.form)
-        starts = np.flatnonzero(values[: max(len(values) - length + 1, 0)] == each.form[0])
-        for place, symbol in enumerate(each.form):
-            starts = starts[values[starts + place] == symbol]
-        has_form, about = np.zeros(len(messages), bool), np.isin(concepts.values, each.meaning)
-        has_form[rows[starts[rows[starts] == rows[starts + length - 1]]]] = True
-        has_meaning = np.bincount(places[about], minlength=len(messages)) == len(each.meaning)
-        joint = float((has_form & has_meaning).mean())
+        last = len(each.form) - 1
+        starts = np.flatnonzero(values[: len(values) - last] == each.form[0])
+        for offset, symbol in enumerate(each.form):
+            starts = starts[values[starts + offset] == symbol]
+        with_form = np.unique(rows[starts[rows[starts] == rows[starts + last]]])
+        about = np.bincount(places[np.isin(concepts.values, each.meaning)], minlength=len(messages))
+        with_meaning = np.flatnonzero(about == len(each.meaning))
+        joint = len(np.intersect1d(with_form, with_meaning)) / len(messages)
         if 0 < joint < 1:
-            ratio = joint / (float(has_form.mean()) * float(has_meaning.mean()))
+            ratio = joint * len(messages) ** 2 / (len(with_form) * len(with_meaning))
             information[number] = np.log(ratio) / -np.log(joint)
     return information
 

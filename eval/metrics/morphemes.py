@@ -29,7 +29,6 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints, entropy, num_labels
-from ecsuite.eval.statistics.resampling import Exchange, resample
 from ecsuite.runtime.ragged import Ragged
 
 NUM_SHUFFLES = 20
@@ -80,20 +79,6 @@ CSAR = replace(
     depends_on_size="pairs that occur once count, too",
     most_messages=None,
 )
-INVENTORY_NPMI = Traits(
-    name="inventory_npmi",
-    about="forms and meanings of an inventory go together",
-    title="normalised pointwise mutual information of an inventory",
-    high="1: each form of the inventory occurs with its meaning only, and the other way round",
-    question="compositional",
-    direction="higher",
-    bounds=(-1.0, 1.0),
-    chance="shuffled meanings",
-    needs=("concepts",),
-    depends_on_size="pairs that occur once have 1 in small corpora",
-    most_messages=MOST_MESSAGES,
-    by_name_only=True,
-)
 
 
 @metric(MORPHEMES)
@@ -107,7 +92,8 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     that of every pair in 20 corpora in which whole meanings were exchanged with each other, which happens in 5 % of
     languages without morphemes; the p-value is by Student's t of the highest weights of these.
 
-    Details: `inventory` (form, meaning, weight in bits, number of messages), `segmented` (some messages),
+    Details: `inventory` (form, meaning, weight in bits, number of messages, mean position of the first symbol), its mean
+    `npmi` (see `pointwise_information`), `segmented` (some messages),
     `covered_symbols` (the share of symbols that belong to a morpheme), `synonymy` and `polysemy` (mean bits of the
     form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
@@ -172,53 +158,6 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=_coverage(inventory), details=found.described(inventory))]
 
 
-@metric(INVENTORY_NPMI)
-def inventory_npmi(corpus: Corpus, options: Options) -> list[Score]:
-    """Mean NPMI of the forms and meanings of the inventory of `csar`; see `morpheme_induction.pointwise_information`.
-
-    Boldt & Mortensen (2026, ACL 2026.acl-long.1389) propose it as a measure of compositionality; only the abstract was
-    read, so that the mean over pairs, each counted once, and the counts over whole messages are ours. Pairs that occur
-    once have 1 by construction: compare with the chance level, the mean of the inventories of corpora whose whole
-    meanings were exchanged. The interval is by samples of half of the meanings. Undefined as `csar`, and without pairs;
-    of more than 2,000 messages, so many are drawn.
-    """
-    num_messages = len(corpus.messages)
-    drawn = {"messages": MOST_MESSAGES} if num_messages > MOST_MESSAGES else {}
-    if drawn:
-        rng = np.random.default_rng(options.seed)
-        corpus = corpus.take(np.sort(rng.choice(num_messages, MOST_MESSAGES, replace=False)))
-    found = _Said(corpus)
-    settings = {"form": MAX_FORM, "meaning": found.largest, "label": found.label, "eos": "strip"}
-    score = unscored(INVENTORY_NPMI, **settings, **drawn, seed=options.seed)
-    if (reason := found.reason_of_size(MOST_MEANINGS_OF_ALL)) is not None:
-        return [score(value=None, reason=reason)]
-
-    def statistic(rows: Ints, partners: Ints) -> Floats:
-        assert found.concepts is not None
-        messages, concepts = found.numbers.take(rows), found.concepts.take(partners)
-        inventory = induce_all(messages, concepts, found.whole[partners])
-        information = pointwise_information(inventory, messages, concepts)
-        return np.array([information.mean() if len(information) else np.nan])
-
-    every = np.arange(len(found.numbers))
-    [value] = statistic(every, every).tolist()
-    if np.isnan(value):
-        return [score(value=None, reason="csar finds no pairs")]
-    [uncertainty] = resample(
-        statistic,
-        [value],
-        num_rows=len(every),
-        exchange=Exchange(found.whole, lambda: row_labels(found.numbers)),
-        seed=options.seed,
-        work=20 * len(every),
-        bounds=(-1.0, 1.0),
-        max_permutations=NUM_SHUFFLES,
-        max_subsamples=NUM_SHUFFLES,
-    )
-    chance, details = uncertainty.chance, uncertainty.details
-    return [score(value=value, ci95=uncertainty.ci95, chance=chance, details=details)]
-
-
 class _Said:
     """Messages and concepts of a corpus, with symbols that are numbered whatever they are called.
 
@@ -258,9 +197,9 @@ class _Said:
     def described(self, inventory: MorphemeInventory) -> dict[str, Any]:
         """The details of a score."""
         assert self.concepts is not None
-        first = np.arange(len(self.numbers.values)) - self.numbers.offsets[row_of(self.numbers)]
-        positions = [first[inventory.of_symbol == n].mean() for n in range(len(inventory.morphemes))]
         information = pointwise_information(inventory, self.numbers, self.concepts)
+        places = np.arange(len(self.numbers.values)) - self.numbers.offsets[row_of(self.numbers)]
+        middle = [float(places[inventory.of_symbol == n].mean()) for n in range(len(inventory.morphemes))]
         shown = np.zeros(int(self.numbers.values.max()) + 1, np.int64)
         shown[self.numbers.values] = self.content.values
         return {
@@ -268,16 +207,16 @@ class _Said:
             "num_morphemes": len(inventory.morphemes),
             **_ambiguity(inventory),
             "least_weight": inventory.least_weight,
-            "npmi": float(np.mean(information)) if len(information) else None,
+            "npmi": float(information.mean()) if len(information) else None,
             "inventory": [
                 {
                     "form": [_symbol(self.corpus, shown[symbol]) for symbol in each.form],
                     "meaning": [self.names[concept] for concept in each.meaning],
                     "weight": each.weight,
                     "num_messages": each.num_messages,
-                    "position": float(position) - (len(each.form) - 1) / 2,
+                    "position": position - (len(each.form) - 1) / 2,
                 }
-                for each, position in zip(inventory.morphemes, positions, strict=True)
+                for each, position in zip(inventory.morphemes, middle, strict=True)
             ],
             "segmented": _segmented(
                 self.corpus, self.content, self.concepts, self.whole, self.names, inventory

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.eval.run_metrics.phrasebooks import PhrasebookOptions, phrasebook_pair
+from ecsuite.eval.run_metrics.phrasebooks import PhrasebookOptions, with_phrasebook
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, joint_bound, mean_and_half_width
+from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, joint_bound
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
@@ -80,14 +80,12 @@ class Pairings:
         itself = np.array(
             [[one.does_both and one.number == other.number for one, other in row] for row in pairs]
         )
-        speaks, listens = (
-            np.array([each.has_book for each in side]) for side in (self.senders, self.receivers)
-        )
-        speaks, are_trained = speaks[:, None], ~(speaks[:, None] | listens)
+        speaks = np.array([[one.has_book for _ in self.receivers] for one in self.senders])
+        listens = np.array([[other.has_book for other in self.receivers] for _ in self.senders])
         found: dict[str, NDArray[np.bool_]] = {
             "met": met,
-            "strangers": same & ~met & ~itself & are_trained,
-            "across": ~same & are_trained,
+            "strangers": same & ~met & ~itself & ~speaks & ~listens,
+            "across": ~same & ~speaks & ~listens,
             "listens": same & ~speaks & listens,
             "speaks": same & speaks & ~listens,
         }
@@ -107,17 +105,6 @@ class Pairings:
             for role, side in zip(ROLES, (self.senders, self.receivers), strict=True)
         )
         return crossed_mean(values, self.where(which) & ~np.isnan(values), first, second)
-
-    def shares(self, which: str) -> list[float]:
-        """The accuracy of some pairs of each run, divided by that of its pairs that met."""
-        runs = sorted({each.run for each in self.senders})
-        of_run = {run: np.array([each.run == run for each in self.senders])[:, None] for run in runs}
-        values, met = self.where(which), self.where("met")
-        return [
-            float(self.accuracy[values & mine].mean() / self.accuracy[met & mine].mean())
-            for mine in of_run.values()
-            if self.accuracy[met & mine].any()
-        ]
 
 
 def require_same_game(runs: Sequence[Run]) -> None:
@@ -179,8 +166,7 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
 
     Args:
         runs: Of one game.
-        book: The phrasebook of each run, with which a further sender and receiver speak and listen; None: there are no
-            such agents.
+        book: The phrasebook of each run, with which one more sender and receiver speak and listen; None: no such agents.
 
     Raises:
         ConfigError: If they are of different games, or a run has no phrasebook.
@@ -188,10 +174,7 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
     require_same_game(runs)
     senders, receivers = agents_of(runs)
     for index, run in enumerate(runs if book is not None else ()):
-        pair, reason, _ = phrasebook_pair(run, book)
-        if pair is None:
-            raise ConfigError(f"--phrasebook: {run.folder}: {reason}")
-        name = f"{run.folder.name} {Path(book.inventory).stem}"
+        pair, name = with_phrasebook(run, book).first_pair, f"{run.folder.name} {Path(book.inventory).stem}"
         for side in (senders, receivers):
             side.append(Player(name=name, run=index, pair=pair, met=frozenset(), number=-1, has_book=True))
     world, experiment = runs[0].pair.world, runs[0].experiment
@@ -200,12 +183,7 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
     can_rename = not runs[0].pair.channel.is_of_values
     shape = (len(senders), len(receivers))
     accuracy, relabelled = np.zeros(shape), np.full(shape, np.nan)
-    is_other = can_rename & np.array(
-        [
-            [one.run != other.run and not (one.has_book or other.has_book) for other in receivers]
-            for one in senders
-        ]
-    )
+    is_other = np.array([[one.run != other.run for other in receivers] for one in senders]) & can_rename
     relabelled[is_other] = 0.0
     names = {
         (i, j): best_names(said[i], understood[j], runs[0].pair.channel.symbol_size)
@@ -332,18 +310,6 @@ def report(pairings: Pairings) -> Report:
         tables.append(_table("accuracy, symbols renamed", pairings, pairings.relabelled))
     tables.append(_means(groups))
     notes = []
-    if "listens" in groups:
-        data["shares"] = shares = {name: pairings.shares(name) for name in ("listens", "speaks")}
-        rows = [
-            row_of(GROUPS[name], len(of), estimate(*mean_and_half_width(of))) for name, of in shares.items()
-        ]
-        columns = (
-            name_column("group", "shares"),
-            number_column("runs"),
-            number_column("share", parts=INTERVAL),
-        )
-        tables.append(Table(columns=columns, rows=rows))
-        notes.append("share: accuracy divided by that of the run's pairs that met, mean over runs")
     if any(found["pairs"] >= FEWEST and found["half_width"] is not None for found in groups.values()):
         notes.append(
             "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"

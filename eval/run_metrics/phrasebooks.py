@@ -1,122 +1,163 @@
 """Phrasebooks in the place of trained agents: how much of what a pair understands its inventory of forms explains."""
 
-import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import inf
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.agents.phrasebook import Fill, Order, PhrasebookReceiver, PhrasebookSender, Unknown, read_phrases
-from ecsuite.eval.metrics import METRICS, find_metric
+from ecsuite.agents.phrasebook import PhrasebookReceiver, PhrasebookRules, PhrasebookSender
+from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.morphemes import MOST_MESSAGES
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.run_metrics.noise_grid import each_batch
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
-from ecsuite.parts.config import Count, Share
-from ecsuite.parts.own_functions import options_in
-from ecsuite.parts.registry import Part
+from ecsuite.games.config.sections import ROLES, Role
+from ecsuite.games.players.pair import SIDES
+from ecsuite.games.plays.play import players_of
+from ecsuite.parts.config import Share
+from ecsuite.parts.registry import Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.games.players.pair import Pair
+    from ecsuite.games.plays.population import Population
     from ecsuite.games.runs.run import Run
+
+INDUCED = ("csar", "morphemes")
+"""Metrics that find inventories."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PhrasebookOptions:
+class PhrasebookOptions(PhrasebookRules):
     """Options of the metric, and of `ecsuite cross-play --phrasebook`."""
 
     inventory: str = "csar"
-    """Pairs of a form and a meaning: those that csar or morphemes finds in the corpus of the run, or of a JSON file."""
-    size: Count | None = None
-    """Number of pairs, those of the highest weight; null: all."""
-    order: Order = "kept"
-    """kept: forms are said in the order of their mean positions. shuffled: in a random order for each meaning."""
-    fill: Fill = "repeat"
-    """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
-    unknown: Unknown = "skip"
-    """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
+    """The pairs that csar or morphemes finds in the corpus of the run, or those of a JSON file."""
     held_out: Share = 0.0
     """Share of the meanings that are left out of the corpus before pairs are found, and alone tested; 0: all are in."""
 
 
-INDUCED = ("csar", "morphemes")
-"""Metrics that find inventories."""
 DEFAULT = PhrasebookOptions()
 LISTENER = Traits(
     name="phrasebook_listener",
-    about="success of a phrasebook listener, as a share of the pair's",
+    about="success of a phrasebook listener, by the pair's",
     high="1: forms of the inventory, read by rule, say all that the listener understands",
     question="agents",
     direction="higher",
     chance="guesses",
     needs=("agents",),
     options=PhrasebookOptions,
-    details={
-        "accuracy": "of the trained agent with the phrasebook",
-        "trained": "accuracy of the trained pair",
-        "pairs": "pairs in the phrasebook",
-    },
 )
 SPEAKER = replace(
     LISTENER,
     name="phrasebook_speaker",
-    about="success of a phrasebook speaker, as a share of the pair's",
-    high="1: what is said by rule with forms of the inventory is understood like the trained speaker",
+    about="success of a phrasebook speaker, by the pair's",
+    high="1: forms of the inventory, said by rule, are understood like the trained speaker",
+)
+NPMI = replace(
+    LISTENER,
+    name="phrasebook_npmi",
+    about="forms and meanings of the phrasebook go together",
+    high="1: each form occurs with its meaning only; pairs that occur once always have 1",
+    bounds=(-1.0, 1.0),
+    chance=None,
 )
 
 
-@metric(LISTENER, SPEAKER)
+@metric(LISTENER, SPEAKER, NPMI)
 def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -> list[Score]:
     """Success of phrasebook agents with trained partners, as a share of the trained pair's.
 
     After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are those of
-    `ecsuite.agents.phrasebook`). An inventory is induced from the corpus of the run, or read. With accuracies in the
-    rounds of validation, `phrasebook_listener` is that of the trained speaker with a listener that reads the forms in
-    its messages, divided by that of the trained pair; `phrasebook_speaker` is that of a speaker that covers meanings
-    with forms, with the trained listener. Accuracies are means over meanings, then over pairs that meet. The interval
-    is Student's over meanings, of the linearised ratio; the chance level is that of guesses, divided by the trained
-    pair's accuracy. `csar` takes up to 2,000 messages; of a larger corpus, so many are drawn.
+    `ecsuite.agents.phrasebook`). With accuracies in the rounds of validation, `phrasebook_listener` is that of the
+    trained speaker and a listener that reads the forms in its messages, divided by that of the trained pair;
+    `phrasebook_speaker` is that of a speaker that covers meanings with forms and the trained listener; of a society,
+    over all pairs that meet. The interval is Student's over meanings, of the linearised ratio; the chance level is that
+    of guesses, divided by the trained pair's accuracy. `phrasebook_npmi` is the mean NPMI of the pairs, see
+    `morphemes`. Of more than 2,000 messages, `csar` takes so many, drawn at random.
 
-    Undefined for channels of values, where agents see other objects than single ones of attribute values, without an
-    inventory, for a pair that is never right, and, if nothing fills messages, where these have a fixed length.
+    Undefined without pairs, where messages are not of symbols about single objects of attribute values, and for agents
+    that are never right; `phrasebook_npmi` also for a file.
     """
-    pair, world = run.pair, run.pair.world
-    book: Pair | None = None
-    if pair.channel.is_of_values or world.object_shape != (sum(world.num_values or ()),):
-        reason: str | None = "messages are not of symbols about objects of attribute values"
-    elif world.rounds.sender_sees_all or (own.fill == "nothing" and not pair.channel.has_eos):
-        reason = "the sender sees distractors, or messages have a fixed length and nothing fills them"
-    else:
-        book, reason, source = phrasebook_pair(run, own, options.seed)
     settings: dict[str, Any] = {"task": run.experiment.task.kind, "mode": run.experiment.evaluation.mode}
-    settings |= asdict(own) | ({} if book is None else source)
-    blank = [unscored(traits, **settings) for traits in (LISTENER, SPEAKER)]
-    if book is None:
-        return [score(value=None, reason=reason) for score in blank]
-    trained, *accuracies = _by_meaning(run, book, own, options.seed)
+    settings |= to_tree(own) | {"seed": options.seed}
+    if own.inventory not in INDUCED and Path(own.inventory).is_file():
+        settings["inventory"] = sha256(Path(own.inventory).read_bytes()).hexdigest()[:12]
+    blank = [unscored(traits, **settings) for traits in (LISTENER, SPEAKER, NPMI)]
+    try:
+        inventory, npmi = _inventory(run, own, options.seed)
+        read = replace(own, inventory=inventory)
+        found = [_by_meaning(run, read, roles, options.seed) for roles in ((), ROLES[1:], ROLES[:1])]
+    except ConfigError as error:
+        if own.inventory not in INDUCED:
+            raise
+        return [score(value=None, reason=str(error)) for score in blank]
+    trained, *accuracies = found
     if not trained.any():
-        return [
-            score(value=None, reason="no tested round in which the trained pair is right") for score in blank
-        ]
-    whole, level = float(trained.mean()), run.players.chance()["accuracy"]
-    num_pairs = len(book.listener.network.book.phrases)
-    scores = []
-    for score, accuracy in zip(blank, accuracies, strict=True):
+        return [score(value=None, reason="the trained pair is never right") for score in blank]
+    whole, level, scores = float(trained.mean()), run.players.chance()["accuracy"], []
+    for score, accuracy in zip(blank, accuracies, strict=False):
         share = float(accuracy.mean()) / whole
         linearised = (share + (accuracy - share * trained) / whole).tolist()
         ci95 = clipped(share, mean_and_half_width(linearised)[1], 0.0, inf)
-        details = {"accuracy": float(accuracy.mean()), "trained": whole, "pairs": num_pairs}
+        details = {"accuracy": float(accuracy.mean()), "trained": whole, "tested_meanings": len(trained)}
         chance = Chance.from_guesses(level / whole, linearised)
         scores.append(score(value=share, ci95=ci95, chance=chance, details=details))
-    return scores
+    return [
+        *scores,
+        blank[2](value=npmi, reason=None if npmi is not None else "the pairs are those of a file"),
+    ]
+
+
+def with_phrasebook(
+    run: "Run", own: PhrasebookOptions, roles: tuple[Role, ...] = ROLES, seed: int = 0
+) -> "Population":
+    """The agents of a run, with phrasebooks in the place of those of some roles.
+
+    Raises:
+        ConfigError: If there are no pairs, or they do not fit the game.
+    """
+    if run.pair.channel.is_of_values:
+        raise ConfigError(f"{run.folder}: the words of its channel are values")
+    inventory = _inventory(run, own, seed)[0] if roles else ""
+    parts = {
+        "sender": PhrasebookSender.Options(
+            inventory=inventory, size=own.size, order=own.order, fill=own.fill
+        ),
+        "receiver": PhrasebookReceiver.Options(inventory=inventory, size=own.size, unknown=own.unknown),
+    }
+    changed = {role: Part("phrasebook", parts[role]) for role in roles}
+    if roles:
+        changed["society"] = replace(run.experiment.society, shares="nothing")
+    players = players_of(replace(run.experiment, **changed), run.pair.world)
+    others = {
+        name: each
+        for name, each in run.players.state_dict().items()
+        if not any(f".{SIDES[role]}." in name for role in roles)
+    }
+    players.load_state_dict(others, strict=False)
+    return players.eval()
+
+
+def _inventory(run: "Run", own: PhrasebookOptions, seed: int) -> tuple[str, float | None]:
+    """The pairs of a run as JSON, or their file; and their mean NPMI, which those of a file do not have."""
+    if own.inventory not in INDUCED:
+        return own.inventory, None
+    corpus, rng = run.corpus, np.random.default_rng(seed)
+    if own.held_out and corpus.meanings is not None:
+        corpus = corpus.take(np.flatnonzero(~_is_held_out(np.asarray(corpus.meanings), own, seed)))
+    if own.inventory == "csar" and len(corpus.messages) > MOST_MESSAGES:
+        corpus = corpus.take(np.sort(rng.choice(len(corpus.messages), MOST_MESSAGES, replace=False)))
+    [score] = find_metric(own.inventory)(corpus, seed=seed)
+    if not score.details.get("inventory"):
+        raise ConfigError(f"{run.folder}: {score.reason or f'{own.inventory} finds no pairs'}")
+    return json.dumps(score.details["inventory"]), score.details["npmi"]
 
 
 def _is_held_out(meanings: NDArray[Any], own: PhrasebookOptions, seed: int) -> NDArray[np.bool_]:
@@ -126,86 +167,16 @@ def _is_held_out(meanings: NDArray[Any], own: PhrasebookOptions, seed: int) -> N
     return np.asarray(np.array(draws) < own.held_out)[label.ravel()]
 
 
-def _by_meaning(run: "Run", book: "Pair", own: PhrasebookOptions, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Accuracy about each meaning: of the trained pairs, with the phrasebook listener, with the phrasebook speaker."""
-    import torch
-
-    from ecsuite.games.channels.noise import noise_generator
-    from ecsuite.games.players.pair import Pair
-    from ecsuite.games.plays.evaluation import spoken_rounds
-
-    world, mode, meanings, found = run.pair.world, run.experiment.evaluation.mode, [], []
-    for spoken in spoken_rounds(run.players.eval(), world, "valid", mode):
-        rounds = spoken.rounds
-        meanings.append(world.describe(spoken.batch).meanings)
-        for _, pair in run.players.pairs():
-            noise = noise_generator(run.experiment.training.seed, "valid", spoken.first, pair.device)
-            with torch.inference_mode():
-                message, by_rule = (
-                    each.message(rounds.shown, rounds.num_positive, mode, noise)
-                    for each in (pair.speaker, book.speaker)
-                )
-                outcomes = [
-                    Pair(speaker, listener).understand(
-                        heard, rounds.candidates, rounds.truth, mode=mode, generator=noise
-                    )
-                    for speaker, listener, heard in (
-                        (pair.speaker, pair.listener, message),
-                        (pair.speaker, book.listener, message),
-                        (book.speaker, pair.listener, by_rule),
-                    )
-                ]
-            found.append(np.stack([each.measures["accuracy"].double().numpy() for each in outcomes]))
-    num_pairs = len(run.players.pairs())
-    rounds_of = [np.mean(found[n : n + num_pairs], axis=0) for n in range(0, len(found), num_pairs)]
-    rows, label = np.unique(np.concatenate(meanings), axis=0, return_inverse=True)
-    accuracy, label = np.concatenate(rounds_of, axis=1), label.ravel()
+def _by_meaning(
+    run: "Run", own: PhrasebookOptions, roles: tuple[Role, ...], seed: int
+) -> NDArray[np.float64]:
+    """Accuracy about each tested meaning, (num_meanings,), with phrasebooks in some roles."""
+    world, players = run.pair.world, with_phrasebook(run, own, roles, seed)
+    played = list(each_batch(players, world, "valid", run.experiment))
+    meanings = np.concatenate([world.describe(batch).meanings for batch, _ in played])
+    accuracy = np.concatenate([each for _, each in played])
     if own.held_out:
-        is_tested = _is_held_out(rows, own, seed)[label]
-        _, label = np.unique(label[is_tested], return_inverse=True)
-        accuracy = accuracy[:, is_tested]
-    one, listened, spoke = (np.bincount(label, row) / np.bincount(label) for row in accuracy)
-    return one, listened, spoke
-
-
-def phrasebook_pair(
-    run: "Run", own: PhrasebookOptions, seed: int = 0
-) -> tuple["Pair | None", str | None, dict[str, Any]]:
-    """A speaker and a listener with the phrasebook of a run, or the reason why there is none; and its source.
-
-    Raises:
-        ConfigError: If a file has no inventory, or one that does not fit the game.
-    """
-    from ecsuite.games.players.pair import make_pair
-
-    source: dict[str, Any] = {}
-    with TemporaryDirectory() as folder:
-        file = own.inventory
-        if own.inventory in INDUCED:
-            corpus, rng = run.corpus, np.random.default_rng(seed)
-            if own.held_out:
-                corpus = corpus.take(np.flatnonzero(~_is_held_out(np.asarray(corpus.meanings), own, seed)))
-                source = {"seed": seed}
-            if own.inventory == "csar" and len(corpus.messages) > MOST_MESSAGES:
-                corpus = corpus.take(np.sort(rng.choice(len(corpus.messages), MOST_MESSAGES, replace=False)))
-                source = {"messages": MOST_MESSAGES, "seed": seed}
-            [score] = find_metric(own.inventory)(corpus, seed=seed)
-            if not (pairs := score.details.get("inventory")):
-                return None, score.reason or f"{own.inventory} finds no pairs in the corpus", source
-            file = str(Path(folder) / "inventory.json")
-            Path(file).write_text(json.dumps(pairs))
-        else:
-            read_phrases(file, "inventory")
-            source = {"inventory": f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]}"}
-        speaker = PhrasebookSender.Options(inventory=file, size=own.size, order=own.order, fill=own.fill)
-        listener = PhrasebookReceiver.Options(inventory=file, size=own.size, unknown=own.unknown)
-        parts = {"sender": Part("phrasebook", speaker), "receiver": Part("phrasebook", listener)}
-        return make_pair(replace(run.experiment, **parts), run.pair.world).eval(), None, source
-
-
-def options_of(text: str) -> PhrasebookOptions:
-    """The options in a text such as `csar,order=shuffled` or `book.json`; `ConfigError` if there is no such one."""
-    found: PhrasebookOptions = options_in(METRICS, f"phrasebook,inventory={text}", PhrasebookOptions)
-    if found.inventory not in INDUCED and not Path(found.inventory).is_file():
-        raise ConfigError(f"--phrasebook: expected csar, morphemes or a file, got {found.inventory}")
-    return found
+        is_tested = _is_held_out(meanings, own, seed)
+        meanings, accuracy = meanings[is_tested], accuracy[is_tested]
+    label = np.unique(meanings, axis=0, return_inverse=True)[1].ravel()
+    return np.asarray(np.bincount(label, accuracy) / np.bincount(label))

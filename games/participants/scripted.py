@@ -3,21 +3,18 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from ecsuite.agents.phrasebook import Fill, Order, Phrasebook, Unknown, read_phrases
+from ecsuite.agents.phrasebook import Phrasebook, PhrasebookRules
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.language_models.backend import Allowed
-from ecsuite.parts.config import Count, Positive
+from ecsuite.parts.config import Positive
 from ecsuite.runtime.errors import ConfigError, shown
 
 NEW_LENGTH = 12
 """Symbols of a name that is invented, where as many are allowed: so many that no two agents invent the same one."""
-
-ROUNDING = 1e-9
-"""Evidence that differs by less is equal."""
 
 
 def invented(allowed: Allowed, rng: np.random.Generator) -> str:
@@ -217,49 +214,31 @@ class PhrasebookParticipant(Participant):
         ConfigError: If the inventory can't be read, or does not fit the play.
     """
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options:
-        """Options of a phrasebook."""
+    Options = PhrasebookRules
+    tasks = ("discrimination", "reconstruction")
 
-        inventory: str = ""
-        """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
-        size: Count | None = None
-        """Number of pairs, those of the highest weight; null: all."""
-        order: Order = "kept"
-        """kept: forms stand in the order of their mean positions. shuffled: in a random order."""
-        fill: Fill = "repeat"
-        """repeat: forms are said again until the message is full. nothing: it ends."""
-        unknown: Unknown = "skip"
-        """Symbols that are in no form. skip: what comes after them is read. stop: it is not."""
-
-        data_files: ClassVar[tuple[str, ...]] = ("inventory",)
-
-    tasks: ClassVar[tuple[str, ...]] = ("discrimination", "reconstruction")
-
-    def __init__(self, options: Options, *, setting: Setting) -> None:
+    def __init__(self, options: PhrasebookRules, *, setting: Setting) -> None:
         super().__init__(options, setting=setting)
-        words = setting.words
-        self._names = words.symbols or words.choices
+        self._names = setting.words.symbols or setting.words.choices
         if not self._names or not setting.value_names:
             raise ConfigError("expected a world of attribute values, and messages of given symbols, not text")
         self._ids = {name: number for number, name in enumerate(self._names)}
-        phrases, place = read_phrases(options.inventory, f"{setting.place}.inventory")
-        numbered = {str(number): number - 1 for number in range(1, len(self._names) + 1)}
+        symbols = {str(number + 1): number for number in self._ids.values()} | self._ids
         concepts = {name: n for n, name in enumerate(name for of in setting.value_names for name in of)}
-        self._book = Phrasebook(phrases, numbered | self._ids, concepts, place, options.size)
-        first = np.cumsum([0, *map(len, setting.value_names[:-1])])
-        self._concepts = (setting.values + first).tolist()
+        place = f"{setting.place}.inventory"
+        self._book = Phrasebook(options.inventory, symbols, concepts, place, options.size)
+        self._concepts = setting.values + np.cumsum([0, *map(len, setting.value_names[:-1])])
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
         """Phrases that cover the meaning, or the candidate for which those in the message are the most evidence."""
-        words, options = self.setting.words, self.options
+        words = self.setting.words
         if ask.role == "speaker":
             room = words.max_len if words.symbols else 1
-            said = self._book.say(self._concepts[ask.thing], room, rng, options.order, options.fill)
+            said = self._book.say(self._concepts[ask.thing].tolist(), room, rng, self.options)
             return words.separator.join(self._names[symbol] for symbol in said) or words.drawn(rng)
         heard = [self._ids.get(symbol, -1) for symbol in words.split(ask.message)]
-        evidence = self._book.read(heard, options.unknown)
-        things = ask.candidates or range(len(self.setting.things))
-        fits = np.array([sum(evidence.get(each, 0.0) for each in self._concepts[thing]) for thing in things])
-        best = np.flatnonzero(fits >= fits.max() - ROUNDING)
+        evidence = self._book.read(heard, self.options.unknown)
+        things = self._concepts[list(ask.candidates) or slice(None)].tolist()
+        fits = np.array([sum(evidence.get(concept, 0.0) for concept in thing) for thing in things])
+        best = np.flatnonzero(fits >= fits.max() - 1e-9)  # bits that differ by rounding alone are equal
         return ask.allowed.choices[int(best[rng.integers(len(best))])]

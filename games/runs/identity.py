@@ -4,6 +4,7 @@ Two runs with equal identities are the same computation; `require_same_run` comp
 requested one.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -153,10 +154,8 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
 
             if (place := weights_file(Path(weights))).is_file():
                 yield f"{role}.perception.weights", str(place), partial(content_digest, str(place))
-        options = getattr(experiment, role).options
-        for option in getattr(options, "data_files", ()):
-            if Path(file := getattr(options, option)).is_file():
-                yield f"{role}.{option}", file, partial(content_digest, file)
+        if os.path.isfile(inventory := getattr(getattr(experiment, role).options, "inventory", "")):
+            yield f"{role}.inventory", inventory, partial(content_digest, inventory)
         languages = getattr(getattr(experiment, role).options.taught.options, "languages", ())
         if languages:
             from ecsuite.games.players.teaching import content_of, is_grammar  # imports torch
@@ -166,7 +165,7 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
     for path, part in _parts_below(experiment.play, "play"):
         reader = WORLDS.load(part.kind) if path.endswith(".world") else type(part.options)
         for option in getattr(reader, "data_files", ()):
-            if (file := getattr(part.options, option)) is not None and Path(file).is_file():
+            if (file := getattr(part.options, option)) is not None and os.path.isfile(file):
                 yield f"{path}.{option}", file, partial(content_digest, file)
 
 

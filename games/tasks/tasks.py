@@ -270,21 +270,13 @@ class Reconstruction(Task):
         self.register_buffer("missing", missing if is_ragged else None, persistent=False)
 
     def read_off(self) -> None:
-        """Take states that are scores of the attribute values, in their order, as the logits; nothing is learnt then.
-
-        Raises:
-            ConfigError: If values are not asked for as they are.
-        """
+        """Take states that are scores of the attribute values, in their order, as logits; `ConfigError` if unasked."""
         if self.asked != "values" or self.num_known:
-            raise ConfigError(
-                "task: the receiver scores attribute values: expected asked=values and num_known=0"
-            )
-        values = [
-            a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)
-        ]
+            raise ConfigError("task: the receiver scores values: expected asked=values and num_known=0")
+        rows = [a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)]
         self.decode.requires_grad_(False)
         self.decode.bias.zero_()
-        self.decode.weight.zero_()[values, range(len(values))] = 1.0
+        self.decode.weight.zero_()[rows, range(len(rows))] = 1.0
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
