@@ -186,7 +186,7 @@ class PhrasebookSender(Sender):
         """Options of a speaker with a phrasebook."""
 
         order: Literal["kept", "shuffled"] = "kept"
-        """kept: forms are said in the order of their mean positions. shuffled: each meaning has its own random order."""
+        """kept: forms are said in the order of their mean positions. shuffled: in a random one for each meaning."""
         fill: Literal["repeat", "nothing"] = "repeat"
         """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
 

@@ -92,8 +92,8 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     that of every pair in 20 corpora in which whole meanings were exchanged with each other, which happens in 5 % of
     languages without morphemes; the p-value is by Student's t of the highest weights of these.
 
-    Details: `inventory` (form, meaning, weight in bits, number of messages, mean position of the first symbol), its mean
-    `npmi` (see `pointwise_information`), `segmented` (some messages),
+    Details: `inventory` (form, meaning, weight in bits, number of messages, mean position of the first symbol), its
+    mean `npmi` (see `pointwise_information`), `segmented` (some messages),
     `covered_symbols` (the share of symbols that belong to a morpheme), `synonymy` and `polysemy` (mean bits of the
     form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.

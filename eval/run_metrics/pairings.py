@@ -166,7 +166,7 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
 
     Args:
         runs: Of one game.
-        book: The phrasebook of each run, with which one more sender and receiver speak and listen; None: no such agents.
+        book: The phrasebook of each run, with which one more sender and receiver talk; None: no such agents.
 
     Raises:
         ConfigError: If they are of different games, or a run has no phrasebook.

@@ -136,11 +136,8 @@ def with_phrasebook(
     if roles:
         changed["society"] = replace(run.experiment.society, shares="nothing")
     players = players_of(replace(run.experiment, **changed), run.pair.world)
-    others = {
-        name: each
-        for name, each in run.players.state_dict().items()
-        if not any(f".{SIDES[role]}." in name for role in roles)
-    }
+    sides, weights = [f".{SIDES[role]}." for role in roles], run.players.state_dict().items()
+    others = {name: each for name, each in weights if not any(side in name for side in sides)}
     players.load_state_dict(others, strict=False)
     return players.eval()
 
