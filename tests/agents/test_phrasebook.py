@@ -49,7 +49,7 @@ def test_a_speaker_covers_a_meaning_in_the_order_of_positions_while_there_is_roo
     )
     assert said(book, {0, 2}) == "cab" and said(book, {0, 2}, fill="repeat") == "cabc"
     assert said(book, {0, 2}, room=2) == "ab"  # the form of the highest weight, and there is no room for more
-    assert said(book, {0, 2}, room=1) == "d" and said(book, {1, 3}) == ""  # nothing is known of this meaning
+    assert said(book, {0, 2}, room=1) == "c" and said(book, {1, 3}) == ""  # nothing is known of this meaning
     orders = {said(book, {0, 2}, order="shuffled", rng=np.random.default_rng(seed)) for seed in range(9)}
     assert orders == {"cab", "abc"}
     assert said(book_of(pair_of("a", ["x=0"], 1), pair_of("b", ["y=0"], 2), size=1), {0, 2}) == "b"
@@ -85,11 +85,11 @@ def experiment_of(tmp_path, pairs, *changes, roles=("sender", "receiver")):
     return load_experiment("disc_tiny", [*GAME, *parts, "receiver.perception=identity", *changes])
 
 
-@pytest.mark.parametrize("channel", ["gumbel", "reinforce,length=fixed"])
+@pytest.mark.parametrize("length", ["variable", "fixed"])
 @pytest.mark.parametrize("task", ["discrimination", "reconstruction"])
-def test_agents_with_a_word_for_each_value_are_right_and_with_one_word_guess(tmp_path, channel, task):
+def test_agents_with_a_word_for_each_value_are_right_and_with_one_word_guess(tmp_path, length, task):
     for pairs, is_right in ((COMPOSITIONAL, True), (CONSTANT, False)):
-        changes = (f"channel={channel}", f"task={task}", "evaluation.num_valid=2048")
+        changes = (f"channel.length={length}", f"task={task}", "evaluation.num_valid=2048")
         experiment = experiment_of(tmp_path, pairs, *changes)
         world = make_world(experiment)
         players = players_of(experiment, world)
@@ -119,7 +119,7 @@ def taught(tmp_path_factory):
     }.items():
         folder = tmp_path_factory.mktemp(name)
         pairs = [{**each, "form": [int(symbol) for symbol in each["form"]]} for each in pairs]
-        settings = ("channel=reinforce,length=fixed", "training.num_epochs=8", "training.num_examples=4096")
+        settings = ("channel=reinforce,length=fixed", "training.num_epochs=3", "optimizer.lr=0.01")
         experiment = experiment_of(folder, pairs, *settings, "receiver=gru,hidden_size=64", roles=("sender",))
         quiet = {"device": "cpu", "progress": lambda *_: None, "note": lambda _: None}
         train(experiment, folder / "run", **quiet)
@@ -135,7 +135,7 @@ def test_the_inventory_of_a_compositional_language_is_as_good_as_its_agents_also
     """A book that csar finds in the messages; the sender of the run has the true one."""
     run = taught["compositional"]
     assert run.measures["accuracy"] > 0.99
-    for name in ("phrasebook", "phrasebook,held_out=0.3", "phrasebook,inventory=morphemes"):
+    for name in ("phrasebook", "phrasebook,held_out=0.3"):
         found = scores(run, name)
         assert found["phrasebook_listener"].value == pytest.approx(1, abs=0.01), name
         assert found["phrasebook_speaker"].value == pytest.approx(1, abs=0.01), name

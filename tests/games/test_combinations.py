@@ -135,7 +135,7 @@ def drawn(number: int, files: dict[str, str]) -> list[str]:
     settings += of_part("channel", CHANNELS, rng, channel)
     perception: list[str] = []
     for role, registry in (("sender", SENDERS), ("receiver", RECEIVERS)):
-        names = [name for name in registry.parts if name not in ("scripted", "recurrent")]
+        names = [name for name in registry.parts if name not in ("scripted", "phrasebook", "recurrent")]
         settings += of_part(role, registry, rng, rng.choice(["recurrent", "recurrent", *names]))
         fitting = [
             name

@@ -30,11 +30,11 @@ CHANNELS = {
 ALL_SENDERS = names(
     "sender", "gru-2l", "lstm-z", "sru-2l-z", "transformer-2l,init=copied", "lstm,hidden_size=20"
 )
-TRAINED_SENDERS = [name for name in ALL_SENDERS if name != "scripted"]
+TRAINED_SENDERS = [name for name in ALL_SENDERS if name not in ("scripted", "phrasebook")]
 ALL_RECEIVERS = names(
     "receiver", "sru-2l", "hier:gru,stop=first,reset=on", "cnn,blocks=1", "fc2l,form=sum", "cnn,hidden=20"
 )
-TRAINED_RECEIVERS = [name for name in ALL_RECEIVERS if name != "lexicon"]
+TRAINED_RECEIVERS = [name for name in ALL_RECEIVERS if name not in ("lexicon", "phrasebook")]
 
 INERT = tuple(f"speaker.network.{name}.input_map.weight" for name in ("upper", "lower", "cells.0"))
 """What meets only zeros does not learn: inputs of an upper cell, and all inputs of senders that do not hear."""
