@@ -1,5 +1,6 @@
 """Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,6 +58,12 @@ NAMES_AND_SETTINGS = {
         f"trained,run={FINISHED}",
         ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",),
     ),
+    "participant:phrasebook": (
+        "phrasebook,inventory=book.json",
+        ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",),
+    ),
+    "sender:phrasebook": ("phrasebook,inventory=book.json", ()),
+    "receiver:phrasebook": ("phrasebook,inventory=book.json", ("receiver.perception=identity",)),
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
     "sender:scripted": ("scripted", ("channel.max_len=2",)),
     "loss:reward": ("reward", ("channel=reinforce",)),
@@ -90,6 +97,9 @@ EXCEPTIONS = {
     "sender:husendz": "Every parameter gets a finite gradient, and some are not zero",
     # Torch's packed sequences take their lengths from the processor.
     "receiver:bidirectional": "tried on torch's device `meta`",
+    # A rule reads each meaning, and each message, on the processor.
+    "sender:phrasebook": "tried on torch's device `meta`",
+    "receiver:phrasebook": "tried on torch's device `meta`",
     # Its words are put on other meanings, whose messages stay together.
     "metric:efficiency": "the level of shuffled meanings",
     # It trains models, which see the messages in their order.
@@ -149,6 +159,8 @@ def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     near = np.exp(-np.abs(sizes[:, None] - sizes))
     beliefs = near / near.sum(1, keepdims=True)  # p(u|m)
     np.savetxt(tmp_path / "sizes.csv", np.column_stack([sizes, beliefs]), delimiter=",")
+    pairs = [{"form": [n % 5 + 1], "meaning": [f"attribute{n // 4}={n % 4}"]} for n in range(8)]
+    (tmp_path / "book.json").write_text(json.dumps(pairs))
     (tmp_path / "pairs.csv").write_text("sender,receiver\n0,0\n1,1\n2,2\n3,3\n")
     if name.startswith("image"):
         make_photos(tmp_path / "photos")
