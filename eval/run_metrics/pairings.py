@@ -173,7 +173,9 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
     """
     require_same_game(runs)
     senders, receivers = agents_of(runs)
-    for index, run in enumerate(runs if book is not None else ()):
+    for index, run in enumerate(runs):
+        if book is None:
+            break
         pair, name = with_phrasebook(run, book).first_pair, f"{run.folder.name} {Path(book.inventory).stem}"
         for side in (senders, receivers):
             side.append(Player(name=name, run=index, pair=pair, met=frozenset(), number=-1, has_book=True))

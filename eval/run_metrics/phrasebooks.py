@@ -126,13 +126,13 @@ def with_phrasebook(
     if run.pair.channel.is_of_values:
         raise ConfigError(f"{run.folder}: the words of its channel are values")
     inventory = _inventory(run, own, seed)[0] if roles else ""
-    parts = {
+    parts: dict[Role, Any] = {
         "sender": PhrasebookSender.Options(
             inventory=inventory, size=own.size, order=own.order, fill=own.fill
         ),
         "receiver": PhrasebookReceiver.Options(inventory=inventory, size=own.size, unknown=own.unknown),
     }
-    changed = {role: Part("phrasebook", parts[role]) for role in roles}
+    changed: dict[str, Any] = {role: Part("phrasebook", parts[role]) for role in roles}
     if roles:
         changed["society"] = replace(run.experiment.society, shares="nothing")
     players = players_of(replace(run.experiment, **changed), run.pair.world)
