@@ -58,7 +58,7 @@ FIXED = "conflict_count"
 PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations", "copies")
 COPIES = ("1", "3", "10", "unequal")
 """Messages of each meaning; unequal: 1 to 10, on average 3."""
-OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "synonymy")
+OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "word_entropy")
 """Scores of corpora with copies."""
 NUM_COPIED = 200
 """Repetitions of these."""

@@ -59,9 +59,9 @@ METRICS = Registry(
             "ecsuite.eval.metrics.associations:context_independence",
             "context independence: does each concept have its own word?",
         ),
-        "synonymy": (
-            "ecsuite.eval.metrics.associations:synonymy",
-            "synonymy and polysemy: words per concept, concepts per word, as entropies",
+        "word_entropy": (
+            "ecsuite.eval.metrics.associations:word_entropy",
+            "words per concept and concepts per word, as entropies",
         ),
         "conflict_count": (
             "ecsuite.eval.metrics.disentanglement:conflict_count",
@@ -109,7 +109,7 @@ METRICS = Registry(
         ),
         "message_entropy": (
             "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
-            "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)",
+            "entropies, redundancy and effective length of messages, by the sender's probabilities (of a run)",
         ),
         "ease_of_learning": (
             "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
@@ -164,7 +164,7 @@ DEFAULT_METRICS = (
     "ami",
     "ncnpmi",
     "context_independence",
-    "synonymy",
+    "word_entropy",
     "conflict_count",
     "has",
     "zla",
@@ -185,8 +185,8 @@ METRIC_OF = {
     "morphemes": "morphemes",
     "cbm": "cbm",
     "context_independence": "context_independence",
-    "synonymy": "synonymy",
-    "polysemy": "synonymy",
+    "word_entropy": "word_entropy",
+    "concept_entropy": "word_entropy",
     "cbm_types": "cbm_types",
     "ami": "ami",
     "ami_arithmetic": "ami",
@@ -213,7 +213,7 @@ METRIC_OF = {
     "message_entropy": "message_entropy",
     "conditional_entropy": "message_entropy",
     "redundancy": "message_entropy",
-    "useful_length": "message_entropy",
+    "effective_length": "message_entropy",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",

@@ -1,4 +1,4 @@
-"""Associations of messages or words with meanings: AMI, NPMI, synonymy and polysemy, context independence."""
+"""Associations of messages or words with meanings: AMI, NPMI, words per concept, context independence."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -305,8 +305,8 @@ def _npmi_of_pairs(
     return npmi, together
 
 
-SYNONYMY = Traits(
-    name="synonymy",
+WORD_ENTROPY = Traits(
+    name="word_entropy",
     about="bits of a word given its concept",
     high="0 if each concept has one word, 1 bit if each has two that are used alike",
     question="concepts",
@@ -323,24 +323,24 @@ SYNONYMY = Traits(
         "chao_shen": CORRECTED,
     },
 )
-POLYSEMY = replace(
-    SYNONYMY,
-    name="polysemy",
+CONCEPT_ENTROPY = replace(
+    WORD_ENTROPY,
+    name="concept_entropy",
     about="bits of a concept given its word",
     high="0 if each word has one concept, 1 bit if each has two that it is used for alike",
 )
 
 
-@metric(SYNONYMY, POLYSEMY)
-def synonymy(corpus: Corpus, options: Options) -> list[Score]:
-    """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
+@metric(WORD_ENTROPY, CONCEPT_ENTROPY)
+def word_entropy(corpus: Corpus, options: Options) -> list[Score]:
+    """Entropies H(word | concept), `word_entropy`, and H(concept | word), `concept_entropy`, in bits.
 
     A phrase has several concepts, so its words are aligned with concepts first: each word is assigned to the concept
     of its phrase with the highest p(w, c) / (p(w) p(c)), with probabilities over messages; in case of ties the word is
     divided equally. H is the plug-in entropy over all aligned words, with repeated occurrences counted (`align:pmi`).
-    Synonymy is 0 if every concept has one word, log2 k if each has k equally frequent words; polysemy is 0 if every
+    The former is 0 if every concept has one word, log2 k if each has k equally frequent words; the latter is 0 if every
     word has one concept. Both range from 0 to the logarithm of the number of words or concepts; both are low in a
-    compositional language. A constant message has synonymy 0 and maximum polysemy.
+    compositional language. A constant message has 0 and the maximum.
 
     In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
     denominator is 0; `chao_shen`, with entropies that have less bias (`contingency.chao_shen`); and `unaligned`, the
@@ -351,7 +351,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """
     kind, incidence = incidence_of(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
-    scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
+    scores = [unscored(traits, **how) for traits in (WORD_ENTROPY, CONCEPT_ENTROPY)]
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
     every = [incidence.own_pairing()]

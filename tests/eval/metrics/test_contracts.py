@@ -22,8 +22,8 @@ ANSWERS = {
     "ami_arithmetic": ("ami", 1, UNDEFINED),
     "ncnpmi": ("ncnpmi", 1, 0),
     "context_independence": ("context_independence", 1, 1 / 4),
-    "synonymy": ("synonymy", 0, 0),
-    "polysemy": ("synonymy", 0, 3),
+    "word_entropy": ("word_entropy", 0, 0),
+    "concept_entropy": ("word_entropy", 0, 3),
     "conflict_count": ("conflict_count", 0, 3 / 4 * MEANINGS.size),
     "hce": ("hce", 1, 0),
     "has": ("has", 0, 0),
@@ -57,10 +57,10 @@ context_independence|count:messages|label:attributes|eos:strip|n:96|v:3
 has|threshold:0.8|starts:all|eos:strip|n:96|v:2
 hce|normalised:yes|past_end:blank|eos:strip|n:96|v:3
 ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|n:96|v:3
-polysemy|align:pmi|label:attributes|eos:strip|n:96|v:3
+concept_entropy|align:pmi|label:attributes|eos:strip|n:96|v:3
 posdis|past_end:blank|eos:strip|n:96|v:3
 residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:3
-synonymy|align:pmi|label:attributes|eos:strip|n:96|v:3
+word_entropy|align:pmi|label:attributes|eos:strip|n:96|v:3
 topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4
 tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:3
 zla_messages|units:messages|eos:strip|n:96|v:2
@@ -80,7 +80,7 @@ def test_perfect_code():
         assert found[name].chance.high < 0.9
         assert p_value(found[name]) < 0.05
         assert found[name].ci95[1] == pytest.approx(1)
-    for name in ("synonymy", "polysemy", "conflict_count"):
+    for name in ("word_entropy", "concept_entropy", "conflict_count"):
         assert found[name].chance.low > 0.5
         assert p_value(found[name]) < 0.05
         assert found[name].ci95[0] == 0
@@ -119,7 +119,13 @@ def test_random_code(all_draws):
 
 def test_one_row():
     found = found_in([name for name in OF_CORPORA if name != "elcc"], corpus_of([[1, 2]], [[0, 3]]))
-    known = {"context_independence": 1, "synonymy": 1, "polysemy": 1, "conflict_count": 0, "has": 0}
+    known = {
+        "context_independence": 1,
+        "word_entropy": 1,
+        "concept_entropy": 1,
+        "conflict_count": 0,
+        "has": 0,
+    }
     assert {name: score.value for name, score in found.items() if score.value is not UNDEFINED} == known
     assert all(score.ci95 is None for score in found.values())
 
@@ -200,7 +206,7 @@ REASONS = {
     "nothing known": (
         ([[1], [2], [2]],),
         {
-            NEITHER: "ami ncnpmi context_independence synonymy",
+            NEITHER: "ami ncnpmi context_independence word_entropy",
             "the corpus has no meanings": BY_POSITION,
             "the corpus has neither meanings nor concepts": "topsim",
             "the corpus has no concepts": "cbm cbm_types",
@@ -209,7 +215,7 @@ REASONS = {
     "features": (
         ([[1], [2], [3]], [[0.5, 1], [1, 2], [1, 3]]),
         {
-            NEITHER: "ami ncnpmi context_independence synonymy",
+            NEITHER: "ami ncnpmi context_independence word_entropy",
             "features are not attribute values": BY_POSITION,
             "all distances between messages are equal": "topsim",
         },
@@ -222,7 +228,7 @@ REASONS = {
         ([], np.zeros((0, 2), int)),
         {
             "every message is empty": "posdis bosdis conflict_count hce residual_entropy tre7 has zla",
-            NEITHER: "context_independence synonymy",
+            NEITHER: "context_independence word_entropy",
             f"there is only one distinct message: {SAME_SCORE}": "ami",
             "there is only one distinct message and one distinct meaning": "ncnpmi",
             "fewer than three messages": "topsim",
@@ -231,14 +237,14 @@ REASONS = {
     "empty messages": (
         ([[]] * 3, [[0, 0], [0, 1], [1, 1]]),
         {
-            "every message is empty": f"{BY_POSITION} has zla context_independence synonymy",
+            "every message is empty": f"{BY_POSITION} has zla context_independence word_entropy",
             f"there is only one distinct message: {SAME_SCORE}": "ami",
             "all distances between messages are equal": "topsim",
         },
     ),
     "no symbol beside a concept": (
         ([[1], []], None, [[], [3]]),
-        {"no message has both a symbol and a concept": "synonymy"},
+        {"no message has both a symbol and a concept": "word_entropy"},
     ),
     "empty phrases": (([[1], [2]], None, [[], []]), {"the corpus has no concepts": "cbm cbm_types"}),
     "one attribute": (

@@ -19,7 +19,16 @@ from ecsuite.runtime.ragged import Ragged
 
 GRID = np.array([[a, b] for a in range(4) for b in range(4)])
 PLUG_IN = (
-    *("posdis", "bosdis", "hce", "residual_entropy", "cbm", "cbm_types", "context_independence", "synonymy"),
+    *(
+        "posdis",
+        "bosdis",
+        "hce",
+        "residual_entropy",
+        "cbm",
+        "cbm_types",
+        "context_independence",
+        "word_entropy",
+    ),
     "tre7",
 )
 """Shares and means over messages, which copies of all leave as they are."""
@@ -99,7 +108,7 @@ def test_copies_add_pairs_of_equal_meanings_to_topsim_and_no_evidence(all_draws)
 @pytest.mark.parametrize("repetitions", [1, 10, np.arange(1, 17)])
 def test_random_holistic_languages_are_not_compositional(repetitions):
     """Each was called above chance in nine of ten, if each row was there ten times and rows were exchanged."""
-    for name in ("topsim", "posdis", "bosdis", "hce", "cbm", "synonymy"):
+    for name in ("topsim", "posdis", "bosdis", "hce", "cbm", "word_entropy"):
         scores = [scored(name, *random_language(seed, repetitions, share=0)) for seed in range(8)]
         assert sum(p_value(score) < 0.05 for score in scores) <= 2, name
 
