@@ -47,6 +47,10 @@ METRICS = Registry(
             "ecsuite.eval.metrics.disentanglement:bosdis",
             "bag-of-symbols disentanglement: does the count of each symbol encode one attribute?",
         ),
+        "mig": (
+            "ecsuite.eval.metrics.disentanglement:mig",
+            "mutual information gap: is each attribute encoded by one position? (asked for by name)",
+        ),
         "ami": (
             "ecsuite.eval.metrics.associations:ami",
             "adjusted mutual information between whole messages and whole meanings",
@@ -178,6 +182,7 @@ METRIC_OF = {
     "topsim": "topsim",
     "posdis": "posdis",
     "bosdis": "bosdis",
+    "mig": "mig",
     "hce": "hce",
     "residual_entropy": "residual_entropy",
     "tre7": "tre7",

@@ -1,4 +1,4 @@
-"""Disentanglement of positions and symbols: posdis, bosdis, and the number of conflicts."""
+"""Disentanglement of positions and symbols: posdis, bosdis, MIG, DCI, and the number of conflicts."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     if all attributes are constant.
     """
     score = unscored(POSDIS, past_end="blank", eos="strip")
-    return [_score(corpus, options, score, POSITIONS)]
+    return _scores(corpus, options, [score], POSITIONS, gaps_of_variables)
 
 
 @metric(BOSDIS)
@@ -80,7 +80,35 @@ def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
     score = unscored(BOSDIS, eos="strip")
-    return [_score(corpus, options, score, SYMBOLS)]
+    return _scores(corpus, options, [score], SYMBOLS, gaps_of_variables)
+
+
+MIG = replace(
+    POSDIS,
+    name="mig",
+    version=1,
+    about="each attribute is in one position",
+    title="mutual information gap",
+    high="1 if each attribute is encoded by one position; 0 where two positions tell as much of it",
+    by_name_only=True,
+)
+
+
+@metric(MIG)
+def mig(corpus: Corpus, options: Options) -> list[Score]:
+    """Mutual information gap: Chen et al. (2018), equation 6, https://arxiv.org/abs/1802.04942.
+
+    The mean over attributes a of (I(s_1; a) - I(s_2; a)) / H(a), where s_1 and s_2 are the symbols at the two positions
+    with the highest mutual information with a. Range 0 to 1; 1 if one position determines each attribute and no other
+    tells anything of it, 0 if two positions tell as much, as where word order is free. `posdis` asks the converse: the
+    gap is between attributes there, and divided by the entropy of the position. A position may encode several
+    attributes: a message of one symbol, a name of the whole meaning, has 1.
+
+    Plug-in estimates over the corpus; constant attributes are left out. EOS, positions after the end, null
+    distribution and interval are those of `posdis`, and so are the reasons for no value.
+    """
+    score = unscored(MIG, past_end="blank", eos="strip")
+    return _scores(corpus, options, [score], POSITIONS, gaps_of_attributes)
 
 
 Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -163,17 +191,15 @@ class Observations:
             num_rows=num_rows,
         )
 
-    def disentanglements(
-        self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues]
-    ) -> list[tuple[float, int]]:
-        """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
+    def figures(
+        self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues], measure: "Measure"
+    ) -> list[tuple[Any, ...]]:
+        """A measure of the variables in each pairing.
 
         Args:
             pairings: The messages, and for each the message whose values it has.
             attributes: Values of the attributes, see `merged`.
-
-        Returns:
-            Of each pairing the mean over the non-constant variables, NaN if there is none; and their number.
+            measure: Computes its figures from information and entropies.
         """
         partner = np.full((len(pairings), self.num_rows), -1, index_type(self.num_rows))
         for draw, (rows, partners) in enumerate(pairings):
@@ -201,7 +227,7 @@ class Observations:
             joint += self._joint_entropies(cell, labels.take(partner_of), sizes, totals)
             of_attributes += [list(map(entropy, each)) for each in totals]
         return [
-            _disentanglement(own, list(of_values), list(both))
+            measure(*information_of(own, list(of_values), list(both)))
             for own, of_values, both in zip(
                 alone, zip(*of_attributes, strict=True), zip(*joint, strict=True), strict=True
             )
@@ -264,15 +290,37 @@ def _others(axis: int, number: int) -> tuple[int, ...]:
     return tuple(each for each in range(number) if each != axis)
 
 
-def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
-    """`Observations.disentanglements` from the entropies of the variables, of the attributes, and of both together."""
-    information = [own + alone - both for own, both in zip(of_attributes, joint, strict=True)]
-    second, first = np.sort(np.stack(information), axis=0)[-2:]
-    varies = alone > _TOLERANCE
-    if not varies.any():
-        return float("nan"), 0
-    gaps = (first[varies] - second[varies]) / alone[varies]
-    return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
+Measure = Callable[[Floats, Floats, Floats], tuple[Any, ...]]
+"""Maps mutual information, (num_attributes, num_variables), and the entropies of attributes and of variables, all in
+bits, to figures; those that are undefined are NaN."""
+
+
+def information_of(
+    alone: Floats, of_attributes: list[float], joint: list[Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """What a `Measure` reads, from the entropies of the variables, of the attributes, and of both together."""
+    entropies = np.array(of_attributes)
+    return entropies[:, None] + alone - np.stack(joint), entropies, alone
+
+
+def gaps_of_variables(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Mean gap between the two attributes of which a variable tells most, over its entropy."""
+    varies = of_variables > _TOLERANCE
+    return (_mean_gap(information.T[varies], of_variables[varies]),)
+
+
+def gaps_of_attributes(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Mean gap between the two variables that tell most of an attribute, over its entropy."""
+    varies = of_attributes > _TOLERANCE
+    return (_mean_gap(information[varies], of_attributes[varies]),)
+
+
+def _mean_gap(information: Floats, entropies: Floats) -> float:
+    """Mean gap of the two highest values of each row, over its entropy; without a second one that is 0."""
+    if not len(entropies):
+        return float("nan")
+    second, first = np.sort(np.pad(information, ((0, 0), (1, 0))), axis=1)[:, -2:].T
+    return float(np.clip(((first - second) / entropies).mean(), 0, 1))
 
 
 def _joint_entropies(
@@ -307,13 +355,13 @@ def _joint_entropies(
     return np.asarray(np.log2(num_rows) - spent / num_rows)
 
 
-def _whole_disentanglement(
+def _whole_information(
     content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
-) -> tuple[float, int, int]:
-    """The disentanglement of all messages, which are counted some at a time where the tables are small.
+) -> tuple[tuple[Any, ...], int]:
+    """What a `Measure` reads of all messages, which are counted some at a time where the tables are small.
 
     Returns:
-        What `Observations.disentanglements` returns, and the number of observations.
+        It, and the number of observations.
     """
     longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
     num_variables, num_values = variables.numbers(longest, num_ids)
@@ -322,8 +370,8 @@ def _whole_disentanglement(
     if sum(sizes) > _MAX_TABLES:
         observations = Observations.of(variables.observe(content), len(content))
         every = np.arange(len(content))
-        value, length = observations.disentanglements([(every, every)], merged(attributes, 0))[0]
-        return value, length, len(observations.cell)
+        [read] = observations.figures([(every, every)], merged(attributes, 0), lambda *each: each)
+        return read, len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
         variable, row, symbol = variables.observe(rows)
@@ -345,27 +393,34 @@ def _whole_disentanglement(
     cells = tables[0].reshape(-1, len(totals[0])).sum(axis=1)
     alone = joint_entropies(cells, np.array([len(content)]))
     joints = [joint_entropies(*each) for each in zip(tables, totals, strict=True)]
-    found, num_varying = _disentanglement(alone, [entropy(each) for each in totals], joints)
-    return found, num_varying, int(cells.sum())
+    return information_of(alone, [entropy(each) for each in totals], joints), int(cells.sum())
 
 
-def _score(corpus: Corpus, options: Options, score: partial[Score], variables: Variables) -> Score:
+def _scores(
+    corpus: Corpus, options: Options, scores: Sequence[partial[Score]], variables: Variables, measure: Measure
+) -> list[Score]:
     """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
+
+    def undefined(reason: str) -> list[Score]:
+        return [score(value=None, reason=reason) for score in scores]
+
     columns = narrow_attributes(corpus)
     if columns is None:
-        known = corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
-        return score(value=None, reason=known)
+        return undefined(
+            corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
+        )
     if len(columns) < 2:
-        return score(value=None, reason="fewer than two attributes")
+        return undefined("fewer than two attributes")
     attributes = list(columns)
     content, _ = dense_content(corpus)
     if not len(content.values):
-        return score(value=None, reason="every message is empty")
-    value, num_varying, num_observations = _whole_disentanglement(content, variables, attributes)
-    if not num_varying:
-        return score(value=None, reason=f"every {variables.name} is constant over all messages")
+        return undefined("every message is empty")
+    read, num_observations = _whole_information(content, variables, attributes)
+    if not (num_varying := int((read[-1] > _TOLERANCE).sum())):
+        return undefined(f"every {variables.name} is constant over all messages")
     if not any(each.any() for each in attributes):
-        return score(value=None, reason=CONSTANT_ATTRIBUTES)
+        return undefined(CONSTANT_ATTRIBUTES)
+    values = measure(*read)
 
     def of_rows(some: Ints) -> Statistics:
         observed = Observations.of(variables.observe(content.take(some)), len(some))
@@ -374,25 +429,28 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
         values = merged([each[some] for each in attributes], most)
 
         def figures(pairings: list[Pairing]) -> Floats:
-            return np.array([[found] for found, _ in observed.disentanglements(pairings, values)])
+            return np.array(observed.figures(pairings, values, measure))
 
         return in_batches(figures, len(observed.cell))
 
-    (found,) = resample(
+    found = resample(
         None,
-        [value],
+        values,
         num_rows=len(content),
         exchange=of_meanings(corpus),
         seed=options.seed,
         work=2 * num_observations * (1 + len(attributes)),
         of_rows=of_rows,
     )
-    return score(
-        value=value,
-        ci95=found.ci95,
-        chance=found.chance,
-        details={f"num_{variables.name}s": num_varying} | found.details,
-    )
+    return [
+        score(
+            value=value,
+            ci95=each.ci95,
+            chance=each.chance,
+            details={f"num_{variables.name}s": num_varying} | each.details,
+        )
+        for score, value, each in zip(scores, values, found, strict=True)
+    ]
 
 
 def _weigh(counts: Ints) -> Floats:

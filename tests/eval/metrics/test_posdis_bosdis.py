@@ -1,4 +1,4 @@
-"""posdis and bosdis: constructed languages, and comparison with a reference implementation."""
+"""posdis, bosdis, MIG and DCI: constructed languages, and comparison with reference implementations."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
 from ecsuite.eval.counts.counting import row_of
-from ecsuite.eval.metrics.disentanglement import Observations, bosdis, merged, posdis
+from ecsuite.eval.metrics.disentanglement import Observations, bosdis, gaps_of_variables, merged, mig, posdis
 from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)
@@ -85,5 +85,23 @@ def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
     position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
     whole = Observations.of((position, row_of(content), content.values), 30)
     for most in (0, 9):  # each attribute alone, and both as one
-        [(part, _)] = whole.disentanglements([(chosen, chosen)], merged(meanings.T, most))
+        [(part,)] = whole.figures([(chosen, chosen)], merged(meanings.T, most), gaps_of_variables)
         assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])
+
+
+def test_mig_by_hand():
+    """The first position tells both values of the first attribute, the second one bit of the two of the other."""
+    meanings = grid(2, 4)
+    score = score_of(mig, np.stack([meanings[:, 0], meanings[:, 1] // 2], axis=1), meanings)
+    assert score.value == pytest.approx((1 / 1 + 1 / 2) / 2)
+    assert score.signature == "mig|past_end:blank|eos:strip|n:8|v:1"
+
+
+def test_mig_of_known_languages():
+    assert score_of(mig, np.add(GRID, [10, 20]), GRID).value == pytest.approx(1)
+    both = np.concatenate([np.add(GRID, [10, 20]), np.add(GRID, [10, 20])[:, ::-1]])
+    assert score_of(mig, both, np.tile(GRID, (2, 1))).value == pytest.approx(0)  # free order
+    assert score_of(mig, np.arange(12)[:, None], GRID).value == pytest.approx(
+        1
+    )  # a name of the whole meaning
+    assert score_of(mig, np.repeat(GRID, 2, axis=1), GRID).value == pytest.approx(0)  # all is said twice
