@@ -51,6 +51,14 @@ METRICS = Registry(
             "ecsuite.eval.metrics.disentanglement:mig",
             "mutual information gap: is each attribute encoded by one position? (asked for by name)",
         ),
+        "dci": (
+            "ecsuite.eval.metrics.disentanglement:dci",
+            "disentanglement, completeness and informativeness of positions (asked for by name)",
+        ),
+        "variation": (
+            "ecsuite.eval.metrics.variation:variation",
+            "synonymy, homonymy, freedom and entanglement of positions (Conklin & Smith; asked for by name)",
+        ),
         "ami": (
             "ecsuite.eval.metrics.associations:ami",
             "adjusted mutual information between whole messages and whole meanings",
@@ -58,6 +66,10 @@ METRICS = Registry(
         "ncnpmi": (
             "ecsuite.eval.metrics.associations:ncnpmi",
             "non-compositional NPMI: does each whole message co-occur with one whole meaning?",
+        ),
+        "npmi": (
+            "ecsuite.eval.metrics.associations:npmi",
+            "normalised pointwise mutual information of words and concepts (asked for by name)",
         ),
         "context_independence": (
             "ecsuite.eval.metrics.associations:context_independence",
@@ -183,6 +195,11 @@ METRIC_OF = {
     "posdis": "posdis",
     "bosdis": "bosdis",
     "mig": "mig",
+    **dict.fromkeys(("dci_disentanglement", "dci_completeness", "dci_informativeness"), "dci"),
+    **dict.fromkeys(
+        ("variation_synonymy", "variation_homonymy", "variation_freedom", "variation_entanglement"),
+        "variation",
+    ),
     "hce": "hce",
     "residual_entropy": "residual_entropy",
     "tre7": "tre7",
@@ -190,6 +207,7 @@ METRIC_OF = {
     "morphemes": "morphemes",
     "cbm": "cbm",
     "context_independence": "context_independence",
+    "npmi": "npmi",
     "word_entropy": "word_entropy",
     "concept_entropy": "word_entropy",
     "cbm_types": "cbm_types",

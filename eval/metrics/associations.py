@@ -529,6 +529,84 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
+NPMI = Traits(
+    name="npmi",
+    about="each concept goes with a word",
+    title="normalised pointwise mutual information of words and concepts",
+    high="1 if each concept has a word that is in exactly its messages, 0 if all words are independent of concepts",
+    question="concepts",
+    direction="higher",
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    shares="words with concepts",
+    depends_on_size="in small corpora the best word of a concept fits noise, too",
+    by_name_only=True,
+    details={"above_half": "share of concepts, by frequency, with an NPMI above 0.5"},
+)
+
+
+@metric(NPMI)
+def npmi(corpus: Corpus, options: Options) -> list[Score]:
+    """Normalised pointwise mutual information of words and concepts: Bouma (2009), equation 9.
+
+    NPMI(w, c) = log(p(w, c) / (p(w) p(c))) / -log p(w, c) of a word (symbol) w and a concept c, where p is a share of
+    messages (`count:messages`). The score is the mean over concepts, weighted by p(c), of the highest NPMI that c has
+    with a word. Range -1 to 1; 1 if each concept has a word that is in exactly the messages with it, 0 in a constant
+    language. `above_half` in the details is the share of concepts, weighted alike, whose highest NPMI is above 0.5.
+
+    Other words of a concept do not count: so it is high also for a language that says more than what is meant.
+    `ncnpmi` is of whole messages and meanings. A concept that is in all messages is left out, as all words are
+    independent of it; undefined if there is no other. Null distribution: messages exchanged between meanings.
+    """
+    kind, incidence = incidence_of(corpus)
+    score = unscored(NPMI, count="messages", mean="weighted", label=kind, eos="strip")
+    if isinstance(incidence, str):
+        return [score(value=None, reason=incidence)]
+
+    def figures(pairings: list[Pairing]) -> Floats:
+        return np.array([each[:1] for each in _best_npmi(incidence, pairings)])
+
+    [(value, above_half)] = _best_npmi(incidence, [incidence.own_pairing()])
+    if np.isnan(value):
+        return [score(value=None, reason="every concept is in all messages")]
+    (found,) = resample(
+        None,
+        [value],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=4 * incidence.work(),
+        bounds=(-1.0, 1.0),
+        of_pairings=in_batches(figures, incidence.size),
+    )
+    details = {"above_half": above_half} | found.details
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
+
+
+def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[tuple[float, float]]:
+    """The weighted mean over concepts of their highest NPMI, and the share above 0.5, in each pairing.
+
+    NaN if no concept varies; a concept that is in no message with a word has -1, the limit of NPMI.
+    """
+    concept, word, count, of_word, of_concept = _with_words(incidence, pairings)
+    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
+    num_rows = np.repeat([len(rows) for rows, _ in pairings], incidence.num_concepts + 1)
+    together, highest = count / num_rows[concept], np.full(len(num_rows), -1.0)
+    expected = of_word[word] / num_rows[concept] * of_concept[concept] / num_rows[concept]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a word and a concept that are in all messages
+        found = np.log(together / expected) / -np.log(together)
+    if len(begins):
+        highest[concept[begins]] = np.maximum.reduceat(np.where(together < 1, found, 0), begins)
+    weights = np.where(of_concept < num_rows, of_concept, 0).reshape(len(pairings), -1)[:, :-1]
+    highest = highest.reshape(len(pairings), -1)[:, :-1]
+    sums = weights.sum(axis=1)
+    return [
+        (float(own @ best / total), float(own @ (best > 0.5) / total)) if total else (float("nan"), 0.0)
+        for own, best, total in zip(weights, highest, sums.tolist(), strict=True)
+    ]
+
+
 def independence(
     incidence: Incidence, pairings: Sequence[Pairing], *, by_tokens: bool = False, likeliest: bool = False
 ) -> list[float]:
@@ -544,6 +622,36 @@ def independence(
     Returns:
         NaN if there is no concept. A concept that co-occurs with no word counts as 0.
     """
+    concept, word, count, of_word, of_concept = _with_words(incidence, pairings, by_tokens)
+    if by_tokens:
+        of_word = np.bincount(word, count, len(of_word))
+        of_concept = np.bincount(concept, count, len(of_concept))
+    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
+    first, then = (of_word_given, of_concept_given) if likeliest else (of_concept_given, of_word_given)
+    found = np.zeros(0)
+    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
+    if len(begins):
+        best = np.maximum.reduceat(first, begins)
+        is_best = first == np.repeat(best, np.diff(begins, append=len(concept)))
+        found = best * np.maximum.reduceat(np.where(is_best, then, 0), begins)
+    width = incidence.num_concepts + 1
+    ends = np.searchsorted(concept[begins], np.arange(len(pairings) + 1) * width).tolist()
+    numbers = (incidence.totals(pairings) > 0).sum(axis=1).tolist()
+    return [
+        float(found[begin:end].sum() / number) if number else float("nan")
+        for (begin, end), number in zip(pairwise(ends), numbers, strict=True)
+    ]
+
+
+def _with_words(
+    incidence: Incidence, pairings: Sequence[Pairing], by_tokens: bool = False
+) -> tuple[Ints, Ints, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The concepts that co-occur with words, ascending, and these words; in each pairing they are numbered anew.
+
+    Returns:
+        Concepts, words and how often both co-occur, (num_pairs,); the number of messages of each word, or of its
+        occurrences, (num_pairings * num_words,), and of messages of each concept, (num_pairings * (num_concepts + 1),).
+    """
     in_messages, num_words = incidence.totals(pairings), incidence.num_words
     of_word: NDArray[Any] = np.zeros(len(pairings) * num_words)
     table = Cells(in_messages.size * num_words)
@@ -558,23 +666,5 @@ def independence(
     concept, word = np.divmod(cells, num_words)
     kept = concept % (incidence.num_concepts + 1) < incidence.num_concepts
     concept, word, count = concept[kept], word[kept], count[kept]
-    pairing = concept // (incidence.num_concepts + 1)
-    word += pairing * num_words
-    of_concept: NDArray[Any] = in_messages.ravel()
-    if by_tokens:
-        of_word = np.bincount(word, count, len(of_word))
-        of_concept = np.bincount(concept, count, len(of_concept))
-    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
-    first, then = (of_word_given, of_concept_given) if likeliest else (of_concept_given, of_word_given)
-    found = np.zeros(0)
-    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
-    if len(begins):
-        best = np.maximum.reduceat(first, begins)
-        is_best = first == np.repeat(best, np.diff(begins, append=len(concept)))
-        found = best * np.maximum.reduceat(np.where(is_best, then, 0), begins)
-    ends = np.searchsorted(pairing[begins], np.arange(len(pairings) + 1)).tolist()
-    numbers = (in_messages > 0).sum(axis=1).tolist()
-    return [
-        float(found[begin:end].sum() / number) if number else float("nan")
-        for (begin, end), number in zip(pairwise(ends), numbers, strict=True)
-    ]
+    word += concept // (incidence.num_concepts + 1) * num_words
+    return concept, word, count, of_word, in_messages.ravel()

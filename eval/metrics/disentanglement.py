@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import dense_content, narrow_attributes, row_of
 from ecsuite.eval.counts.exchange import of_meanings
-from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason
+from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason, position_columns
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, index_type, renumbered
@@ -26,6 +26,10 @@ _MOST_ENTRIES = 1 << 18
 """Entries of a table of variables and merged attributes at most."""
 _MAX_TABLES = 1 << 20
 """Entries of all tables of variables and attributes; with more, counts are sorted."""
+_MAX_ROWS = 2_000
+"""Messages of a draw of `dci_informativeness`, if a corpus has more than twice as many."""
+_SMALLEST = 1e-10
+"""Probability in naive Bayes of a symbol that was never seen with a value, whatever the number of its messages."""
 _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
@@ -109,6 +113,142 @@ def mig(corpus: Corpus, options: Options) -> list[Score]:
     """
     score = unscored(MIG, past_end="blank", eos="strip")
     return _scores(corpus, options, [score], POSITIONS, gaps_of_attributes)
+
+
+DCI_DISENTANGLEMENT = replace(
+    MIG,
+    name="dci_disentanglement",
+    about="each position matters to one attribute",
+    title="disentanglement of DCI",
+    high="1 if each position tells of one attribute only, 0 if of all alike",
+)
+DCI_COMPLETENESS = replace(
+    DCI_DISENTANGLEMENT,
+    name="dci_completeness",
+    about="each attribute is told by one position",
+    title="completeness of DCI",
+    high="1 if each attribute is told by one position only, 0 if by all alike",
+)
+DCI_INFORMATIVENESS = replace(
+    DCI_DISENTANGLEMENT,
+    name="dci_informativeness",
+    about="attribute values that a classifier finds",
+    title="informativeness of DCI",
+    high="1 if symbols at positions, each by itself, tell the values also of meanings that were left out",
+    depends_on_size="the classifier has learnt more in larger corpora",
+)
+
+
+@metric(DCI_DISENTANGLEMENT, DCI_COMPLETENESS, DCI_INFORMATIVENESS)
+def dci(corpus: Corpus, options: Options) -> list[Score]:
+    """Disentanglement, completeness and informativeness: Eastwood & Williams (2018), section 2, OpenReview By-7dz-AZ.
+
+    A classifier for each of K attributes reads the symbols at P positions, and R_jk is how much position j matters to
+    attribute k. Disentanglement is the sum over j of rho_j (1 - H(R_j. / sum_k R_jk) / log K), where rho_j is the share
+    of j in all of R; completeness is the mean over k of 1 - H(R_.k / sum_j R_jk) / log P, 0 of an attribute of which
+    nothing is told; informativeness is the mean over k of the share of values that are found where they were not
+    learnt. All are from 0 to 1, and 1 in a language that concatenates one symbol for each attribute value.
+
+    The paper leaves the classifier open, and uses lasso and random forests. Here it is naive Bayes over the symbols at
+    positions, all values equally likely: scikit-learn's `CategoricalNB` with `fit_prior=False`, but that a symbol never
+    seen with a value has the probability 1e-10. It has nothing random, and its R_jk, the mean log-likelihood ratio by
+    which the symbol at j speaks for the right value, is their mutual information. Values are asked about each meaning
+    with a classifier that learnt from the messages of all others; where several are equally likely, each is right by
+    its share.
+
+    Constant positions and attributes are left out; disentanglement and completeness are undefined if fewer than two
+    attributes, or positions, vary. EOS, positions after the end, null distribution and interval are those of `posdis`;
+    of informativeness they are of 2,000 messages of a corpus with more than twice as many.
+    """
+    how = {"past_end": "blank", "eos": "strip"}
+    kinds = (DCI_DISENTANGLEMENT, DCI_COMPLETENESS)
+    scores = _scores(
+        corpus, options, [unscored(each, importance="mi", **how) for each in kinds], POSITIONS, importances
+    )
+    score = unscored(DCI_INFORMATIVENESS, classifier="naive bayes", left_out="meanings", **how)
+    attributes, exchange = attribute_columns_or_reason(corpus), of_meanings(corpus)
+    if (
+        isinstance(attributes, str)
+        or exchange is None
+        or not (varies := np.ptp(attributes, axis=1) > 0).any()
+    ):
+        reason = attributes if isinstance(attributes, str) else CONSTANT_ATTRIBUTES
+        return [*scores, score(value=None, reason=reason)]
+    attributes, columns = attributes[varies], position_columns(corpus)
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        values = np.take(attributes, partners, axis=1)
+        return np.array([accuracy(np.take(columns, rows, axis=1), values, exchange.of_row[rows])])
+
+    value = accuracy(columns, attributes, exchange.of_row)
+    [found] = resample(
+        statistic,
+        [value],
+        num_rows=columns.shape[1],
+        exchange=exchange,
+        seed=options.seed,
+        work=4 * min(columns.shape[1], _MAX_ROWS) * len(columns) * int((attributes.max(axis=1) + 1.0).sum()),
+        max_rows=_MAX_ROWS,
+    )
+    return [*scores, score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)]
+
+
+def importances(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Disentanglement and completeness of DCI, where information is importance; NaN if fewer than two vary."""
+    some = information[of_attributes > _TOLERANCE][:, of_variables > _TOLERANCE]
+    if min(some.shape) < 2:
+        return float("nan"), float("nan")
+    some = np.where(some > _TOLERANCE, some, 0)
+    if not some.any():
+        return 0.0, 0.0
+    focus = _focus(some.T)
+    return float(focus @ some.sum(axis=0) / some.sum()), float(_focus(some).mean())
+
+
+def _focus(importance: Floats) -> Floats:
+    """1 minus the entropy of the shares of each row, over the largest that it can have; 0 for a row of zeros."""
+    sums = importance.sum(axis=1, keepdims=True)
+    shares = np.divide(
+        importance, sums, out=np.full_like(importance, 1 / importance.shape[1]), where=sums > 0
+    )
+    bits = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
+    return np.clip(1 - bits / np.log2(importance.shape[1]), 0, 1)
+
+
+def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]) -> float:
+    """Mean share of attribute values that naive Bayes finds from the messages of all other units.
+
+    Args:
+        columns: The symbol at each position, codes from 0, (num_positions, num_messages).
+        attributes: Values of the attributes, codes from 0, (num_attributes, num_messages), each constant in a unit.
+        unit: The meaning of each message, (num_messages,), which is left out when it is asked about.
+    """
+    own_size, same = np.bincount(unit)[unit], []
+    for symbols in columns:  # messages of the own unit with the own symbol
+        bound = int(symbols.max()) + 1
+        code = renumbered(unit * np.int64(bound) + symbols, (int(unit.max()) + 1) * bound)[0]
+        same.append(np.bincount(code)[code])
+    found = []
+    for values in attributes:
+        number = int(values.max()) + 1
+        totals = np.bincount(values)
+        likelihood: Floats = np.zeros((len(values), number))
+        own: Floats = np.zeros(len(values))
+        own_total = np.maximum(1, totals[values] - own_size)
+        for symbols, unit_count in zip(columns, same, strict=True):
+            bound = int(symbols.max()) + 1
+            codes = symbols * np.int64(number) + values
+            table = np.bincount(codes, minlength=bound * number)
+            shares = table.reshape(bound, number) / np.maximum(1, totals)
+            likelihood += np.log(np.maximum(shares, _SMALLEST))[symbols]
+            own += np.log(np.maximum((table[codes] - unit_count) / own_total, _SMALLEST))
+        likelihood[:, totals == 0] = -np.inf
+        own[totals[values] == own_size] = -np.inf  # not learnt
+        likelihood[np.arange(len(values)), values] = own
+        best = likelihood.max(axis=1)
+        is_best = likelihood >= best[:, None] - _TOLERANCE
+        found.append((np.isfinite(own) & is_best[np.arange(len(values)), values]) / is_best.sum(axis=1))
+    return float(np.mean(found))
 
 
 Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -421,6 +561,8 @@ def _scores(
     if not any(each.any() for each in attributes):
         return undefined(CONSTANT_ATTRIBUTES)
     values = measure(*read)
+    if np.isnan(values).any():
+        return undefined(f"fewer than two attributes, or {variables.name}s, vary")
 
     def of_rows(some: Ints) -> Statistics:
         observed = Observations.of(variables.observe(content.take(some)), len(some))

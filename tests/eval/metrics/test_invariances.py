@@ -29,7 +29,7 @@ PLUG_IN = (
         "context_independence",
         "word_entropy",
     ),
-    *("tre7", "mig"),
+    *("tre7", "mig", "dci", "npmi", "variation"),
 )
 """Shares and means over messages, which copies of all leave as they are."""
 STRUCTURE = (*PLUG_IN, "topsim", "conflict_count")
@@ -167,7 +167,10 @@ def test_names_of_values_change_no_value_and_no_exact_p(name):
 
 
 @pytest.mark.sample(6)
-@pytest.mark.parametrize("name", ["posdis", "bosdis", "hce", "residual_entropy", "tre7", "topsim", "mig"])
+@pytest.mark.parametrize(
+    "name",
+    ["posdis", "bosdis", "hce", "residual_entropy", "tre7", "topsim", "mig", "dci", "npmi", "variation"],
+)
 def test_a_constant_attribute_changes_nothing(name):
     """For scores of words and concepts it is a concept of all messages, which has to be said."""
     messages, meanings = random_language(4, 2)
