@@ -245,7 +245,7 @@ REASONS = {
     "no messages": (
         ([], np.zeros((0, 2), int)),
         {
-            "every message is empty": "posdis bosdis mig dci variation conflict_count hce residual_entropy tre7 has zla",
+            "every message is empty": f"{BY_POSITION} has zla",
             NEITHER: "npmi context_independence word_entropy",
             f"there is only one distinct message: {SAME_SCORE}": "ami",
             "there is only one distinct message and one distinct meaning": "ncnpmi",

@@ -1,4 +1,4 @@
-"""NPMI of whole messages and meanings, and of words and concepts: constructed languages, a reference implementation, the results of another tool."""
+"""NPMI of whole messages and meanings, and of words and concepts: known languages, reference implementations."""
 
 from collections import Counter
 from functools import partial

@@ -143,8 +143,9 @@ def test_classifiers_are_asked_about_meanings_that_they_did_not_learn():
 
 
 def test_dci_of_other_languages():
-    both = np.concatenate([np.add(GRID, [10, 20]), np.add(GRID, [10, 20])[:, ::-1]])
-    assert dci_values(both, np.tile(GRID, (2, 1))) == pytest.approx([0, 0, 1])  # free order
+    meanings = grid(4, 4)
+    both = np.concatenate([np.add(meanings, [10, 20]), np.add(meanings, [10, 20])[:, ::-1]])
+    assert dci_values(both, np.tile(meanings, (2, 1))) == pytest.approx([0, 0, 1])  # free order
     assert dci_values(np.repeat(GRID, 2, axis=1), GRID)[:2] == pytest.approx([1, 1 / 2])  # all is said twice
     assert dci_values([[7, 7]] * 12, GRID) == [None, None, pytest.approx((1 / 3 + 1 / 4) / 2)]
 
