@@ -150,7 +150,7 @@ def main() -> None:
     if arguments.picture is not None:
         ordered = [names[place] for place in order]
         texts = [
-            [f"{value:.1f}".replace("0.", ".").replace("-", "−") for value in row]
+            [f"{value:.1f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}") for value in row]
             for row in rho[order][:, order]
         ]
         figure = heat_map(

@@ -542,18 +542,17 @@ NPMI = Traits(
     shares="words with concepts",
     depends_on_size="in small corpora the best word of a concept fits noise, too",
     by_name_only=True,
-    details={"above_half": "share of concepts, by frequency, with an NPMI above 0.5"},
 )
 
 
 @metric(NPMI)
 def npmi(corpus: Corpus, options: Options) -> list[Score]:
-    """Normalised pointwise mutual information of words and concepts: Bouma (2009), equation 9.
+    """Normalised pointwise mutual information (NPMI) of words and concepts, after Bouma (2009).
 
     NPMI(w, c) = log(p(w, c) / (p(w) p(c))) / -log p(w, c) of a word (symbol) w and a concept c, where p is a share of
     messages (`count:messages`). The score is the mean over concepts, weighted by p(c), of the highest NPMI that c has
     with a word. Range -1 to 1; 1 if each concept has a word that is in exactly the messages with it, 0 in a constant
-    language. `above_half` in the details is the share of concepts, weighted alike, whose highest NPMI is above 0.5.
+    language.
 
     Other words of a concept do not count: so it is high also for a language that says more than what is meant.
     `ncnpmi` is of whole messages and meanings. A concept that is in all messages is left out, as all words are
@@ -565,9 +564,9 @@ def npmi(corpus: Corpus, options: Options) -> list[Score]:
         return [score(value=None, reason=incidence)]
 
     def figures(pairings: list[Pairing]) -> Floats:
-        return np.array([each[:1] for each in _best_npmi(incidence, pairings)])
+        return np.array(_best_npmi(incidence, pairings))[:, None]
 
-    [(value, above_half)] = _best_npmi(incidence, [incidence.own_pairing()])
+    [value] = _best_npmi(incidence, [incidence.own_pairing()])
     if np.isnan(value):
         return [score(value=None, reason="every concept is in all messages")]
     (found,) = resample(
@@ -580,14 +579,13 @@ def npmi(corpus: Corpus, options: Options) -> list[Score]:
         bounds=(-1.0, 1.0),
         of_pairings=in_batches(figures, incidence.size),
     )
-    details = {"above_half": above_half} | found.details
-    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)]
 
 
-def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[tuple[float, float]]:
-    """The weighted mean over concepts of their highest NPMI, and the share above 0.5, in each pairing.
+def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[float]:
+    """The weighted mean over concepts of their highest NPMI, in each pairing; NaN if no concept varies.
 
-    NaN if no concept varies; a concept that is in no message with a word has -1, the limit of NPMI.
+    A concept that is in no message with a word has -1, the limit of NPMI.
     """
     concept, word, count, of_word, of_concept = _with_words(incidence, pairings)
     begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
@@ -600,10 +598,9 @@ def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[tuple[
         highest[concept[begins]] = np.maximum.reduceat(np.where(together < 1, found, 0), begins)
     weights = np.where(of_concept < num_rows, of_concept, 0).reshape(len(pairings), -1)[:, :-1]
     highest = highest.reshape(len(pairings), -1)[:, :-1]
-    sums = weights.sum(axis=1)
     return [
-        (float(own @ best / total), float(own @ (best > 0.5) / total)) if total else (float("nan"), 0.0)
-        for own, best, total in zip(weights, highest, sums.tolist(), strict=True)
+        float(own @ best / own.sum()) if own.any() else float("nan")
+        for own, best in zip(weights, highest, strict=True)
     ]
 
 
