@@ -438,7 +438,7 @@ bits, to figures; those that are undefined are NaN."""
 def information_of(
     alone: Floats, of_attributes: list[float], joint: list[Floats]
 ) -> tuple[Floats, Floats, Floats]:
-    """What a `Measure` reads, from the entropies of the variables, of the attributes, and of both together."""
+    """Arguments of a `Measure`, from the entropies of the variables, of the attributes, and of both together."""
     entropies = np.array(of_attributes)
     return entropies[:, None] + alone - np.stack(joint), entropies, alone
 
@@ -498,10 +498,10 @@ def _joint_entropies(
 def _whole_information(
     content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
 ) -> tuple[tuple[Any, ...], int]:
-    """What a `Measure` reads of all messages, which are counted some at a time where the tables are small.
+    """Arguments of a `Measure` for all messages, which are counted some at a time where the tables are small.
 
     Returns:
-        It, and the number of observations.
+        These, and the number of observations.
     """
     longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
     num_variables, num_values = variables.numbers(longest, num_ids)
