@@ -226,10 +226,10 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         table = unfolded(table, layout.rows, layout.items, has_copies=layout.copies)
     columns: dict[str, Cells] = dict(table.columns)
     for key, cells in columns.items():
-        if (layout.none or layout.unwrap) and isinstance(cells, list):
-            columns[key] = [_plain(cell, layout) for cell in cells]
-        if any(fnmatchcase(key, pattern) for pattern in layout.below):
-            columns[key] = list(accumulate(columns[key], lambda last, own: last if is_missing(own) else own))
+        own = [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
+        if isinstance(own, list) and any(fnmatchcase(key, pattern) for pattern in layout.below):
+            own = list(accumulate(own, lambda above, each: above if is_missing(each) else each))
+        columns[key] = own
     table = replace(table, columns=columns)
     roles: dict[str, str] = {}
     of_base = () if layout.layout is None else named_layout(layout.layout).columns
