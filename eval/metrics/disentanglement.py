@@ -212,7 +212,8 @@ def _focus(importance: Floats) -> Floats:
         importance, sums, out=np.full_like(importance, 1 / importance.shape[1]), where=sums > 0
     )
     bits = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
-    return np.clip(1 - bits / np.log2(importance.shape[1]), 0, 1)
+    focus: Floats = np.clip(1 - bits / np.log2(importance.shape[1]), 0, 1)
+    return focus
 
 
 def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]) -> float:
