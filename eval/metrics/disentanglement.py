@@ -149,12 +149,11 @@ def dci(corpus: Corpus, options: Options) -> list[Score]:
     nothing is told; informativeness is the mean over k of the share of values that are found where they were not
     learnt. All are from 0 to 1, and 1 in a language that concatenates one symbol for each attribute value.
 
-    The paper leaves the classifier open, and uses lasso and random forests. Here it is naive Bayes over the symbols at
-    positions, all values equally likely: scikit-learn's `CategoricalNB` with `fit_prior=False`, but that a symbol never
-    seen with a value has the probability 1e-10. It has nothing random, and its R_jk, the mean log-likelihood ratio by
-    which the symbol at j speaks for the right value, is their mutual information. Values are asked about each meaning
-    with a classifier that learnt from the messages of all others; where several are equally likely, each is right by
-    its share.
+    The paper leaves the classifier open. Here it is naive Bayes over the symbols at positions, all values equally
+    likely (scikit-learn's `CategoricalNB` with `fit_prior=False`, but that a symbol never seen with a value has the
+    probability 1e-10), which draws nothing. R_jk is the mean log-likelihood ratio by which the symbol at j speaks for
+    the right value: their mutual information. The classifier of a meaning learns from the messages of all others;
+    where several values are equally likely, each is right by its share.
 
     Constant positions and attributes are left out; disentanglement and completeness are undefined if fewer than two
     attributes, or positions, vary. EOS, positions after the end, null distribution and interval are those of `posdis`;
@@ -167,14 +166,10 @@ def dci(corpus: Corpus, options: Options) -> list[Score]:
     )
     score = unscored(DCI_INFORMATIVENESS, classifier="naive bayes", left_out="meanings", **how)
     attributes, exchange = attribute_columns_or_reason(corpus), of_meanings(corpus)
-    if (
-        isinstance(attributes, str)
-        or exchange is None
-        or not (varies := np.ptp(attributes, axis=1) > 0).any()
-    ):
+    if isinstance(attributes, str) or exchange is None or exchange.num_units < 2:
         reason = attributes if isinstance(attributes, str) else CONSTANT_ATTRIBUTES
         return [*scores, score(value=None, reason=reason)]
-    attributes, columns = attributes[varies], position_columns(corpus)
+    attributes, columns = attributes[np.ptp(attributes, axis=1) > 0], position_columns(corpus)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         values = np.take(attributes, partners, axis=1)
@@ -231,24 +226,28 @@ def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]
         same.append(np.bincount(code)[code])
     found = []
     for values in attributes:
-        number = int(values.max()) + 1
-        totals = np.bincount(values)
-        likelihood: Floats = np.zeros((len(values), number))
-        own: Floats = np.zeros(len(values))
-        own_total = np.maximum(1, totals[values] - own_size)
+        number, totals, tables = int(values.max()) + 1, np.bincount(values), []
+        own: Floats = np.zeros(len(values))  # of the right value
+        own_total = totals[values] - own_size
         for symbols, unit_count in zip(columns, same, strict=True):
             bound = int(symbols.max()) + 1
             codes = symbols * np.int64(number) + values
             table = np.bincount(codes, minlength=bound * number)
-            shares = table.reshape(bound, number) / np.maximum(1, totals)
-            likelihood += np.log(np.maximum(shares, _SMALLEST))[symbols]
-            own += np.log(np.maximum((table[codes] - unit_count) / own_total, _SMALLEST))
-        likelihood[:, totals == 0] = -np.inf
-        own[totals[values] == own_size] = -np.inf  # not learnt
-        likelihood[np.arange(len(values)), values] = own
-        best = likelihood.max(axis=1)
-        is_best = likelihood >= best[:, None] - _TOLERANCE
-        found.append((np.isfinite(own) & is_best[np.arange(len(values)), values]) / is_best.sum(axis=1))
+            tables.append(table.reshape(bound, number) / np.maximum(1, totals))
+            own += np.log(np.maximum((table[codes] - unit_count) / np.maximum(1, own_total), _SMALLEST))
+        own[own_total == 0] = -np.inf  # not learnt
+        right = 0.0
+        for start in range(0, len(values), _BLOCK):  # limits memory
+            block = slice(start, start + _BLOCK)
+            likelihood: Floats = np.where(totals, np.zeros((len(values[block]), 1)), -np.inf)
+            for symbols, shares in zip(columns, tables, strict=True):
+                likelihood += np.log(np.maximum(shares, _SMALLEST))[symbols[block]]
+            every = np.arange(len(likelihood))
+            likelihood[every, values[block]] = own[block]
+            is_best = likelihood >= likelihood.max(axis=1, keepdims=True) - _TOLERANCE
+            is_right = is_best[every, values[block]] & np.isfinite(own[block])
+            right += float((is_right / is_best.sum(axis=1)).sum())
+        found.append(right / len(values))
     return float(np.mean(found))
 
 
@@ -446,22 +445,23 @@ def information_of(
 
 def gaps_of_variables(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
     """Mean gap between the two attributes of which a variable tells most, over its entropy."""
-    varies = of_variables > _TOLERANCE
-    return (_mean_gap(information.T[varies], of_variables[varies]),)
+    return (_mean_gap(information.T, of_variables),)
 
 
 def gaps_of_attributes(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
     """Mean gap between the two variables that tell most of an attribute, over its entropy."""
-    varies = of_attributes > _TOLERANCE
-    return (_mean_gap(information[varies], of_attributes[varies]),)
+    return (_mean_gap(information, of_attributes),)
 
 
 def _mean_gap(information: Floats, entropies: Floats) -> float:
-    """Mean gap of the two highest values of each row, over its entropy; without a second one that is 0."""
-    if not len(entropies):
+    """Mean gap of the two highest values of each row that varies, over its entropy; without a second one that is 0."""
+    varies = entropies > _TOLERANCE
+    if not varies.any():
         return float("nan")
-    second, first = np.sort(np.pad(information, ((0, 0), (1, 0))), axis=1)[:, -2:].T
-    return float(np.clip(((first - second) / entropies).mean(), 0, 1))
+    if information.shape[1] == 1:
+        information = np.pad(information, ((0, 0), (1, 0)))
+    second, first = np.sort(information[varies], axis=1)[:, -2:].T
+    return float(np.clip(((first - second) / entropies[varies]).mean(), 0, 1))
 
 
 def _joint_entropies(
