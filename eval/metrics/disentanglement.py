@@ -121,6 +121,7 @@ DCI_DISENTANGLEMENT = replace(
     about="each position matters to one attribute",
     title="disentanglement of DCI",
     high="1 if each position tells of one attribute only, 0 if of all alike",
+    has_reliable_interval=False,
 )
 DCI_COMPLETENESS = replace(
     DCI_DISENTANGLEMENT,
@@ -135,6 +136,7 @@ DCI_INFORMATIVENESS = replace(
     about="attribute values that a classifier finds",
     title="informativeness of DCI",
     high="1 if symbols at positions, each by itself, tell the values also of meanings that were left out",
+    has_reliable_interval=True,
     depends_on_size="the classifier has learnt more in larger corpora",
 )
 

@@ -75,15 +75,14 @@ def variation(corpus: Corpus, options: Options, own: VariationOptions = DEFAULT)
 
     Computed as in the authors' program, from p(s | v, j), the distribution of the symbol s at position j in the
     messages about a value v of an attribute; V are its values, C is the number of symbols. All are from 0 to 1, and 0
-    in a language that concatenates one symbol for each attribute value; all but the first are 1 in a constant language.
-
-    - `variation_synonymy`: min over j of H(s | v, j) / log C, the mean over values, and over attributes.
-    - `variation_homonymy`: H(v | s, j) / log V with p(v | s, j) proportional to p(s | v, j), so that all values are
-      equally likely; the mean over the symbols at j, the minimum over j, the mean over attributes.
-    - `variation_freedom`: the minimum over j of the mean over values of H(s | v, j) / log C; the mean over attributes.
-      It is never below `variation_synonymy`.
-    - `variation_entanglement`: 1 - max over j of |h_j - g_j| / max over j of h_j and g_j, where h and g are the means
-      over values of H(s | v, j) of two attributes; 1 where all are 0. The mean over pairs of attributes.
+    in a language that concatenates one symbol for each attribute value; homonymy and entanglement are 1 in a constant
+    language. `variation_synonymy` is the mean over values, and over attributes, of min over j of H(s | v, j) / log C.
+    `variation_homonymy` is H(v | s, j) / log V with p(v | s, j) proportional to p(s | v, j), so that all values are
+    equally likely: the mean over the symbols at j, the minimum over j, the mean over attributes.
+    `variation_freedom` is the minimum over j of the mean over values of H(s | v, j) / log C, the mean over attributes,
+    and never below synonymy. `variation_entanglement` is 1 - max over j of |h_j - g_j| / max over j of h_j and g_j,
+    where h and g are the means over values of H(s | v, j) of two attributes: the mean over their pairs, 1 where all
+    are 0.
 
     CELEBI (Elberg et al. 2025, https://arxiv.org/abs/2501.19182) has the same measures, but for homonymy
     (`program=celebi`): the minimum over j is of each symbol, and is 0 where a position never has it; the mean is over
