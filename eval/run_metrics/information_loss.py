@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.estimates import clipped, crossed_mean, mean_and_half_width, standard_error
+from ecsuite.eval.statistics.estimates import CrossedMean, clipped, crossed_mean, standard_error
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
@@ -89,30 +89,23 @@ def information_loss(run: "Run", options: Options, own: InformationLossOptions =
             np.array(list(_losses(pair, own, options.seed, number, is_exact=is_exact)))
             for number, (_, pair) in enumerate(meetings)
         ]
-    levels = [each[:, 2] for each in found], [each[:, 2] - each[:, 0] for each in found]
+    pairs = [(meeting.sender, meeting.receiver) for meeting, _ in meetings]
     scores = []
-    for column, (traits, level) in enumerate(zip(kinds, levels, strict=True)):
+    for column, traits in enumerate(kinds):
         values = [each[:, column] for each in found]
-        gaps = [value - each for value, each in zip(values, level, strict=True)]
-        value, half_width = mean_and_half_width(values[0].tolist())
-        error, freedom = standard_error(gaps[0].tolist()), float(len(gaps[0]) - 1)
+        levels = [each[:, 2] if column == 0 else each[:, 2] - each[:, 0] for each in found]
+        mean = _over_pairs(pairs, values)
+        apart = _over_pairs(pairs, [each - level for each, level in zip(values, levels, strict=True)])
         details: dict[str, Any] = {"loss": float(np.mean([each[:, :2].sum(1).mean() for each in found]))}
         if len(found) > 1:
-            pairs = [(meeting.sender, meeting.receiver) for meeting, _ in meetings]
-            means, distances = (_over_agents(pairs, each) for each in (values, gaps))
-            value, half_width, error, freedom = (
-                means.mean, means.half_width, distances.error, distances.freedom,
-            )  # fmt: skip
-            names = [f"{sender}-{receiver}" for sender, receiver in pairs]
-            details["by_pair"] = {name: float(each.mean()) for name, each in zip(names, values, strict=True)}
-        chance = Chance(
-            kind="constant",
-            level=float(np.mean([each.mean() for each in level])),
-            error=error,
-            freedom=freedom,
-        )
-        ci95 = clipped(value, half_width, 0.0 if is_exact else -inf, inf)
-        scores.append(unscored(traits, **settings)(value=value, ci95=ci95, chance=chance, details=details))
+            details["by_pair"] = {
+                f"{a}-{b}": float(each.mean()) for (a, b), each in zip(pairs, values, strict=True)
+            }
+        level = mean.mean - apart.mean
+        chance = Chance(kind="constant", level=level, error=apart.error, freedom=apart.freedom)
+        ci95 = clipped(mean.mean, mean.half_width, 0.0 if is_exact else -inf, inf)
+        score = unscored(traits, **settings)
+        scores.append(score(value=mean.mean, ci95=ci95, chance=chance, details=details))
     return scores
 
 
@@ -232,11 +225,13 @@ def _scores(pair: "Pair", ids: "Tensor", features: "Tensor", values: Ints | None
     return np.sum([logs[:, place, own] for place, own in enumerate(values.T)], axis=0)  # type: ignore[no-any-return]
 
 
-def _over_agents(pairs: list[tuple[int, int]], values: list[Floats]) -> Any:
-    """The mean over pairs of senders and receivers; see `crossed_mean`."""
-    shape = tuple(1 + max(side) for side in zip(*pairs, strict=True))
-    table, chosen = np.zeros(shape), np.zeros(shape, bool)
+def _over_pairs(pairs: list[tuple[int, int]], values: list[Floats]) -> CrossedMean:
+    """The mean over pairs of senders and receivers; of one pair, over its rounds or draws."""
+    if len(pairs) == 1:
+        [own] = values
+        return CrossedMean(mean=float(own.mean()), error=standard_error(own.tolist()), freedom=len(own) - 1)
+    table = np.full([1 + max(side) for side in zip(*pairs, strict=True)], np.nan)
     for pair, each in zip(pairs, values, strict=True):
-        table[pair], chosen[pair] = each.mean(), True
-    first, second = ([(role, number) for number in range(size)] for role, size in enumerate(shape))
-    return crossed_mean(table, chosen, first, second)
+        table[pair] = each.mean()
+    first, second = ([(role, number) for number in range(size)] for role, size in enumerate(table.shape))
+    return crossed_mean(table, ~np.isnan(table), first, second)
