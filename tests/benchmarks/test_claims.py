@@ -323,7 +323,7 @@ def holm(differences):
 
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
-def test_scipy_comes_to_the_same_verdict_from_the_values_of_each_seed(file):
+def test_scipy_comes_to_the_same_verdict(file):
     tree = yaml.safe_load((claims.ROOT / "configs" / "claims" / f"{file.stem}.yaml").read_text())
     data = json.loads(file.read_text())
     criterion, runs = tree["criterion"], data["runs"]
