@@ -53,7 +53,7 @@ COADAPTATION_LOSS = replace(
 
 @metric(INFORMATION_LOSS, COADAPTATION_LOSS)
 def information_loss(run: "Run", options: Options, own: InformationLossOptions = DEFAULT) -> list[Score]:
-    """Bits that a pair loses by its sender, and by its receiver (Rita et al. 2022, arXiv 2209.15342, section 3).
+    """Bits that a pair loses by its sender, and by its receiver (Rita et al. 2022, arXiv 2209.15342).
 
     With pi the sender's probabilities, rho the receiver's, and p(x | m) = pi(m | x) / sum over x' of pi(m | x'), the
     loss -E log rho(x | m) is `information_loss`, H(x | m) = -E log p(x | m), plus `coadaptation_loss`, E KL(p || rho).
