@@ -127,6 +127,10 @@ METRICS = Registry(
             "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
             "entropies, redundancy and effective length of messages, by the sender's probabilities (of a run)",
         ),
+        "information_loss": (
+            "ecsuite.eval.run_metrics.information_loss:information_loss",
+            "loss of a pair by its sender, who is not clear, and by its receiver, who misreads (of a run)",
+        ),
         "ease_of_learning": (
             "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
             "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)",
@@ -237,6 +241,8 @@ METRIC_OF = {
     "conditional_entropy": "message_entropy",
     "redundancy": "message_entropy",
     "effective_length": "message_entropy",
+    "information_loss": "information_loss",
+    "coadaptation_loss": "information_loss",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
