@@ -13,7 +13,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import ids_of, is_id, is_missing, is_number, without_padding
 from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
 from ecsuite.formats.meant import flat, leaves, note_words_for_none, parts_of, plain_attributes
-from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of
+from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of, roles_of_log
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
@@ -45,6 +45,8 @@ class Reading:
     numeric: Numeric = "auto"
     missing: Missing = "auto"
     meanings: str | None = None
+    is_log: bool = False
+    """Whether rows are steps or rounds of agents, in which columns such as `agent` and `action` have a role."""
 
     def to_json(self) -> dict[str, Any]:
         """The settings that are not the defaults, JSON-ready, without `where`."""
@@ -83,7 +85,12 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     attributes = reading.attributes or [
         name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
     ]
-    roles = roles_of(table, reading.columns, attributes=attributes)
+    given = dict(reading.columns)
+    if reading.is_log:
+        given, seen = roles_of_log(table, given)
+        missing: Missing = "value" if reading.missing == "auto" else reading.missing
+        attributes, reading = attributes or seen, replace(reading, columns=given, missing=missing)
+    roles = roles_of(table, given, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
     if table.layout is not None:
         table, roles = _trials(table, layout, roles, said[0])

@@ -29,6 +29,8 @@ ROLES = {
     "split": "train or held_out",
     "weight": "how often it is said, where agents are taught it",
     "success": "whether it was understood",
+    "action": "what was done: by the agent at a step, or by the listener in a round",
+    "context": "what the listener saw of a round, such as the candidates",
     "kept": "none of these; kept beside the messages",
 }
 """The roles of columns, and what each means."""
@@ -71,6 +73,16 @@ SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
 """Roles that one column has; the first by its name, the others are kept."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
+OF_LOG: Mapping[str, Sequence[str]] = {
+    "speaker": ("agent", "agent_id", "agent_name"),
+    "group": ("episode", "episode_id", "traj_id", "traj_ids", "trajectory"),
+    "time": ("t", "timestep", "time_step"),
+    "action": ("action", "actions", "answer", "choice", "chosen", "guess", "output", "receiver_output"),
+    "context": ("context", "candidates", "options", "receiver_input"),
+    "kept": ("done", "terminated", "truncated", "termination", "truncation", "info", "infos", "return", "rewards"),
+}  # fmt: skip
+"""Further names in logs of steps or rounds, in lower case."""
+_SEEN = re.compile(r"(?:observation|observations|obs|state|target|goal)(?:_(?!position|index).+)?")
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
@@ -98,6 +110,28 @@ def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
         said = NO_EOS
     plain = {name: "message" if role.startswith("eos=") else role for name, role in roles.items()}
     return {"roles": plain, "eos": said}
+
+
+def roles_of_log(table: RawTable, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Roles of the columns of a log by their names, and the columns of what agents saw, such as `obs_0`.
+
+    Args:
+        table: The columns; roles that its layout says stay, except where it only keeps a column.
+        given: Roles by name of column, which the user says.
+    """
+    own = {_column(table, name): role for name, role in given.items()}
+    free = [name for name in table.columns if name not in own and table.roles.get(name, "kept") == "kept"]
+    found: dict[str, str] = {}
+    for role, names in OF_LOG.items():
+        named = [name for name in free if {plain_name(name), plain_name(name.rpartition(".")[2])} & {*names}]
+        is_taken = role in SINGLE and role in {*own.values(), *map(role_of_name, free), *table.roles.values()}
+        found |= dict.fromkeys([] if is_taken else named[:1] if role in SINGLE else named, role)
+    has_meanings = {*own.values(), *table.roles.values()} & {*OF_MEANING} or {*map(role_of_name, free)} & {
+        "meaning",
+        "concept",
+    }
+    seen = [] if has_meanings else [name for name in free if _SEEN.fullmatch(plain_name(name))]
+    return found | own, seen
 
 
 def roles_of(
