@@ -29,10 +29,12 @@ OF_LOGS = ("where", "delay", "seed", *(each.name for each in fields(CorpusOption
 
 def audit(
     ctx: typer.Context,
-    source: Annotated[
+    run: Annotated[
         Path,
         typer.Argument(
-            help="A run folder of agents that act, or a log: a table of steps or rounds.", show_default=False
+            metavar="RUN|FILE",
+            help="A run folder of agents that act, or a log: a table of steps or rounds.",
+            show_default=False,
         ),
     ],
     episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Episodes of each row.")] = 512,
@@ -58,7 +60,7 @@ def audit(
     read_with: CorpusOptions,
 ) -> None:
     """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
-    is_log = source.exists() and not (source / RUN_CONFIG).is_file()
+    is_log = run.exists() and not (run / RUN_CONFIG).is_file()
     reads = {"logs": OF_LOGS, "runs": OF_RUNS}
     refuse_unread(
         f"an audit of {'a log' if is_log else 'a run'}",
@@ -70,7 +72,7 @@ def audit(
     if is_log:
         from ecsuite.eval.run_metrics.log_audit import audit_log, report_log
 
-        corpus = read_with.read(source, where or (), is_log=True)
+        corpus = read_with.read(run, where or (), is_log=True)
         report_log(audit_log(corpus, seed=seed, delay=delay)).publish(
             out=out, picture=None, as_json=as_json, form=form
         )
@@ -81,12 +83,12 @@ def audit(
     from ecsuite.games.runs.run import load_run
     from ecsuite.runtime.errors import ConfigError
 
-    opened = load_run(source, trust_code=trust_code, note=note)
+    opened = load_run(run, trust_code=trust_code, note=note)
     play = opened.play
     if not isinstance(play, Acting):
         kind = opened.experiment.play.kind
         raise ConfigError(
-            f"{source}: expected a run of play acting, whose agents act in a world with steps, got {kind}"
+            f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}"
         )
     report(found(play, num_episodes=episodes, by=by)).publish(
         out=out, picture=plot, as_json=as_json, form=form

@@ -89,7 +89,9 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     if reading.is_log:
         given, seen = roles_of_log(table, given)
         missing: Missing = "value" if reading.missing == "auto" else reading.missing
-        attributes, reading = attributes or seen, replace(reading, columns=given, missing=missing)
+        split = "spaces" if reading.split == "auto" else reading.split  # whole messages are compared
+        attributes = attributes or seen
+        reading = replace(reading, columns=given, missing=missing, split=split)
     roles = roles_of(table, given, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
     if table.layout is not None:

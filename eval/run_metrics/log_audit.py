@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.counts.counting import message_labels, row_labels
 from ecsuite.eval.metrics.score import Score, Signature
+from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Ints, entropy_of_codes, joint_codes
 from ecsuite.eval.statistics.estimates import ALPHA, holm
-from ecsuite.eval.statistics.resampling import num_draws
 from ecsuite.eval.views.console import Report
+from ecsuite.formats.cells import PADDING
 from ecsuite.runtime.errors import CorpusError, joined
 from ecsuite.tables.cells import nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 NUM_BINS = 4
 """Bins of about equally many rows for each feature of an observation, whose numbers may all differ."""
-NUM_PERMUTATIONS = 399
-"""Most draws of each null."""
 VERSION = 1
 """Raised whenever the same log gives another score."""
 NEEDS_AGENTS = "severed, constant, self-sent"
@@ -123,7 +122,9 @@ class _Log:
             raise CorpusError(
                 f"{self.source}: expected actions that are values, got lists of numbers with decimals"
             )
-        return _codes(actions)
+        if (codes := _codes(actions)).max() < 0:
+            raise CorpusError(f"{self.source}: no row has an action")
+        return codes
 
     def _heard(self, moment: Ints, delay: int) -> tuple[Ints, Ints]:
         """Rows that hear a message, and the row of that message, both (num_heard,); the last of each other agent."""
@@ -164,7 +165,7 @@ def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> "LogAudit":
         raise CorpusError(f"{log.source}: no row has a message: nobody speaks")
     rng = np.random.default_rng([seed, len(log.messages)])
     measures, episodes = list(_measures(log, rng)), _Episodes(log)
-    number_of_draws = num_draws(NUM_PERMUTATIONS, 20 * len(log.messages))
+    number_of_draws = resampling.num_draws(resampling.NUM_PERMUTATIONS, 20 * len(log.messages))
     exchanged = [log.messages[partners] for partners in episodes.exchanged(rng, number_of_draws)]
     scores = []
     for each in measures:
@@ -339,10 +340,8 @@ def _ranks(values: NDArray[Any]) -> Ints:
 
 
 def _codes(values: NDArray[Any]) -> Ints:
-    """A number for each different value, -1 for none."""
-    if values.dtype.kind != "O":
-        return _ranks(values)
-    return np.where([each is None for each in values.tolist()], -1, _ranks(values))
+    """A number for each different value, -1 for none: nothing, an empty text, or -1 as arrays have it."""
+    return np.where([each is None or each in ("", PADDING) for each in values.tolist()], -1, _ranks(values))
 
 
 def _joint(columns: Any, number: int) -> Any:
