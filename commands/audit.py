@@ -32,7 +32,7 @@ def audit(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN|FILE",
+            metavar="PATH",
             help="A run folder of agents that act, or a log: a table of steps or rounds.",
             show_default=False,
         ),

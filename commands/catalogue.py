@@ -60,7 +60,7 @@ COMMANDS = {
     ),
     "audit": Entry(
         TRAIN,
-        "Say whether agents use what they say: of a run, or of a recorded log.",
+        "Say whether agents that act, or those of a log, use what they say.",
         (
             "runs/speaker_listener --plot audit.svg",
             "runs/speaker_listener --episodes 2000 --json",
