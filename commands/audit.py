@@ -70,10 +70,10 @@ def audit(
     )
     prepare_outputs(out, plot)
     if is_log:
-        from ecsuite.eval.run_metrics.log_audit import audit_log, report_log
+        from ecsuite.eval.run_metrics.log_audit import audit_log
 
         corpus = read_with.read(run, where or (), is_log=True)
-        report_log(audit_log(corpus, seed=seed, delay=delay)).publish(
+        audit_log(corpus, seed=seed, delay=delay).report().publish(
             out=out, picture=None, as_json=as_json, form=form
         )
         return

@@ -85,14 +85,10 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     attributes = reading.attributes or [
         name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
     ]
-    given = dict(reading.columns)
-    if reading.is_log:
-        given, seen = roles_of_log(table, given)
-        missing: Missing = "value" if reading.missing == "auto" else reading.missing
-        split = "spaces" if reading.split == "auto" else reading.split  # whole messages are compared
-        attributes = attributes or seen
-        reading = replace(reading, columns=given, missing=missing, split=split)
-    roles = roles_of(table, given, attributes=attributes)
+    if reading.is_log:  # whole messages are compared
+        split = "spaces" if reading.split == "auto" else reading.split
+        reading = replace(reading, columns=roles_of_log(table, reading.columns), split=split)
+    roles = roles_of(table, reading.columns, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
     if table.layout is not None:
         table, roles = _trials(table, layout, roles, said[0])

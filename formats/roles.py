@@ -30,6 +30,7 @@ ROLES = {
     "weight": "how often it is said, where agents are taught it",
     "success": "whether it was understood",
     "action": "what was done: by the agent at a step, or by the listener in a round",
+    "observation": "what the agent saw at a step, or the speaker in a round",
     "context": "what the listener saw of a round, such as the candidates",
     "kept": "none of these; kept beside the messages",
 }
@@ -112,26 +113,26 @@ def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
     return {"roles": plain, "eos": said}
 
 
-def roles_of_log(table: RawTable, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Roles of the columns of a log by their names, and the columns of what agents saw, such as `obs_0`.
-
-    Args:
-        table: The columns; roles that its layout says stay, except where it only keeps a column.
-        given: Roles by name of column, which the user says.
-    """
+def roles_of_log(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
+    """The roles of columns of a log that its layout only keeps, by their names and by what the user gives."""
     own = {_column(table, name): role for name, role in given.items()}
     free = [name for name in table.columns if name not in own and table.roles.get(name, "kept") == "kept"]
+    taken = {*own.values(), *table.roles.values(), *map(role_of_name, free)}
     found: dict[str, str] = {}
     for role, names in OF_LOG.items():
         named = [name for name in free if {plain_name(name), plain_name(name.rpartition(".")[2])} & {*names}]
-        is_taken = role in SINGLE and role in {*own.values(), *map(role_of_name, free), *table.roles.values()}
-        found |= dict.fromkeys([] if is_taken else named[:1] if role in SINGLE else named, role)
-    has_meanings = {*own.values(), *table.roles.values()} & {*OF_MEANING} or {*map(role_of_name, free)} & {
-        "meaning",
-        "concept",
-    }
-    seen = [] if has_meanings else [name for name in free if _SEEN.fullmatch(plain_name(name))]
-    return found | own, seen
+        found |= dict.fromkeys(named[: role not in taken] if role in SINGLE else named, role)
+    if not taken & {"meaning", "concept", "feature", "observation"} and "attribute" not in own.values():
+        found |= {name: "observation" for name in free if _SEEN.fullmatch(plain_name(name))}
+    if "observation" in {*found.values(), *own.values()}:  # other columns were not seen
+        stems = {
+            name: plain_name(name.rpartition(".")[2]).rstrip("_0123456789")
+            for name in free
+            if name not in found
+        }
+        others = {name for name, stem in stems.items() if stem not in SYMBOL_NAMES}
+        found |= {name: "kept" for name in others if role_of_name(name) == "attribute"}
+    return found | own
 
 
 def roles_of(

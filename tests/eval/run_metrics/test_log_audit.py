@@ -135,7 +135,7 @@ def test_features_are_binned_and_every_attribute_is_scored():
         {"message": "lo" if x < middle else "hi", "obs_0": x, "obs_1": y, "action": int(rng.integers(2))}
         for x, y in seen.tolist()
     ]
-    scores, _ = audited(rows, numeric="features")
+    scores, _ = audited(rows)
     assert scores["signalling of obs_0"].value == pytest.approx(1, abs=0.02)
     assert scores["signalling of obs_1"].value < 0.05
 
@@ -151,7 +151,7 @@ def test_positions_in_a_context_are_its_items():
         )
     scores, found = audited(rows)
     assert scores["coordination"].value == pytest.approx(2, abs=0.05)
-    assert any("position" in each for each in found.log.notes)
+    assert any("position" in each for each in found.notes)
 
 
 def test_json_and_table(ecsuite, tmp_path):
