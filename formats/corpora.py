@@ -85,8 +85,8 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     attributes = reading.attributes or [
         name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
     ]
-    if reading.is_log:  # whole messages are compared
-        split = "spaces" if reading.split == "auto" else reading.split
+    if reading.is_log:  # whole messages are compared, so that it is not asked which symbols they have
+        split = "spaces" if reading.split == "auto" and table.layout is None else reading.split
         reading = replace(reading, columns=roles_of_log(table, reading.columns), split=split)
     roles = roles_of(table, reading.columns, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]

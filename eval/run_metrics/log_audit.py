@@ -53,7 +53,8 @@ class LogAudit:
     @property
     def p_holm(self) -> list[float | None]:
         """P-value of each score, corrected for all of them (Holm); None without a null."""
-        return holm([each.chance and each.chance.p_value(each.value or 0)[0] for each in self.scores])
+        pairs = [(each.chance, each.value or 0) for each in self.scores]
+        return holm([None if chance is None else chance.p_value(value)[0] for chance, value in pairs])
 
     @property
     def conclusion(self) -> str:
@@ -76,7 +77,7 @@ class LogAudit:
         for each, p in zip(self.scores, self.p_holm, strict=True):
             chance, is_defined = each.chance, each.value is not None
             reason = "no two episodes can exchange messages" if is_defined and not chance else each.reason
-            cells = (each.value, each.details.get("most"), chance and chance.level)
+            cells = (each.value, each.details.get("most"), None if chance is None else chance.level)
             shown = (nothing() if value is None else number(value) for value in cells)
             about = text(each.about + (f": {reason}" if reason else ""))
             rows.append(row_of(each.name, *shown, nothing() if p is None else p_value(p), about))
@@ -202,15 +203,15 @@ class _Log:
             }
             for role in ("action", "observation", "context", "group", "time")
         }
-        zeros = np.zeros(size, np.int64)
         self.are_rounds = "listener" in columns or SPEAKER not in columns
-        self.agent = _codes(columns[SPEAKER]) if SPEAKER in columns else zeros
-        self.hearer = _codes(columns["listener"]) if "listener" in columns else self.agent
+        sides = [columns[side].tolist() for side in (SPEAKER, "listener") if side in columns] or [[""] * size]
+        agents = 1 + _codes([name for side in sides for name in side]).reshape(-1, size)
+        self.agent, self.hearer = agents[0], agents[-1]
         if SPEAKER not in columns:
             self.notes.append("no column of agents: each row is a round, whose action answers its message")
-        has_words = np.bincount(self.agent - self.agent.min(), corpus.content().lengths) > 0
+        has_words = np.bincount(self.agent, corpus.content().lengths) > 0
         # one who never speaks has no messages; silence of others is one
-        self.messages = np.where(has_words[self.agent - self.agent.min()], message_labels(corpus), -1)
+        self.messages = np.where(has_words[self.agent], message_labels(corpus), -1)
         self.action = self._actions([*by_role["action"].values()], [*by_role["context"].values()])
         if (self.messages < 0).all():
             raise CorpusError(f"{self.source}: no row has a message: nobody speaks")
@@ -251,18 +252,15 @@ class _Log:
             raise CorpusError(f"{self.source}: {expected}: name one with --column NAME=action")
         actions: list[Any] = found[0].tolist()
         options = contexts[0].tolist() if contexts else []
-        if options and all(
-            isinstance(each, list) and not any(type(item) is float for item in each) for each in options
-        ):
+        are_vectors = any(isinstance(each, list) and any(map(_is_float, each)) for each in actions)
+        if options and all(isinstance(own, list) and not any(map(_is_float, own)) for own in options):
             pairs = list(zip(actions, options, strict=True))
             if all(isinstance(action, list) and len(action) == len(own) for action, own in pairs):
-                pairs = [(max(range(len(action)), key=action.__getitem__), own) for action, own in pairs]
+                pairs = [(int(np.argmax(action)), own) for action, own in pairs]
             if all(type(action) is int and 0 <= action < len(own) for action, own in pairs):
                 self.notes.append("an action is a position in the context: the item there is taken")
-                actions = [own[action] for action, own in pairs]
-        if any(
-            isinstance(action, list) and any(type(each) is float for each in action) for action in actions
-        ):
+                actions, are_vectors = [own[action] for action, own in pairs], False
+        if are_vectors:
             raise CorpusError(
                 f"{self.source}: expected actions that are values, got lists of numbers with decimals"
             )
@@ -381,6 +379,10 @@ def _attributes(columns: Mapping[str, NDArray[Any]]) -> dict[str, Ints]:
         if (codes := _codes(values)).max() >= 0:
             found[part] = codes
     return found
+
+
+def _is_float(value: object) -> bool:
+    return type(value) is float
 
 
 def _codes(values: Any) -> Ints:

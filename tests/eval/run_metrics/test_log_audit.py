@@ -116,6 +116,16 @@ def test_messages_of_agents_that_never_met_are_a_null():
     assert audited(met)[0]["partners"].reason.startswith("all agents met")
 
 
+def test_speakers_and_listeners_are_told_apart_by_their_names():
+    rows = [
+        {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
+        for who in ("ad", "cb", "ca")
+        for said in ("x", "y", "y", "z")
+    ]
+    assert audited([row for row in rows if row["pair"] != "ca"])[0]["partners"].chance is not None
+    assert audited([row for row in rows if row["pair"] != "ad"])[0]["partners"].value is None
+
+
 def test_results_depend_neither_on_the_order_of_rows_nor_on_names():
     rows = steps("followed", num_episodes=6)
     shuffled = [rows[place] for place in np.random.default_rng(1).permutation(len(rows))]
@@ -152,6 +162,73 @@ def test_positions_in_a_context_are_its_items():
     scores, found = audited(rows)
     assert scores["coordination"].value == pytest.approx(2, abs=0.05)
     assert any("position" in each for each in found.notes)
+
+
+@pytest.fixture
+def spoken():
+    """Rounds as arrays: four things, each with its word, and listeners who choose it among all."""
+    rng = np.random.default_rng(0)
+    things = rng.integers(4, size=120)
+    options = np.stack([rng.permutation(4) for _ in things])
+    return things, options, (options == things[:, None]) + rng.normal(size=options.shape) / 10
+
+
+def test_interactions_of_egg(ecsuite, tmp_path, spoken):
+    things, options, scores = spoken
+    arrays = {
+        "sender_input": np.eye(4)[things],
+        "receiver_input": np.eye(4)[options],
+        "receiver_output": scores,
+    }
+    np.savez(
+        tmp_path / "egg.npz",
+        message=things[:, None] + 1,
+        labels=(options == things[:, None]).argmax(1),
+        **arrays,
+    )
+    dump = [f"input: {thing} -> message: {thing + 1},0 -> output: {thing}" for thing in things]
+    (tmp_path / "egg.txt").write_text("\n".join(dump))
+    for file in ("egg.npz", "egg.txt"):
+        found = json.loads(ecsuite("audit", file, "--json")[1])["scores"]
+        values = {each["name"]: each["value"] for each in found}
+        assert [values["signalling"], values["coordination"]] == pytest.approx([2, 2], abs=0.05)
+
+
+def test_recordings_of_parallel_environments(ecsuite, tmp_path):
+    """A row an agent and step, a row a step with values by agent, and flattened rollouts as arrays."""
+    rng, rows, by_step = np.random.default_rng(0), [], []
+    for episode in range(12):
+        heard = 0
+        for step in range(6):
+            goal, sees = np.eye(3)[rng.integers(3)].tolist(), rng.normal(size=5).tolist()
+            said = int(np.argmax(goal))
+            begin = {"episode": episode, "step": step}
+            rows.append({**begin, "agent": "speaker_0", "observation": goal, "message": said, "action": None})
+            rows.append(
+                {**begin, "agent": "listener_0", "observation": sees, "message": None, "action": heard}
+            )
+            actions = {"speaker_0": said, "listener_0": said}
+            by_step.append(
+                {**begin, "observations": {"speaker_0": goal, "listener_0": sees}, "actions": actions}
+            )
+            heard = said
+    arrays = {
+        name: np.array([row[name] for row in rows[::2]]) for name in ("episode", "message", "observation")
+    }
+    np.savez(tmp_path / "rollout.npz", action=arrays["message"], **arrays)
+    for name, own in (("rows.jsonl", rows), ("steps.jsonl", by_step)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in own))
+    parts = {
+        "actions.speaker_0": "message",
+        "actions.listener_0": "action",
+        "observations.speaker_0": "observation",
+    }
+    options = [word for part, role in parts.items() for word in ("--column", f"{part}={role}")]
+    for file, *more in (["rows.jsonl"], ["rollout.npz"], ["steps.jsonl", *options]):
+        found = json.loads(ecsuite("audit", file, *more, "--json")[1])
+        scores = {each["name"]: each for each in found["scores"]}
+        for name in ("signalling", "coordination"):
+            assert scores[name]["value"] == pytest.approx(scores[name]["details"]["most"]), (file, name)
 
 
 def test_json_and_table(ecsuite, tmp_path):
