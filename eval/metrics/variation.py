@@ -71,7 +71,7 @@ _KINDS = (VARIATION_SYNONYMY, VARIATION_HOMONYMY, VARIATION_FREEDOM, VARIATION_E
 
 @metric(*_KINDS)
 def variation(corpus: Corpus, options: Options, own: VariationOptions = DEFAULT) -> list[Score]:
-    """Four measures of variation: Conklin & Smith (2023), by their program, https://openreview.net/forum?id=-Yzz6vlX7V-.
+    """Four measures of variation: Conklin & Smith (2023), https://openreview.net/forum?id=-Yzz6vlX7V-.
 
     Computed as in the authors' program, from p(s | v, j), the distribution of the symbol s at position j in the
     messages about a value v of an attribute; V are its values, C is the number of symbols. All are from 0 to 1, and 0
