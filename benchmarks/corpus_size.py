@@ -42,7 +42,7 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, job_function
 
 METRICS = (
-    "cbm", "cbm_types", "topsim", "posdis", "bosdis", "ami", "ncnpmi", "context_independence", "synonymy",
+    "cbm", "cbm_types", "topsim", "posdis", "bosdis", "ami", "ncnpmi", "context_independence", "word_entropy",
     "conflict_count", "has", "zla", "hce", "residual_entropy", "tre7",
 )  # fmt: skip
 """The default metrics but for sizes and entropies, which have no interval."""

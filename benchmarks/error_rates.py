@@ -49,7 +49,7 @@ NUM_LARGE = 100_000
 """Messages of the corpus that stands for the language."""
 FALSE_POSITIVES, COVERAGE = (0.03, 0.07), (0.92, 0.98)
 """Ranges that the Wilson interval of a share must overlap."""
-ALSO = ("morphemes", "attribute_information", "language_similarity")
+ALSO = ("morphemes", "attribute_information", "language_similarity", "mig", "dci", "variation", "npmi")
 """Scores that are asked for by name, and quick."""
 NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise_objects")
 """They train models for minutes, or ask agents that were trained."""
@@ -58,7 +58,7 @@ FIXED = "conflict_count"
 PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations", "copies")
 COPIES = ("1", "3", "10", "unequal")
 """Messages of each meaning; unequal: 1 to 10, on average 3."""
-OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "synonymy")
+OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "word_entropy")
 """Scores of corpora with copies."""
 NUM_COPIED = 200
 """Repetitions of these."""

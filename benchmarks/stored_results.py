@@ -31,7 +31,7 @@ vary:
   channel.vocab_size: [5, 20]
 seeds: 12
 set: {training.num_epochs: 1}
-score: [topsim, posdis, cbm, synonymy]
+score: [topsim, posdis, cbm, word_entropy]
 """
 LINES = {
     "compare": "compare runs/study",

@@ -1,17 +1,42 @@
-"""`ecsuite audit`: whether messages matter to agents that act."""
+"""`ecsuite audit`: whether messages matter to agents that act, or to those of a recorded log."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
+from ecsuite.commands.options import (
+    As,
+    CorpusOptions,
+    Json,
+    Out,
+    Plot,
+    Seed,
+    TrustCode,
+    given_options,
+    prepare_outputs,
+)
+from ecsuite.parts.config import RUN_CONFIG, refuse_unread
 from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
+OF_RUNS = ("episodes", "by", "trust_code", "plot")
+"""Options of runs, whose agents play again."""
+OF_LOGS = ("where", "delay", "seed", *(each.name for each in fields(CorpusOptions)))
+"""Options of logs, which are read."""
+
 
 def audit(
-    run: Annotated[Path, typer.Argument(help="A run folder of agents that act.", show_default=False)],
+    ctx: typer.Context,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="A run folder of agents that act, or a log: a table of steps or rounds.",
+            show_default=False,
+        ),
+    ],
     episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Episodes of each row.")] = 512,
     by: Annotated[
         str | None,
@@ -19,20 +44,45 @@ def audit(
             metavar="step|turn", help="Messages are also severed and swapped at each step, or turn, alone."
         ),
     ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only these rows of a log.")
+    ] = None,
+    delay: Annotated[
+        int, typer.Option(min=0, help="Steps of a log after which a message is heard; 0: at the same step.")
+    ] = 1,
+    seed: Seed = 0,
     trust_code: TrustCode = False,
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
     form: As = Form.TEXT,
+    *,
+    read_with: CorpusOptions,
 ) -> None:
     """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
+    is_log = run.exists() and not (run / RUN_CONFIG).is_file()
+    reads = {"logs": OF_LOGS, "runs": OF_RUNS}
+    refuse_unread(
+        f"an audit of {'a log' if is_log else 'a run'}",
+        ["logs" if is_log else "runs"],
+        given_options(ctx),
+        reads,
+    )
+    prepare_outputs(out, plot)
+    if is_log:
+        from ecsuite.eval.run_metrics.log_audit import audit_log
+
+        corpus = read_with.read(run, where or (), is_log=True)
+        audit_log(corpus, seed=seed, delay=delay).report().publish(
+            out=out, picture=None, as_json=as_json, form=form
+        )
+        return
     from ecsuite.eval.run_metrics.audit import audit as found
     from ecsuite.eval.run_metrics.audit import report
     from ecsuite.games.plays.acting import Acting
     from ecsuite.games.runs.run import load_run
     from ecsuite.runtime.errors import ConfigError
 
-    prepare_outputs(out, plot)
     opened = load_run(run, trust_code=trust_code, note=note)
     play = opened.play
     if not isinstance(play, Acting):

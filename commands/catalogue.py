@@ -60,8 +60,12 @@ COMMANDS = {
     ),
     "audit": Entry(
         TRAIN,
-        "Say whether agents that act use what they say to each other.",
-        ("runs/speaker_listener --plot audit.svg", "runs/speaker_listener --episodes 2000 --json"),
+        "Say whether agents that act, or those of a log, use what they say.",
+        (
+            "runs/speaker_listener --plot audit.svg",
+            "runs/speaker_listener --episodes 2000 --json",
+            "log.csv --column move=action",
+        ),
     ),
     "sweep": Entry(
         TRAIN,

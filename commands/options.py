@@ -338,12 +338,13 @@ class CorpusOptions:
             meanings=None if self.meanings is None else str(self.meanings),
         )
 
-    def read(self, path: Path, where: Sequence[str] = ()) -> "Corpus":
+    def read(self, path: Path, where: Sequence[str] = (), *, is_log: bool = False) -> "Corpus":
         """Read the corpus of a path; what was taken for what goes to standard error.
 
         Args:
             path: The file or folder.
             where: `COLUMN=VALUE` or `COLUMN!=VALUE`: only these messages.
+            is_log: Whether rows are steps or rounds of agents.
 
         Raises:
             CorpusError: If it cannot be read, its only message is empty, as in a file of an empty list, or it has no
@@ -351,7 +352,7 @@ class CorpusOptions:
         """
         from ecsuite.formats.reading import read_as
 
-        corpus = read_as(path, self.reading(where))
+        corpus = read_as(path, replace(self.reading(where), is_log=is_log))
         for each in corpus.metadata.get("notes", ()):
             note(f"note: {each}")
         if len(corpus.messages) == 1 and not len(corpus.messages.values):

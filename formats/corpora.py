@@ -13,7 +13,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import ids_of, is_id, is_missing, is_number, without_padding
 from ecsuite.formats.layouts import Layout, Missing, Numeric, first_rows, named_layout
 from ecsuite.formats.meant import flat, leaves, note_words_for_none, parts_of, plain_attributes
-from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of
+from ecsuite.formats.roles import OF_MEANING, described, finds_meaning, roles_of, roles_of_log
 from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
@@ -45,6 +45,8 @@ class Reading:
     numeric: Numeric = "auto"
     missing: Missing = "auto"
     meanings: str | None = None
+    is_log: bool = False
+    """Whether rows are steps or rounds of agents, in which columns such as `agent` and `action` have a role."""
 
     def to_json(self) -> dict[str, Any]:
         """The settings that are not the defaults, JSON-ready, without `where`."""
@@ -83,6 +85,9 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     attributes = reading.attributes or [
         name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
     ]
+    if reading.is_log:  # whole messages are compared, so that it is not asked which symbols they have
+        split = "spaces" if reading.split == "auto" and table.layout is None else reading.split
+        reading = replace(reading, columns=roles_of_log(table, reading.columns), split=split)
     roles = roles_of(table, reading.columns, attributes=attributes)
     said = [name for name, role in roles.items() if role == "message"]
     if table.layout is not None:

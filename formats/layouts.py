@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -66,6 +66,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whether a mapping with one key that begins with `$` is its value."""
     none: tuple[str, ...] = ()
     """Texts that stand for no value."""
+    below: tuple[str, ...] = ()
+    """Columns, or patterns, whose empty cells have the value above."""
     where: tuple[str, ...] = ()
     """Which rows are trials, as `--where` says it."""
     once: Mapping[str, tuple[str, ...]] = {}
@@ -222,12 +224,13 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         table = _lengthened(table, re.compile(layout.wide))
     if layout.rows:
         table = unfolded(table, layout.rows, layout.items, has_copies=layout.copies)
-    if layout.none or layout.unwrap:
-        columns: dict[str, Cells] = {
-            key: [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
-            for key, cells in table.columns.items()
-        }
-        table = replace(table, columns=columns)
+    columns: dict[str, Cells] = dict(table.columns)
+    for key, cells in columns.items():
+        own = [_plain(cell, layout) for cell in cells] if isinstance(cells, list) else cells
+        if isinstance(own, list) and any(fnmatchcase(key, pattern) for pattern in layout.below):
+            own = list(accumulate(own, lambda above, each: above if is_missing(each) else each))
+        columns[key] = own
+    table = replace(table, columns=columns)
     roles: dict[str, str] = {}
     of_base = () if layout.layout is None else named_layout(layout.layout).columns
     for pattern, role in layout.columns.items():
@@ -243,10 +246,8 @@ def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_ow
         part = table.with_part(column)
         cells = [] if part is None else list(part.values(column, is_strict=False))
         if not any(is_written(cell, value) != is_not for cell in cells):
-            numbers = Counter(str(cell) for cell in cells if not is_missing(cell))
-            readings = [
-                ({"where": (f"{column}={each}",)}, f"{count} rows") for each, count in numbers.items()
-            ]
+            kinds = Counter(str(cell) for cell in cells if not is_missing(cell)).items()
+            readings = [({"where": (f"{column}={each}",)}, f"{count} rows") for each, count in kinds]
             asked = f"layout {name}: no row with {condition}: which are the trials?"
             raise ReadingQuestion(table.source, asked, readings)
         table = table.chosen([condition])

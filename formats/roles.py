@@ -29,6 +29,9 @@ ROLES = {
     "split": "train or held_out",
     "weight": "how often it is said, where agents are taught it",
     "success": "whether it was understood",
+    "action": "what was done: by the agent at a step, or by the listener in a round",
+    "observation": "what the agent saw at a step, or the speaker in a round",
+    "context": "what the listener saw of a round, such as the candidates",
     "kept": "none of these; kept beside the messages",
 }
 """The roles of columns, and what each means."""
@@ -71,6 +74,16 @@ SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
 """Roles that one column has; the first by its name, the others are kept."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
+OF_LOG: Mapping[str, Sequence[str]] = {
+    "speaker": ("agent", "agent_id", "agent_name"),
+    "group": ("episode", "episode_id", "traj_id", "traj_ids", "trajectory"),
+    "time": ("t", "timestep", "time_step"),
+    "action": ("action", "actions", "answer", "choice", "chosen", "guess", "output", "receiver_output"),
+    "context": ("context", "candidates", "options", "receiver_input"),
+    "kept": ("done", "terminated", "truncated", "termination", "truncation", "info", "infos", "return", "rewards"),
+}  # fmt: skip
+"""Further names in logs of steps or rounds, in lower case."""
+_SEEN = re.compile(r"(?:observation|observations|obs|state|target|goal)(?:_(?!position|index).+)?")
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
@@ -98,6 +111,28 @@ def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
         said = NO_EOS
     plain = {name: "message" if role.startswith("eos=") else role for name, role in roles.items()}
     return {"roles": plain, "eos": said}
+
+
+def roles_of_log(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
+    """The roles of columns of a log that its layout only keeps, by their names and by what the user gives."""
+    own = {_column(table, name): role for name, role in given.items()}
+    free = [name for name in table.columns if name not in own and table.roles.get(name, "kept") == "kept"]
+    taken = {*own.values(), *table.roles.values(), *map(role_of_name, free)}
+    found: dict[str, str] = {}
+    for role, names in OF_LOG.items():
+        named = [name for name in free if {plain_name(name), plain_name(name.rpartition(".")[2])} & {*names}]
+        found |= dict.fromkeys(named[: role not in taken] if role in SINGLE else named, role)
+    if not taken & {"meaning", "concept", "feature", "observation"} and "attribute" not in own.values():
+        found |= {name: "observation" for name in free if _SEEN.fullmatch(plain_name(name))}
+    if "observation" in {*found.values(), *own.values()}:  # other columns were not seen
+        stems = {
+            name: plain_name(name.rpartition(".")[2]).rstrip("_0123456789")
+            for name in free
+            if name not in found
+        }
+        others = {name for name, stem in stems.items() if stem not in SYMBOL_NAMES}
+        found |= {name: "kept" for name in others if role_of_name(name) == "attribute"}
+    return found | own
 
 
 def roles_of(

@@ -47,6 +47,18 @@ METRICS = Registry(
             "ecsuite.eval.metrics.disentanglement:bosdis",
             "bag-of-symbols disentanglement: does the count of each symbol encode one attribute?",
         ),
+        "mig": (
+            "ecsuite.eval.metrics.disentanglement:mig",
+            "mutual information gap: is each attribute encoded by one position? (asked for by name)",
+        ),
+        "dci": (
+            "ecsuite.eval.metrics.disentanglement:dci",
+            "disentanglement, completeness and informativeness of positions (asked for by name)",
+        ),
+        "variation": (
+            "ecsuite.eval.metrics.variation:variation",
+            "synonymy, homonymy, freedom and entanglement of positions (Conklin & Smith; asked for by name)",
+        ),
         "ami": (
             "ecsuite.eval.metrics.associations:ami",
             "adjusted mutual information between whole messages and whole meanings",
@@ -55,13 +67,17 @@ METRICS = Registry(
             "ecsuite.eval.metrics.associations:ncnpmi",
             "non-compositional NPMI: does each whole message co-occur with one whole meaning?",
         ),
+        "npmi": (
+            "ecsuite.eval.metrics.associations:npmi",
+            "normalised pointwise mutual information of words and concepts (asked for by name)",
+        ),
         "context_independence": (
             "ecsuite.eval.metrics.associations:context_independence",
             "context independence: does each concept have its own word?",
         ),
-        "synonymy": (
-            "ecsuite.eval.metrics.associations:synonymy",
-            "synonymy and polysemy: words per concept, concepts per word, as entropies",
+        "word_entropy": (
+            "ecsuite.eval.metrics.associations:word_entropy",
+            "words per concept and concepts per word, as entropies",
         ),
         "conflict_count": (
             "ecsuite.eval.metrics.disentanglement:conflict_count",
@@ -113,7 +129,11 @@ METRICS = Registry(
         ),
         "message_entropy": (
             "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
-            "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)",
+            "entropies, redundancy and effective length of messages, by the sender's probabilities (of a run)",
+        ),
+        "information_loss": (
+            "ecsuite.eval.run_metrics.information_loss:information_loss",
+            "loss of a pair by its sender, who is not clear, and by its receiver, who misreads (of a run)",
         ),
         "ease_of_learning": (
             "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
@@ -168,7 +188,7 @@ DEFAULT_METRICS = (
     "ami",
     "ncnpmi",
     "context_independence",
-    "synonymy",
+    "word_entropy",
     "conflict_count",
     "has",
     "zla",
@@ -182,6 +202,12 @@ METRIC_OF = {
     "topsim": "topsim",
     "posdis": "posdis",
     "bosdis": "bosdis",
+    "mig": "mig",
+    **dict.fromkeys(("dci_disentanglement", "dci_completeness", "dci_informativeness"), "dci"),
+    **dict.fromkeys(
+        ("variation_synonymy", "variation_homonymy", "variation_freedom", "variation_entanglement"),
+        "variation",
+    ),
     "hce": "hce",
     "residual_entropy": "residual_entropy",
     "tre7": "tre7",
@@ -189,8 +215,9 @@ METRIC_OF = {
     "morphemes": "morphemes",
     "cbm": "cbm",
     "context_independence": "context_independence",
-    "synonymy": "synonymy",
-    "polysemy": "synonymy",
+    "npmi": "npmi",
+    "word_entropy": "word_entropy",
+    "concept_entropy": "word_entropy",
     "cbm_types": "cbm_types",
     "ami": "ami",
     "ami_arithmetic": "ami",
@@ -218,7 +245,9 @@ METRIC_OF = {
     "message_entropy": "message_entropy",
     "conditional_entropy": "message_entropy",
     "redundancy": "message_entropy",
-    "useful_length": "message_entropy",
+    "effective_length": "message_entropy",
+    "information_loss": "information_loss",
+    "coadaptation_loss": "information_loss",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",

@@ -1,4 +1,4 @@
-"""Associations of messages or words with meanings: AMI, NPMI, synonymy and polysemy, context independence."""
+"""Associations of messages or words with meanings: AMI, NPMI, words per concept, context independence."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -305,8 +305,8 @@ def _npmi_of_pairs(
     return npmi, together
 
 
-SYNONYMY = Traits(
-    name="synonymy",
+WORD_ENTROPY = Traits(
+    name="word_entropy",
     about="bits of a word given its concept",
     high="0 if each concept has one word, 1 bit if each has two that are used alike",
     question="concepts",
@@ -323,24 +323,24 @@ SYNONYMY = Traits(
         "chao_shen": CORRECTED,
     },
 )
-POLYSEMY = replace(
-    SYNONYMY,
-    name="polysemy",
+CONCEPT_ENTROPY = replace(
+    WORD_ENTROPY,
+    name="concept_entropy",
     about="bits of a concept given its word",
     high="0 if each word has one concept, 1 bit if each has two that it is used for alike",
 )
 
 
-@metric(SYNONYMY, POLYSEMY)
-def synonymy(corpus: Corpus, options: Options) -> list[Score]:
-    """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
+@metric(WORD_ENTROPY, CONCEPT_ENTROPY)
+def word_entropy(corpus: Corpus, options: Options) -> list[Score]:
+    """Entropies H(word | concept), `word_entropy`, and H(concept | word), `concept_entropy`, in bits.
 
     A phrase has several concepts, so its words are aligned with concepts first: each word is assigned to the concept
     of its phrase with the highest p(w, c) / (p(w) p(c)), with probabilities over messages; in case of ties the word is
     divided equally. H is the plug-in entropy over all aligned words, with repeated occurrences counted (`align:pmi`).
-    Synonymy is 0 if every concept has one word, log2 k if each has k equally frequent words; polysemy is 0 if every
+    The former is 0 if every concept has one word, log2 k if each has k equally frequent words; the latter is 0 if every
     word has one concept. Both range from 0 to the logarithm of the number of words or concepts; both are low in a
-    compositional language. A constant message has synonymy 0 and maximum polysemy.
+    compositional language. A constant message has 0 and the maximum.
 
     In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
     denominator is 0; `chao_shen`, with entropies that have less bias (`contingency.chao_shen`); and `unaligned`, the
@@ -351,7 +351,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """
     kind, incidence = incidence_of(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
-    scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
+    scores = [unscored(traits, **how) for traits in (WORD_ENTROPY, CONCEPT_ENTROPY)]
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
     every = [incidence.own_pairing()]
@@ -529,6 +529,81 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
+NPMI = Traits(
+    name="npmi",
+    about="each concept goes with a word",
+    title="normalised pointwise mutual information of words and concepts",
+    high="1 if each concept has a word that is in exactly its messages, 0 if all words are independent of concepts",
+    question="concepts",
+    direction="higher",
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    shares="words with concepts",
+    depends_on_size="in small corpora the best word of a concept fits noise, too",
+    by_name_only=True,
+)
+
+
+@metric(NPMI)
+def npmi(corpus: Corpus, options: Options) -> list[Score]:
+    """Normalised pointwise mutual information (NPMI) of words and concepts, after Bouma (2009).
+
+    NPMI(w, c) = log(p(w, c) / (p(w) p(c))) / -log p(w, c) of a word (symbol) w and a concept c, where p is a share of
+    messages (`count:messages`). The score is the mean over concepts, weighted by p(c), of the highest NPMI that c has
+    with a word. Range -1 to 1; 1 if each concept has a word that is in exactly the messages with it, 0 in a constant
+    language.
+
+    Other words of a concept do not count: so it is high also for a language that says more than what is meant.
+    `ncnpmi` is of whole messages and meanings. A concept that is in all messages is left out, as all words are
+    independent of it; undefined if there is no other. Null distribution: messages exchanged between meanings.
+    """
+    kind, incidence = incidence_of(corpus)
+    score = unscored(NPMI, count="messages", mean="weighted", label=kind, eos="strip")
+    if isinstance(incidence, str):
+        return [score(value=None, reason=incidence)]
+
+    def figures(pairings: list[Pairing]) -> Floats:
+        return np.array(_best_npmi(incidence, pairings))[:, None]
+
+    [value] = _best_npmi(incidence, [incidence.own_pairing()])
+    if np.isnan(value):
+        return [score(value=None, reason="every concept is in all messages")]
+    (found,) = resample(
+        None,
+        [value],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=4 * incidence.work(),
+        bounds=(-1.0, 1.0),
+        of_pairings=in_batches(figures, incidence.size),
+    )
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)]
+
+
+def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[float]:
+    """The weighted mean over concepts of their highest NPMI, in each pairing; NaN if no concept varies.
+
+    A concept that is in no message with a word has -1, the limit of NPMI.
+    """
+    concept, word, count, of_word, of_concept = _with_words(incidence, pairings)
+    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
+    num_rows = np.repeat([len(rows) for rows, _ in pairings], incidence.num_concepts + 1)
+    together, highest = count / num_rows[concept], np.full(len(num_rows), -1.0)
+    expected = of_word[word] / num_rows[concept] * of_concept[concept] / num_rows[concept]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a word and a concept that are in all messages
+        found = np.log(together / expected) / -np.log(together)
+    if len(begins):
+        highest[concept[begins]] = np.maximum.reduceat(np.where(together < 1, found, 0), begins)
+    weights = np.where(of_concept < num_rows, of_concept, 0).reshape(len(pairings), -1)[:, :-1]
+    highest = highest.reshape(len(pairings), -1)[:, :-1]
+    return [
+        float(own @ best / own.sum()) if own.any() else float("nan")
+        for own, best in zip(weights, highest, strict=True)
+    ]
+
+
 def independence(
     incidence: Incidence, pairings: Sequence[Pairing], *, by_tokens: bool = False, likeliest: bool = False
 ) -> list[float]:
@@ -544,6 +619,36 @@ def independence(
     Returns:
         NaN if there is no concept. A concept that co-occurs with no word counts as 0.
     """
+    concept, word, count, of_word, of_concept = _with_words(incidence, pairings, by_tokens)
+    if by_tokens:
+        of_word = np.bincount(word, count, len(of_word))
+        of_concept = np.bincount(concept, count, len(of_concept))
+    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
+    first, then = (of_word_given, of_concept_given) if likeliest else (of_concept_given, of_word_given)
+    found = np.zeros(0)
+    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
+    if len(begins):
+        best = np.maximum.reduceat(first, begins)
+        is_best = first == np.repeat(best, np.diff(begins, append=len(concept)))
+        found = best * np.maximum.reduceat(np.where(is_best, then, 0), begins)
+    width = incidence.num_concepts + 1
+    ends = np.searchsorted(concept[begins], np.arange(len(pairings) + 1) * width).tolist()
+    numbers = (incidence.totals(pairings) > 0).sum(axis=1).tolist()
+    return [
+        float(found[begin:end].sum() / number) if number else float("nan")
+        for (begin, end), number in zip(pairwise(ends), numbers, strict=True)
+    ]
+
+
+def _with_words(
+    incidence: Incidence, pairings: Sequence[Pairing], by_tokens: bool = False
+) -> tuple[Ints, Ints, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The concepts that co-occur with words, ascending, and these words; in each pairing they are numbered anew.
+
+    Returns:
+        Concepts, words and how often both co-occur, (num_pairs,); the number of messages of each word, or of its
+        occurrences, (num_pairings * num_words,), and of messages of each concept, (num_pairings * (num_concepts + 1),).
+    """
     in_messages, num_words = incidence.totals(pairings), incidence.num_words
     of_word: NDArray[Any] = np.zeros(len(pairings) * num_words)
     table = Cells(in_messages.size * num_words)
@@ -558,23 +663,5 @@ def independence(
     concept, word = np.divmod(cells, num_words)
     kept = concept % (incidence.num_concepts + 1) < incidence.num_concepts
     concept, word, count = concept[kept], word[kept], count[kept]
-    pairing = concept // (incidence.num_concepts + 1)
-    word += pairing * num_words
-    of_concept: NDArray[Any] = in_messages.ravel()
-    if by_tokens:
-        of_word = np.bincount(word, count, len(of_word))
-        of_concept = np.bincount(concept, count, len(of_concept))
-    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
-    first, then = (of_word_given, of_concept_given) if likeliest else (of_concept_given, of_word_given)
-    found = np.zeros(0)
-    begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
-    if len(begins):
-        best = np.maximum.reduceat(first, begins)
-        is_best = first == np.repeat(best, np.diff(begins, append=len(concept)))
-        found = best * np.maximum.reduceat(np.where(is_best, then, 0), begins)
-    ends = np.searchsorted(pairing[begins], np.arange(len(pairings) + 1)).tolist()
-    numbers = (in_messages > 0).sum(axis=1).tolist()
-    return [
-        float(found[begin:end].sum() / number) if number else float("nan")
-        for (begin, end), number in zip(pairwise(ends), numbers, strict=True)
-    ]
+    word += concept // (incidence.num_concepts + 1) * num_words
+    return concept, word, count, of_word, in_messages.ravel()

@@ -296,7 +296,8 @@ def mean_score(
 ) -> Score:
     """One score of the scores of each speaker; its interval ends where the score does.
 
-    That is by name in `bounds`, or where the range depends on the corpus, such as that of `synonymy`, by its chance.
+    That is by name in `bounds`, or where the range depends on the corpus, such as that of `word_entropy`, by its
+    chance.
     """
     first = scores[0]
     values = [score.value for score in scores]

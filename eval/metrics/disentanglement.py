@@ -1,4 +1,4 @@
-"""Disentanglement of positions and symbols: posdis, bosdis, and the number of conflicts."""
+"""Disentanglement of positions and symbols: posdis, bosdis, MIG, DCI, and the number of conflicts."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import dense_content, narrow_attributes, row_of
 from ecsuite.eval.counts.exchange import of_meanings
-from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason
+from ecsuite.eval.counts.positions import CONSTANT_ATTRIBUTES, attribute_columns_or_reason, position_columns
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, counted, entropy, index_type, renumbered
@@ -26,6 +26,10 @@ _MOST_ENTRIES = 1 << 18
 """Entries of a table of variables and merged attributes at most."""
 _MAX_TABLES = 1 << 20
 """Entries of all tables of variables and attributes; with more, counts are sorted."""
+_MAX_ROWS = 2_000
+"""Messages of a draw of `dci_informativeness`, if a corpus has more than twice as many."""
+_SMALLEST = 1e-10
+"""Probability in naive Bayes of a symbol that was never seen with a value, whatever the number of its messages."""
 _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
@@ -69,7 +73,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     if all attributes are constant.
     """
     score = unscored(POSDIS, past_end="blank", eos="strip")
-    return [_score(corpus, options, score, POSITIONS)]
+    return _scores(corpus, options, [score], POSITIONS, gaps_of_variables)
 
 
 @metric(BOSDIS)
@@ -80,7 +84,173 @@ def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
     score = unscored(BOSDIS, eos="strip")
-    return [_score(corpus, options, score, SYMBOLS)]
+    return _scores(corpus, options, [score], SYMBOLS, gaps_of_variables)
+
+
+MIG = replace(
+    POSDIS,
+    name="mig",
+    version=1,
+    about="each attribute is in one position",
+    title="mutual information gap",
+    high="1 if each attribute is encoded by one position; 0 where two positions tell as much of it",
+    by_name_only=True,
+)
+
+
+@metric(MIG)
+def mig(corpus: Corpus, options: Options) -> list[Score]:
+    """Mutual information gap: Chen et al. (2018), equation 6, https://arxiv.org/abs/1802.04942.
+
+    The mean over attributes a of (I(s_1; a) - I(s_2; a)) / H(a), where s_1 and s_2 are the symbols at the two positions
+    with the highest mutual information with a. Range 0 to 1; 1 if one position determines each attribute and no other
+    tells anything of it, 0 if two positions tell as much, as where word order is free. `posdis` asks the converse: the
+    gap is between attributes there, and divided by the entropy of the position. A position may encode several
+    attributes: a message of one symbol, a name of the whole meaning, has 1.
+
+    Plug-in estimates over the corpus; constant attributes are left out. EOS, positions after the end, null
+    distribution and interval are those of `posdis`, and so are the reasons for no value.
+    """
+    score = unscored(MIG, past_end="blank", eos="strip")
+    return _scores(corpus, options, [score], POSITIONS, gaps_of_attributes)
+
+
+DCI_DISENTANGLEMENT = replace(
+    MIG,
+    name="dci_disentanglement",
+    about="each position matters to one attribute",
+    title="disentanglement of DCI",
+    high="1 if each position tells of one attribute only, 0 if of all alike",
+    has_reliable_interval=False,
+)
+DCI_COMPLETENESS = replace(
+    DCI_DISENTANGLEMENT,
+    name="dci_completeness",
+    about="each attribute is told by one position",
+    title="completeness of DCI",
+    high="1 if each attribute is told by one position only, 0 if by all alike",
+)
+DCI_INFORMATIVENESS = replace(
+    DCI_DISENTANGLEMENT,
+    name="dci_informativeness",
+    about="attribute values that a classifier finds",
+    title="informativeness of DCI",
+    high="1 if symbols at positions, each by itself, tell the values also of meanings that were left out",
+    has_reliable_interval=True,
+    depends_on_size="the classifier has learnt more in larger corpora",
+)
+
+
+@metric(DCI_DISENTANGLEMENT, DCI_COMPLETENESS, DCI_INFORMATIVENESS)
+def dci(corpus: Corpus, options: Options) -> list[Score]:
+    """Disentanglement, completeness and informativeness: Eastwood & Williams (2018), section 2, OpenReview By-7dz-AZ.
+
+    A classifier for each of K attributes reads the symbols at P positions, and R_jk is how much position j matters to
+    attribute k. Disentanglement is the sum over j of rho_j (1 - H(R_j. / sum_k R_jk) / log K), where rho_j is the share
+    of j in all of R; completeness is the mean over k of 1 - H(R_.k / sum_j R_jk) / log P, 0 of an attribute of which
+    nothing is told; informativeness is the mean over k of the share of values that are found where they were not
+    learnt. All are from 0 to 1, and 1 in a language that concatenates one symbol for each attribute value.
+
+    The paper leaves the classifier open. Here it is naive Bayes over the symbols at positions, all values equally
+    likely (scikit-learn's `CategoricalNB` with `fit_prior=False`, but that a symbol never seen with a value has the
+    probability 1e-10), which draws nothing. R_jk is the mean log-likelihood ratio by which the symbol at j speaks for
+    the right value: their mutual information. The classifier of a meaning learns from the messages of all others;
+    where several values are equally likely, each is right by its share.
+
+    Constant positions and attributes are left out; disentanglement and completeness are undefined if fewer than two
+    attributes, or positions, vary. EOS, positions after the end, null distribution and interval are those of `posdis`;
+    of informativeness they are of 2,000 messages of a corpus with more than twice as many.
+    """
+    how = {"past_end": "blank", "eos": "strip"}
+    kinds = (DCI_DISENTANGLEMENT, DCI_COMPLETENESS)
+    scores = _scores(
+        corpus, options, [unscored(each, importance="mi", **how) for each in kinds], POSITIONS, importances
+    )
+    score = unscored(DCI_INFORMATIVENESS, classifier="naive bayes", left_out="meanings", **how)
+    attributes, exchange = attribute_columns_or_reason(corpus), of_meanings(corpus)
+    if isinstance(attributes, str) or exchange is None or exchange.num_units < 2:
+        reason = attributes if isinstance(attributes, str) else CONSTANT_ATTRIBUTES
+        return [*scores, score(value=None, reason=reason)]
+    attributes, columns = attributes[np.ptp(attributes, axis=1) > 0], position_columns(corpus)
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        values = np.take(attributes, partners, axis=1)
+        return np.array([accuracy(np.take(columns, rows, axis=1), values, exchange.of_row[rows])])
+
+    value = accuracy(columns, attributes, exchange.of_row)
+    [found] = resample(
+        statistic,
+        [value],
+        num_rows=columns.shape[1],
+        exchange=exchange,
+        seed=options.seed,
+        work=4 * min(columns.shape[1], _MAX_ROWS) * len(columns) * int((attributes.max(axis=1) + 1.0).sum()),
+        max_rows=_MAX_ROWS,
+    )
+    return [*scores, score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)]
+
+
+def importances(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Disentanglement and completeness of DCI, where information is importance; NaN if fewer than two vary."""
+    some = information[of_attributes > _TOLERANCE][:, of_variables > _TOLERANCE]
+    if min(some.shape) < 2:
+        return float("nan"), float("nan")
+    some = np.where(some > _TOLERANCE, some, 0)
+    if not some.any():
+        return 0.0, 0.0
+    focus = _focus(some.T)
+    return float(focus @ some.sum(axis=0) / some.sum()), float(_focus(some).mean())
+
+
+def _focus(importance: Floats) -> Floats:
+    """1 minus the entropy of the shares of each row, over the largest that it can have; 0 for a row of zeros."""
+    sums = importance.sum(axis=1, keepdims=True)
+    shares = np.divide(
+        importance, sums, out=np.full_like(importance, 1 / importance.shape[1]), where=sums > 0
+    )
+    bits = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
+    focus: Floats = np.clip(1 - bits / np.log2(importance.shape[1]), 0, 1)
+    return focus
+
+
+def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]) -> float:
+    """Mean share of attribute values that naive Bayes finds from the messages of all other units.
+
+    Args:
+        columns: The symbol at each position, codes from 0, (num_positions, num_messages).
+        attributes: Values of the attributes, codes from 0, (num_attributes, num_messages), each constant in a unit.
+        unit: The meaning of each message, (num_messages,), which is left out when it is asked about.
+    """
+    own_size, same = np.bincount(unit)[unit], []
+    for symbols in columns:  # messages of the own unit with the own symbol
+        bound = int(symbols.max()) + 1
+        code = renumbered(unit * np.int64(bound) + symbols, (int(unit.max()) + 1) * bound)[0]
+        same.append(np.bincount(code)[code])
+    found = []
+    for values in attributes:
+        number, totals, tables = int(values.max()) + 1, np.bincount(values), []
+        own: Floats = np.zeros(len(values))  # of the right value
+        own_total = totals[values] - own_size
+        for symbols, unit_count in zip(columns, same, strict=True):
+            bound = int(symbols.max()) + 1
+            codes = symbols * np.int64(number) + values
+            table = np.bincount(codes, minlength=bound * number)
+            tables.append(table.reshape(bound, number) / np.maximum(1, totals))
+            own += np.log(np.maximum((table[codes] - unit_count) / np.maximum(1, own_total), _SMALLEST))
+        own[own_total == 0] = -np.inf  # not learnt
+        right = 0.0
+        for start in range(0, len(values), _BLOCK):  # limits memory
+            block = slice(start, start + _BLOCK)
+            likelihood: Floats = np.where(totals, np.zeros((len(values[block]), 1)), -np.inf)
+            for symbols, shares in zip(columns, tables, strict=True):
+                likelihood += np.log(np.maximum(shares, _SMALLEST))[symbols[block]]
+            every = np.arange(len(likelihood))
+            likelihood[every, values[block]] = own[block]
+            is_best = likelihood >= likelihood.max(axis=1, keepdims=True) - _TOLERANCE
+            is_right = is_best[every, values[block]] & np.isfinite(own[block])
+            right += float((is_right / is_best.sum(axis=1)).sum())
+        found.append(right / len(values))
+    return float(np.mean(found))
 
 
 Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -163,17 +333,15 @@ class Observations:
             num_rows=num_rows,
         )
 
-    def disentanglements(
-        self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues]
-    ) -> list[tuple[float, int]]:
-        """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
+    def figures(
+        self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues], measure: "Measure"
+    ) -> list[tuple[Any, ...]]:
+        """A measure of the variables in each pairing.
 
         Args:
             pairings: The messages, and for each the message whose values it has.
             attributes: Values of the attributes, see `merged`.
-
-        Returns:
-            Of each pairing the mean over the non-constant variables, NaN if there is none; and their number.
+            measure: Computes its figures from information and entropies.
         """
         partner = np.full((len(pairings), self.num_rows), -1, index_type(self.num_rows))
         for draw, (rows, partners) in enumerate(pairings):
@@ -201,7 +369,7 @@ class Observations:
             joint += self._joint_entropies(cell, labels.take(partner_of), sizes, totals)
             of_attributes += [list(map(entropy, each)) for each in totals]
         return [
-            _disentanglement(own, list(of_values), list(both))
+            measure(*information_of(own, list(of_values), list(both)))
             for own, of_values, both in zip(
                 alone, zip(*of_attributes, strict=True), zip(*joint, strict=True), strict=True
             )
@@ -264,15 +432,38 @@ def _others(axis: int, number: int) -> tuple[int, ...]:
     return tuple(each for each in range(number) if each != axis)
 
 
-def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
-    """`Observations.disentanglements` from the entropies of the variables, of the attributes, and of both together."""
-    information = [own + alone - both for own, both in zip(of_attributes, joint, strict=True)]
-    second, first = np.sort(np.stack(information), axis=0)[-2:]
-    varies = alone > _TOLERANCE
+Measure = Callable[[Floats, Floats, Floats], tuple[Any, ...]]
+"""Maps mutual information, (num_attributes, num_variables), and the entropies of attributes and of variables, all in
+bits, to figures; those that are undefined are NaN."""
+
+
+def information_of(
+    alone: Floats, of_attributes: list[float], joint: list[Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Arguments of a `Measure`, from the entropies of the variables, of the attributes, and of both together."""
+    entropies = np.array(of_attributes)
+    return entropies[:, None] + alone - np.stack(joint), entropies, alone
+
+
+def gaps_of_variables(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Mean gap between the two attributes of which a variable tells most, over its entropy."""
+    return (_mean_gap(information.T, of_variables),)
+
+
+def gaps_of_attributes(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
+    """Mean gap between the two variables that tell most of an attribute, over its entropy."""
+    return (_mean_gap(information, of_attributes),)
+
+
+def _mean_gap(information: Floats, entropies: Floats) -> float:
+    """Mean gap of the two highest values of each row that varies, over its entropy; without a second one that is 0."""
+    varies = entropies > _TOLERANCE
     if not varies.any():
-        return float("nan"), 0
-    gaps = (first[varies] - second[varies]) / alone[varies]
-    return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
+        return float("nan")
+    if information.shape[1] == 1:
+        information = np.pad(information, ((0, 0), (1, 0)))
+    second, first = np.sort(information[varies], axis=1)[:, -2:].T
+    return float(np.clip(((first - second) / entropies[varies]).mean(), 0, 1))
 
 
 def _joint_entropies(
@@ -307,13 +498,13 @@ def _joint_entropies(
     return np.asarray(np.log2(num_rows) - spent / num_rows)
 
 
-def _whole_disentanglement(
+def _whole_information(
     content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
-) -> tuple[float, int, int]:
-    """The disentanglement of all messages, which are counted some at a time where the tables are small.
+) -> tuple[tuple[Any, ...], int]:
+    """Arguments of a `Measure` for all messages, which are counted some at a time where the tables are small.
 
     Returns:
-        What `Observations.disentanglements` returns, and the number of observations.
+        These, and the number of observations.
     """
     longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
     num_variables, num_values = variables.numbers(longest, num_ids)
@@ -322,8 +513,8 @@ def _whole_disentanglement(
     if sum(sizes) > _MAX_TABLES:
         observations = Observations.of(variables.observe(content), len(content))
         every = np.arange(len(content))
-        value, length = observations.disentanglements([(every, every)], merged(attributes, 0))[0]
-        return value, length, len(observations.cell)
+        [read] = observations.figures([(every, every)], merged(attributes, 0), lambda *each: each)
+        return read, len(observations.cell)
     tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
     for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
         variable, row, symbol = variables.observe(rows)
@@ -345,27 +536,36 @@ def _whole_disentanglement(
     cells = tables[0].reshape(-1, len(totals[0])).sum(axis=1)
     alone = joint_entropies(cells, np.array([len(content)]))
     joints = [joint_entropies(*each) for each in zip(tables, totals, strict=True)]
-    found, num_varying = _disentanglement(alone, [entropy(each) for each in totals], joints)
-    return found, num_varying, int(cells.sum())
+    return information_of(alone, [entropy(each) for each in totals], joints), int(cells.sum())
 
 
-def _score(corpus: Corpus, options: Options, score: partial[Score], variables: Variables) -> Score:
+def _scores(
+    corpus: Corpus, options: Options, scores: Sequence[partial[Score]], variables: Variables, measure: Measure
+) -> list[Score]:
     """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
+
+    def undefined(reason: str) -> list[Score]:
+        return [score(value=None, reason=reason) for score in scores]
+
     columns = narrow_attributes(corpus)
     if columns is None:
-        known = corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
-        return score(value=None, reason=known)
+        return undefined(
+            corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
+        )
     if len(columns) < 2:
-        return score(value=None, reason="fewer than two attributes")
+        return undefined("fewer than two attributes")
     attributes = list(columns)
     content, _ = dense_content(corpus)
     if not len(content.values):
-        return score(value=None, reason="every message is empty")
-    value, num_varying, num_observations = _whole_disentanglement(content, variables, attributes)
-    if not num_varying:
-        return score(value=None, reason=f"every {variables.name} is constant over all messages")
+        return undefined("every message is empty")
+    read, num_observations = _whole_information(content, variables, attributes)
+    if not (num_varying := int((read[-1] > _TOLERANCE).sum())):
+        return undefined(f"every {variables.name} is constant over all messages")
     if not any(each.any() for each in attributes):
-        return score(value=None, reason=CONSTANT_ATTRIBUTES)
+        return undefined(CONSTANT_ATTRIBUTES)
+    values = measure(*read)
+    if np.isnan(values).any():
+        return undefined(f"fewer than two attributes, or {variables.name}s, vary")
 
     def of_rows(some: Ints) -> Statistics:
         observed = Observations.of(variables.observe(content.take(some)), len(some))
@@ -374,25 +574,28 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
         values = merged([each[some] for each in attributes], most)
 
         def figures(pairings: list[Pairing]) -> Floats:
-            return np.array([[found] for found, _ in observed.disentanglements(pairings, values)])
+            return np.array(observed.figures(pairings, values, measure))
 
         return in_batches(figures, len(observed.cell))
 
-    (found,) = resample(
+    found = resample(
         None,
-        [value],
+        values,
         num_rows=len(content),
         exchange=of_meanings(corpus),
         seed=options.seed,
         work=2 * num_observations * (1 + len(attributes)),
         of_rows=of_rows,
     )
-    return score(
-        value=value,
-        ci95=found.ci95,
-        chance=found.chance,
-        details={f"num_{variables.name}s": num_varying} | found.details,
-    )
+    return [
+        score(
+            value=value,
+            ci95=each.ci95,
+            chance=each.chance,
+            details={f"num_{variables.name}s": num_varying} | each.details,
+        )
+        for score, value, each in zip(scores, values, found, strict=True)
+    ]
 
 
 def _weigh(counts: Ints) -> Floats:

@@ -29,6 +29,7 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.samples import (
     UNSIGNED,
     Estimate,
+    FormedProtocols,
     Sample,
     pooled_error,
     repetition,
@@ -454,6 +455,8 @@ class Combination:
     """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
     cells: tuple[Estimate, ...]
     """One per figure of the table."""
+    formed: FormedProtocols | None = None
+    """Number of its runs that formed a protocol; None: not known of any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -480,6 +483,7 @@ class Means:
                     "num_runs": row.num_runs,
                     "num_failed": row.num_failed,
                     "num_incomplete": row.num_incomplete,
+                    **({} if row.formed is None else {"formed": row.formed.to_json()}),
                     "figures": {
                         name: {
                             "is_best": cell.is_best,

@@ -11,7 +11,7 @@ from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.results.comparison import Combination, Comparison, Means, Pairs, compare_samples
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.files import SEED, name_by_folders, sources_at, sweep_file
-from ecsuite.eval.results.samples import Estimate, Sample, samples_of, short_settings
+from ecsuite.eval.results.samples import Estimate, FormedProtocols, Sample, samples_of, short_settings
 from ecsuite.eval.results.sources import MOST_SETTINGS, Source, setting_column
 from ecsuite.formats.directory import CORPUS
 from ecsuite.games.runs.run_folder import SWEEP
@@ -563,6 +563,7 @@ def _combination(
             source.failure is None and not source.is_whole and not with_incomplete for source in row
         ),
         cells=tuple(cells),
+        formed=FormedProtocols.of_runs(row),
     )
 
 

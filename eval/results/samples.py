@@ -24,6 +24,7 @@ from ecsuite.eval.statistics.estimates import (
     joint_bound,
     mean_and_half_width,
     normal_quantile,
+    share_interval,
     student_quantile,
 )
 from ecsuite.runtime.errors import ConfigError, shown
@@ -220,6 +221,41 @@ class Estimate:
         if self.sd is None or self.within_sd is None:
             return None
         return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormedProtocols:
+    """Number of runs that formed a protocol: outcomes with two peaks are no mean with an interval."""
+
+    number: int
+    """Runs whose agents understand each other (`Source.has_protocol`)."""
+    of: int
+    """Runs of which that is known."""
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[Source]) -> "FormedProtocols | None":
+        """The number of these runs that formed one; None if it is known of none."""
+        known = [each for run in runs if (each := run.has_protocol) is not None]
+        return cls(number=sum(known), of=len(known)) if known else None
+
+    @property
+    def share(self) -> float:
+        """The share of the runs."""
+        return self.number / self.of
+
+    @property
+    def ci95(self) -> Interval:
+        """The exact interval of the share, over seeds."""
+        return share_interval(self.number, self.of)
+
+    def __str__(self) -> str:
+        """The number and the interval of the share: `3 of 5 [15%, 95%]`."""
+        low, high = self.ci95
+        return f"{self.number} of {self.of} [{low:.0%}, {high:.0%}]"
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, the share and its interval, JSON-ready."""
+        return {"number": self.number, "of": self.of, "share": self.share, "ci95": list(self.ci95)}
 
 
 def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:

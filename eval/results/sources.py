@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.metrics.score import Score, Signature
+from ecsuite.eval.statistics.estimates import share_interval
 from ecsuite.files.checksums import is_sealed_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import RunFolder
@@ -29,6 +30,8 @@ MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
 """Values of `stopped` of runs that were ended before their time."""
+NUM_VALID = "evaluation.num_valid"
+"""Setting with the number of rounds of evaluation."""
 UNENDED = "unended"
 """Value of `stopped` of a training that goes on, or was killed."""
 INCOMPLETE = (*CAPPED, UNENDED)
@@ -135,6 +138,24 @@ class Source:
         if self.is_run and 0 < len(settings) <= MOST_SETTINGS:
             return ", ".join([*settings, f"seed {self.seed}"])
         return self.name
+
+    @property
+    def has_protocol(self) -> bool | None:
+        """Whether its agents understand each other: accuracy above its chance level; None: not known.
+
+        The lower end of the exact 95 % interval of the accuracy over the rounds of evaluation is above the accuracy of
+        the best answers that read no message. It is not known of runs that diverged, failed or are not whole, nor of
+        plays without rounds of evaluation, such as naming games.
+        """
+        measures = self.measures
+        accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not of talks
+        level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
+        if accuracy is None or level is None or self.failure is not None or not self.counts():
+            return None
+        rounds = next(
+            (own[NUM_VALID] for own in (self.settings, self.fixed, self.config) if NUM_VALID in own), None
+        )
+        return None if rounds is None else share_interval(accuracy * rounds, rounds)[0] > level
 
     @property
     def is_whole(self) -> bool:

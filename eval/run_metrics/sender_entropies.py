@@ -1,4 +1,4 @@
-"""Entropies, redundancy and useful length of messages, by the probabilities of their sender.
+"""Entropies, redundancy and effective length of messages, by the probabilities of their sender.
 
 Nothing is played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
 """
@@ -55,31 +55,31 @@ REDUNDANCY = replace(
     high="symbols follow from those before them; 0: all are equally likely",
     bounds=(0.0, 1.0),
 )
-USEFUL_LENGTH = replace(
+EFFECTIVE_LENGTH = replace(
     MESSAGE_ENTROPY,
-    name="useful_length",
+    name="effective_length",
     about="positions over which the meaning is told",
     high="the meaning is told by many positions evenly; 1: by a single one",
 )
 
 
-@metric(MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
+@metric(MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, EFFECTIVE_LENGTH)
 def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT) -> list[Score]:
     """Entropies of messages in bits, from the sender's probabilities (Shannon 1948; of noise, Klamra et al. 2025).
 
     `message_entropy` is H(message), `conditional_entropy` H(message | meaning); both are sums over positions by the
     chain rule, EOS being a symbol. `redundancy` is 1 - H / H_max, where H_max is that of symbols that all are equally
     likely, EOS among them, in messages as long. With I_i, the bits that the symbol at position i adds to what those
-    before it tell of the meaning, `useful_length` is 2 to the entropy of the shares of I_i: 3 where three positions
+    before it tell of the meaning, `effective_length` is 2 to the entropy of the shares of I_i: 3 where three positions
     tell as much each. The details have all of it by position.
 
     Where there are at most 1,024 possible messages all are looked at, and the figures are exact; else messages are
     drawn, and the interval is Student's over draws, in each of which every meaning has one message. Of a society: the
     mean over senders, with Student's interval over them.
 
-    Undefined where words are values; `useful_length` also where messages tell nothing.
+    Undefined where words are values; `effective_length` also where messages tell nothing.
     """
-    kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
+    kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, EFFECTIVE_LENGTH)
     from ecsuite.games.channels.channels import MOST_MESSAGES, num_messages
 
     channel = run.pair.channel
@@ -155,7 +155,7 @@ class Entropies:
         return (self.entropies - self.conditional).clip(min=0)
 
     @property
-    def useful_length(self) -> float | None:
+    def effective_length(self) -> float | None:
         """2 to the entropy of the shares of positions; None where messages tell nothing."""
         total = self.information.sum()
         if total < 1e-9:

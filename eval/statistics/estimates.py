@@ -18,7 +18,7 @@ from ecsuite.eval.statistics.contingency import Floats
 _TOOLS = [name for name in ("f2py", "testing", "ma", "polynomial") if name not in vars(np)]
 vars(np).update(dict.fromkeys(_TOOLS))
 try:
-    from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
+    from scipy.special import betaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 finally:
     for _name in _TOOLS:
         if vars(np).get(_name, ...) is None:
@@ -124,6 +124,18 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
 def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
     """The interval of a mean within the range of its values; None without a half-width."""
     return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
+
+
+def share_interval(number: float, of: int) -> Interval:
+    """The exact 95 % interval of a share (Clopper and Pearson 1934, Biometrika 26), which covers at least as often.
+
+    Args:
+        number: Rounds or runs that have a property; a sum of shares of rounds, which vary less, counts as one.
+        of: All of them, at least one.
+    """
+    low = float(betaincinv(number, of - number + 1, ALPHA / 2)) if number > 0 else 0.0
+    high = float(betaincinv(number + 1, of - number, 1 - ALPHA / 2)) if number < of else 1.0
+    return low, high
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

@@ -13,7 +13,15 @@ from ecsuite.eval.results.comparison import ComparedScore, Comparison, Means
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes
 from ecsuite.eval.results.files import XFERBENCH
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import EQUAL_SIZES, Estimate, Sample, noise_between, over_seeds, repetition
+from ecsuite.eval.results.samples import (
+    EQUAL_SIZES,
+    Estimate,
+    FormedProtocols,
+    Sample,
+    noise_between,
+    over_seeds,
+    repetition,
+)
 from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.statistics.estimates import Difference
 from ecsuite.eval.views.console import Report
@@ -64,6 +72,33 @@ OF_SOME = (
 )
 
 
+FORMED = (
+    "protocol: seeds whose accuracy is above its chance level, by its exact 95 % interval over rounds, with the exact "
+    "95 % interval of their share."
+)
+SPLIT = "Where some seeds formed a protocol and others did not, no seed need be near the mean: look at each."
+
+
+def formed_column(formed: Iterable[FormedProtocols | None]) -> Column:
+    """The column of protocols, which is shown where a row has several seeds."""
+    shown = any(each is not None and each.of > 1 for each in formed)
+    return number_column("protocol", parts=INTERVAL, is_shown=shown)
+
+
+def formed_cell(formed: FormedProtocols | None) -> Cell:
+    """The number of seeds that formed a protocol, and the interval of their share."""
+    if formed is None:
+        return nothing(UNDEFINED)
+    parts = dict(zip(INTERVAL, formed.ci95, strict=True))
+    return Cell(value=formed.share, lines=(str(formed),), parts=parts)
+
+
+def formed_notes(formed: Iterable[FormedProtocols | None]) -> list[str]:
+    """The rule of the column of protocols, and a warning where outcomes have two peaks."""
+    several = [each for each in formed if each is not None and each.of > 1]
+    return [FORMED][: len(several)] + [SPLIT] * any(0 < each.number < each.of for each in several)
+
+
 def report(compared: Comparison) -> Report:
     """The output of a comparison in all scores: a row a score, a column a source, notes and JSON data."""
     lines = []
@@ -90,6 +125,11 @@ def report(compared: Comparison) -> Report:
     limits = dict.fromkeys(map(limits_of, ranked))
     lines += [f"{XFERBENCH}: {each}." for each in limits if each]
     lines += _left_out_notes(compared)
+    runs = {sample.name: sample.runs for sample in samples}
+    formed = {name: FormedProtocols.of_runs(runs.get(name, ())) for name in compared.sources}
+    if notes := formed_notes(formed.values()):
+        counts = "; ".join(f"{name} {each}" for name, each in formed.items() if each is not None)
+        lines += [f"Seeds that formed a protocol: {counts}.", *notes]
     tables = [_score_rows(compared)]
     if len(compared.sources) > 2 and any(each.is_clear for each in compared.differences):
         tables.append(_clear_differences(compared))
@@ -167,9 +207,10 @@ def _left_out_notes(compared: Comparison) -> Iterable[str]:
 
 def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
     """Notes on a comparison in one score."""
+    protocols = formed_notes(FormedProtocols.of_runs(each.runs) for each in score.ranked)
     if not score.differences:
         alone = ["One source only: no comparison."] if len(score.samples) == 1 else []
-        return [*alone, *_left_out_notes(compared)]
+        return [*alone, *protocols, *_left_out_notes(compared)]
     lines = family_notes(compared)
     if compared.num_comparisons > 1:
         lines.append("higher or lower: p below .05 after the correction.")
@@ -180,7 +221,8 @@ def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
     if any(each.basis == INTERVALS for each in score.differences):
         lines.append(noise_between(score.samples.values()))
     unknown = dict.fromkeys(each.basis for each in score.differences if each.ci95 is None)
-    return [*lines, *(f"Not compared: {why}." for why in unknown), *_left_out_notes(compared)]
+    lines += [f"Not compared: {why}." for why in unknown]
+    return [*lines, *protocols, *_left_out_notes(compared)]
 
 
 def _score_rows(compared: Comparison) -> Table:
@@ -252,11 +294,13 @@ def _sources_table(score: ComparedScore) -> Table:
     """Sources in one score: the value with its interval and, over seeds, the standard deviation."""
     samples = score.ranked
     has_seeds = any(each.deviation is not None for each in samples)
+    formed = [FormedProtocols.of_runs(each.runs) for each in samples]
     columns = (
         name_column("source"),
         number_column("score", parts=INTERVAL),
         number_column("sd", "SD of seeds", is_shown=has_seeds),
         number_column("seeds"),
+        formed_column(formed),
     )
     rows = [
         row_of(
@@ -264,8 +308,9 @@ def _sources_table(score: ComparedScore) -> Table:
             bounded(interval(each.score, each.ci95, DIGITS), each.bound),
             number(each.deviation, DIGITS),
             len(each.seeds),
+            formed_cell(own),
         )
-        for each in samples
+        for each, own in zip(samples, formed, strict=True)
     ]
     return Table(columns=columns, rows=rows, title=f"{score.name}, 95 % intervals: {samples[0].signature}")
 
@@ -304,7 +349,9 @@ def seed_report(sources: Sequence[Source]) -> Report:
         sources: Scored runs of one game, see `is_one_game`.
     """
     means = over_seeds(sources)
-    lines = _seed_notes(sources, means)
+    lines, formed = _seed_notes(sources, means), FormedProtocols.of_runs(sources)
+    if formed is not None:
+        lines += [f"Seeds that formed a protocol: {formed}.", *formed_notes([formed])]
     title = f"{sources[0].game}: {len(sources)} seeds"
     data = {
         "over_seeds": [
@@ -322,6 +369,7 @@ def seed_report(sources: Sequence[Source]) -> Report:
             }
             for name, sample, mean in means
         ],
+        **({} if formed is None else {"formed": formed.to_json()}),
         "notes": lines,
     }
     draw = partial(_draw_means, means, title) if means else None
@@ -364,11 +412,19 @@ def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file:
         ConfigError: If matplotlib is missing, or the file has another suffix.
     """
     points = []
-    for name, _, mean in means:
+    for name, sample, mean in means:
         low, high = mean.ci95 or (None, None)
         direction = traits_of(name).direction
         points.append(
-            Point(row=name, value=mean.mean, low=low, high=high, direction=direction, bound=mean.bound)
+            Point(
+                row=name,
+                value=mean.mean,
+                low=low,
+                high=high,
+                direction=direction,
+                bound=mean.bound,
+                single=sample.seed_scores.tolist(),
+            )
         )
     usual = [point for point in points if is_share(point)]
     left_out = [point.row for point in points if point not in usual]
@@ -421,6 +477,7 @@ def _point(name: str, result: Sample) -> Point:
         series=result.name,
         direction=direction,
         bound=result.bound,
+        single=result.seed_scores.tolist(),
     )
 
 
@@ -428,9 +485,10 @@ def means_table(means: Means) -> Table:
     """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
     names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
     columns = [name_column(name, setting_heading(name)) for name in names]
-    titles = figure_titles(means.sources)
+    titles, formed = figure_titles(means.sources), [each.formed for each in means.rows]
     columns += [
         number_column("runs", parts=LEFT_OUT),
+        formed_column(formed),
         *(number_column(each, titles.get(each, each), parts=COUNTED) for each in means.figures),
     ]
     rows = []
@@ -461,9 +519,9 @@ def means_table(means: Means) -> Table:
             )
             for cell in each.cells
         ]
-        rows.append(row_of(*settings, runs, *cells))
+        rows.append(row_of(*settings, runs, formed_cell(each.formed), *cells))
     some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
-    notes = [OF_SOME] if some else []
+    notes = [*([OF_SOME] if some else []), *formed_notes(formed)]
     if means.comparison is not None:
         if any(cell.is_best for each in means.rows for cell in each.cells):
             notes.append(BEST)

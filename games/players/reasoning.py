@@ -157,12 +157,15 @@ def _filled(ids: Tensor, num_steps: int) -> Tensor:
 
 def every_message(channel: Channel, lengths: Tensor) -> Message:
     """All messages of a channel in each round of a batch, (num_steps, num_messages * batch); `lengths` is (batch,)."""
-    ids = all_messages(channel)
+    return message_of(channel, all_messages(channel).repeat_interleave(len(lengths), 0).to(lengths.device))
+
+
+def message_of(channel: Channel, ids: Tensor) -> Message:
+    """Messages as their receiver gets them, of ids with EOS and PAD, (num_messages, max_len)."""
     if channel.has_eos:
         last = torch.where((ids > EOS).all(1), EOS, PAD)
         ids = torch.cat([ids, last[:, None]], 1)
-    symbols = ids.t().repeat_interleave(len(lengths), 1).to(lengths.device)
-    return Message(symbols=symbols, ends=None, length=(symbols != PAD).sum(0).to(lengths.dtype))
+    return Message(symbols=ids.t().contiguous(), ends=None, length=(ids != PAD).sum(1).float())
 
 
 def require_candidates(

@@ -80,19 +80,23 @@ class NamingGame(Rounds):
     def chance(self) -> Mapping[str, float]:
         """Success and agreement of agents that say a name of the pool at random in each of their rounds.
 
-        Two such names are the same with the probability `accuracy`. Agreement is the mean of the measures of `evaluate`
-        over up to `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a
-        few agents are soon the same at random.
+        Two such names are the same with the probability `accuracy`, those of two committed agents always; `accuracy`
+        counts the meetings of the last `window` rounds. Agreement is the mean of the measures of `evaluate` over up to
+        `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a few agents
+        are soon the same at random.
         """
         names = self.words.choices
         if not names:
             return {}
-        held, agreed_at, num_rounds = self._random_plays()
+        held, agreed_at, meetings = self._random_plays()
+        num_rounds, last = len(meetings), meetings[-self.options.window :]
+        asked = self.num_first if self._has_committed else self.num_agents
+        fixed = sum(min(plan.speaker, plan.listener) >= asked for plan in last) / len(last)
         counts, others = (
             _counts_of(held[..., first:], len(names)) for first in (0, self.num_first)
         )  # (plays, things, names)
         figures = {
-            "accuracy": 1 / len(names),
+            "accuracy": fixed + (1 - fixed) / len(names),
             "consensus": float(counts.max(2).mean()) / self.num_agents,
             "has_consensus": float((agreed_at <= num_rounds).mean()),
             "consensus_round": float(np.minimum(agreed_at, num_rounds).mean()),
@@ -104,12 +108,16 @@ class NamingGame(Rounds):
             figures["others_share"] = float(taken.sum(2).mean()) / self.num_first
         return figures
 
-    def _random_plays(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]":
+    @property
+    def _has_committed(self) -> bool:
+        return bool(self.options.num_others) and isinstance(self.participants[1], Committed)
+
+    def _random_plays(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[Planned]]":
         """Simulate plays with random names; where there is much to draw, fewer plays.
 
         Returns:
             Last names by number, below 0 for none, (plays, things, agents); the round in which all agreed first,
-            (plays,), one too many if they never did; and the number of rounds.
+            (plays,), one too many if they never did; and the meetings.
         """
         rng, names, asked = self.rng("chance", 0), self.words.choices, self.num_agents
         steps = range(self.steps_per_epoch * self.experiment.training.num_epochs)
@@ -117,7 +125,7 @@ class NamingGame(Rounds):
         each = max(len(self.things) * self.num_agents, 2 * len(meetings))
         num_plays = min(max(MOST_DRAWN // each, LEAST_SIMULATED), NUM_SIMULATED)
         begin = np.full((num_plays, len(self.things), self.num_agents), NO_NAME, np.int32)
-        if self.options.num_others and isinstance(self.participants[1], Committed):
+        if self._has_committed:
             asked = self.num_first
             begin[..., asked:] = names.index(self.participants[1].options.name)
         held = begin.copy()
@@ -127,7 +135,7 @@ class NamingGame(Rounds):
                 held[:, thing, agent] = rng.integers(len(names), size=num_plays)
         agreed_at = np.full(num_plays, len(meetings) + 1)
         if len(meetings) * float(len(names)) ** (1 - asked) < LEAST_PROBABILITY:
-            return held, agreed_at, len(meetings)  # many agents never agree at random
+            return held, agreed_at, meetings  # many agents never agree at random
         agrees = np.zeros(begin.shape[:2], dtype=bool)
         for number, plan in enumerate(meetings):
             said = begin[:, plan.thing]
@@ -138,7 +146,7 @@ class NamingGame(Rounds):
             agreed_at[agrees.all(1)] = np.minimum(agreed_at[agrees.all(1)], number + 1)
             if agreed_at.max() <= number + 1:
                 break
-        return held, agreed_at, len(meetings)
+        return held, agreed_at, meetings
 
     def start(self) -> None:
         """See the base class; no agent has a name yet."""

@@ -439,6 +439,17 @@ def test_packed_logs_say_what_is_wrong(tmp_path):
         read_corpus(EXPORTS / "inspect.eval", max_memory="100K")
 
 
+def test_a_participant_of_labjs_stands_in_the_first_row_and_is_that_of_all(tmp_path):
+    lines = labjs(drawn(random.Random(1))).splitlines()
+    files = [
+        [lines[0] + ",participant", f"{lines[1]},{who}", *(f"{line}," for line in lines[2:])] for who in "ab"
+    ]
+    (tmp_path / "a.csv").write_text("\n".join([*files[0], *files[1][1:]]) + "\n")
+    corpus = read_corpus(tmp_path / "a.csv")
+    half = len(corpus.messages) // 2
+    assert list(corpus.columns["participant"]) == ["a"] * half + ["b"] * half
+
+
 def test_trials_of_labjs_are_asked_about_where_they_end_otherwise(tmp_path):
     text = labjs(drawn(random.Random(1))).replace("form submission", "response")
     (tmp_path / "a.csv").write_text(text)

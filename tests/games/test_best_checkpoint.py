@@ -134,9 +134,9 @@ def test_which_is_best(keep_best, values, best):
 @pytest.mark.slow
 def test_the_best_score_of_a_metric_may_be_the_lowest(tmp_path, small, run):
     """As its direction says."""
-    run(small("training.keep_best=metrics.synonymy", "evaluation.metrics=synonymy"), tmp_path / "run")
+    run(small("training.keep_best=metrics.word_entropy", "evaluation.metrics=word_entropy"), tmp_path / "run")
     found = load_run(tmp_path / "run")
-    values = found.log["metrics.synonymy"]
+    values = found.log["metrics.word_entropy"]
     best = found.corpus.metadata["training"]["best_step"]
     assert best == 4 * (1 + int(values.argmin())) and values.min() < values.max()
 

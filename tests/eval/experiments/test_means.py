@@ -69,6 +69,60 @@ def test_forms():
     assert json.loads(json.dumps(Results(RECORDS).means().to_json()))["rows"][2]["num_failed"] == 1
 
 
+def protocols(*accuracies, chance=0.25, rounds=100, **more):
+    """Runs of one setting with these accuracies."""
+    return [
+        run(
+            f"{seed}", {"channel.vocab_size": 5, "evaluation.num_valid": rounds}, seed,
+            {"accuracy": accuracy, "loss": 1.0}, {"topsim": accuracy},
+            training={"chance": {"accuracy": chance}}, **more,
+        )
+        for seed, accuracy in enumerate(accuracies)
+    ]  # fmt: skip
+
+
+def test_seeds_that_formed_a_protocol_are_counted():
+    """Of 100 rounds with chance .25, the exact interval of .34 begins at .2482, that of .35 at .2573."""
+    assert [each.has_protocol for each in protocols(0.25, 0.34, 0.35, 1.0, 0.0)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
+    means = Results(protocols(0.25, 0.26, 0.9, 0.95, 0.99)).means()
+    [row] = means.to_json()["rows"]
+    assert row["formed"] == {
+        "number": 3,
+        "of": 5,
+        "share": 0.6,
+        "ci95": pytest.approx([0.1466, 0.9473], abs=1e-4),
+    }
+    shown = means_table(means)
+    assert "3 of 5 [15%, 95%]" in str(shown) and "no seed need be near the mean" in str(shown)
+    assert next(iter(csv.DictReader(io.StringIO(shown.csv()))))["protocol_high"][:4] == "0.94"
+    assert "no seed need be near" not in str(means_table(Results(protocols(0.9, 0.95)).means()))
+
+
+def test_a_protocol_is_not_known_of_runs_that_are_not_whole_or_have_no_chance_level():
+    stopped, failed = (
+        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
+    )
+    assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
+    assert "protocol" not in str(means_table(Results(RECORDS).means()))
+    assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
+    naming = run(
+        "n", {"evaluation.num_valid": 9}, 1, {"accuracy": 1.0}, {}, training={"chance": {"accuracy": 0.1}}
+    )
+    assert naming.has_protocol is None
+
+
+def test_agents_that_guess_form_no_protocol_more_often_than_the_rule_says():
+    rng = np.random.default_rng(0)
+    guesses = rng.binomial(200, 0.25, 2000) / 200
+    assert 0.005 < np.mean([each.has_protocol for each in protocols(*guesses, rounds=200)]) <= 0.025 + 0.01
+
+
 def marked(rows, score="topsim"):
     """Which rows of values are marked in a table."""
     records = [

@@ -86,7 +86,7 @@ def test_the_interval_of_a_mean_ends_where_the_score_does():
     assert score.ci95[1] == 1 and score.ci95[0] < score.value < 1
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["synonymy", "polysemy"])
+@pytest.mark.parametrize("place", [0, 1], ids=["word_entropy", "concept_entropy"])
 def test_the_interval_of_a_mean_ends_where_the_scores_of_these_corpora_do(place):
     """One speaker has a word for each of eight concepts, one draws words: bits from 0 to 3, or 2 of four words."""
     concepts = np.tile(np.arange(8), 8)
@@ -94,7 +94,7 @@ def test_the_interval_of_a_mean_ends_where_the_scores_of_these_corpora_do(place)
     corpus = Corpus(
         words[:, None].tolist(), meanings=concepts[:, None], columns={"speaker": np.repeat([0, 1], 32)}
     )
-    score = scored("synonymy", corpus)[place]
+    score = scored("word_entropy", corpus)[place]
     assert score.ci95 == (0.0, 3.0) and 0 < score.value < 3
 
 

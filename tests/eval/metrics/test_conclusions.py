@@ -36,8 +36,8 @@ def test_words():
     assert word(score(0.15), num_messages=16) == "can't tell: 16 messages"
     assert word(score(), num_messages=16) == "above chance"
     assert word(score(0.1), num_messages=16) == "as by chance"  # equal by construction
-    assert word(score(-0.5, "synonymy")) == "below chance (good)"
-    assert word(score(0.5, "synonymy")) == "above chance (bad)"
+    assert word(score(-0.5, "word_entropy")) == "below chance (good)"
+    assert word(score(0.5, "word_entropy")) == "above chance (bad)"
     assert word(score(0.15), num_messages=199) == "can't tell: 199 messages"
     assert word(score(0.15, "ami"), num_messages=4000) == "can't tell: 4,000 messages"
     assert word(score(0.15, "ami"), num_messages=5000) == "as by chance"

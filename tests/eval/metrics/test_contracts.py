@@ -11,19 +11,28 @@ from ecsuite.eval.metrics.score import Options
 MEANINGS = np.tile(grid(4, 4), (6, 1))
 PERFECT = np.add(MEANINGS, [10, 20])
 UNDEFINED = None
-OF_CORPORA = list(DEFAULT_METRICS)
+OF_CORPORA = [*DEFAULT_METRICS, "mig", "dci", "variation", "npmi"]
 
 ANSWERS = {
     # name: (metric, perfect code, constant message)
     "topsim": ("topsim", 1, UNDEFINED),
     "posdis": ("posdis", 1, UNDEFINED),
     "bosdis": ("bosdis", 1, UNDEFINED),
+    "mig": ("mig", 1, UNDEFINED),
+    "dci_disentanglement": ("dci", 1, UNDEFINED),
+    "dci_completeness": ("dci", 1, UNDEFINED),
+    "dci_informativeness": ("dci", 1, 1 / 4),
+    "variation_synonymy": ("variation", 0, 0),
+    "variation_homonymy": ("variation", 0, 1),
+    "variation_freedom": ("variation", 0, 0),
+    "variation_entanglement": ("variation", 0, 1),
+    "npmi": ("npmi", 1, 0),
     "ami": ("ami", 1, UNDEFINED),
     "ami_arithmetic": ("ami", 1, UNDEFINED),
     "ncnpmi": ("ncnpmi", 1, 0),
     "context_independence": ("context_independence", 1, 1 / 4),
-    "synonymy": ("synonymy", 0, 0),
-    "polysemy": ("synonymy", 0, 3),
+    "word_entropy": ("word_entropy", 0, 0),
+    "concept_entropy": ("word_entropy", 0, 3),
     "conflict_count": ("conflict_count", 0, 3 / 4 * MEANINGS.size),
     "hce": ("hce", 1, 0),
     "has": ("has", 0, 0),
@@ -52,17 +61,26 @@ SIGNATURES = """
 ami|normaliser:max|label:attributes|eos:strip|n:96|v:3
 ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|n:96|v:3
 bosdis|eos:strip|n:96|v:3
+dci_completeness|importance:mi|past_end:blank|eos:strip|n:96|v:1
+dci_disentanglement|importance:mi|past_end:blank|eos:strip|n:96|v:1
+dci_informativeness|classifier:naive bayes|left_out:meanings|past_end:blank|eos:strip|n:96|v:1
 conflict_count|unit:rows|eos:strip|n:96|v:3
 context_independence|count:messages|label:attributes|eos:strip|n:96|v:3
 has|threshold:0.8|starts:all|eos:strip|n:96|v:2
 hce|normalised:yes|past_end:blank|eos:strip|n:96|v:3
 ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|n:96|v:3
-polysemy|align:pmi|label:attributes|eos:strip|n:96|v:3
+concept_entropy|align:pmi|label:attributes|eos:strip|n:96|v:3
+mig|past_end:blank|eos:strip|n:96|v:1
+npmi|count:messages|mean:weighted|label:attributes|eos:strip|n:96|v:1
 posdis|past_end:blank|eos:strip|n:96|v:3
 residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:3
-synonymy|align:pmi|label:attributes|eos:strip|n:96|v:3
+word_entropy|align:pmi|label:attributes|eos:strip|n:96|v:3
 topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4
 tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:3
+variation_entanglement|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
+variation_freedom|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
+variation_homonymy|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
+variation_synonymy|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
 zla_messages|units:messages|eos:strip|n:96|v:2
 zla_segments|units:has|threshold:0.8|eos:strip|n:96|v:2
 """
@@ -80,7 +98,7 @@ def test_perfect_code():
         assert found[name].chance.high < 0.9
         assert p_value(found[name]) < 0.05
         assert found[name].ci95[1] == pytest.approx(1)
-    for name in ("synonymy", "polysemy", "conflict_count"):
+    for name in ("word_entropy", "concept_entropy", "conflict_count"):
         assert found[name].chance.low > 0.5
         assert p_value(found[name]) < 0.05
         assert found[name].ci95[0] == 0
@@ -90,7 +108,7 @@ def test_signatures():
     """Equal signatures are comparable: one changes only if the version of the metric does."""
     others = {"elcc", "cbm", "cbm_types"}
     found = found_in([name for name in OF_CORPORA if name not in others], corpus_of(PERFECT, MEANINGS))
-    assert {score.signature for score in found.values()} == set(SIGNATURES.split())
+    assert {score.signature for score in found.values()} == set(SIGNATURES.strip().split("\n"))
 
 
 def test_permuted_code():
@@ -119,7 +137,13 @@ def test_random_code(all_draws):
 
 def test_one_row():
     found = found_in([name for name in OF_CORPORA if name != "elcc"], corpus_of([[1, 2]], [[0, 3]]))
-    known = {"context_independence": 1, "synonymy": 1, "polysemy": 1, "conflict_count": 0, "has": 0}
+    known = {
+        "context_independence": 1,
+        "word_entropy": 1,
+        "concept_entropy": 1,
+        "conflict_count": 0,
+        "has": 0,
+    }
     assert {name: score.value for name, score in found.items() if score.value is not UNDEFINED} == known
     assert all(score.ci95 is None for score in found.values())
 
@@ -195,12 +219,12 @@ def test_the_seed_decides_about_draws_alone(some, name):
 NEITHER = "the corpus has neither attribute values nor concepts"
 CONSTANT = "every attribute is constant over all messages"
 SAME_SCORE = "every permutation has the same score"
-BY_POSITION = "posdis bosdis conflict_count hce residual_entropy tre7"
+BY_POSITION = "posdis bosdis mig dci variation conflict_count hce residual_entropy tre7"
 REASONS = {
     "nothing known": (
         ([[1], [2], [2]],),
         {
-            NEITHER: "ami ncnpmi context_independence synonymy",
+            NEITHER: "ami ncnpmi npmi context_independence word_entropy",
             "the corpus has no meanings": BY_POSITION,
             "the corpus has neither meanings nor concepts": "topsim",
             "the corpus has no concepts": "cbm cbm_types",
@@ -209,7 +233,7 @@ REASONS = {
     "features": (
         ([[1], [2], [3]], [[0.5, 1], [1, 2], [1, 3]]),
         {
-            NEITHER: "ami ncnpmi context_independence synonymy",
+            NEITHER: "ami ncnpmi npmi context_independence word_entropy",
             "features are not attribute values": BY_POSITION,
             "all distances between messages are equal": "topsim",
         },
@@ -221,8 +245,8 @@ REASONS = {
     "no messages": (
         ([], np.zeros((0, 2), int)),
         {
-            "every message is empty": "posdis bosdis conflict_count hce residual_entropy tre7 has zla",
-            NEITHER: "context_independence synonymy",
+            "every message is empty": f"{BY_POSITION} has zla",
+            NEITHER: "npmi context_independence word_entropy",
             f"there is only one distinct message: {SAME_SCORE}": "ami",
             "there is only one distinct message and one distinct meaning": "ncnpmi",
             "fewer than three messages": "topsim",
@@ -231,14 +255,14 @@ REASONS = {
     "empty messages": (
         ([[]] * 3, [[0, 0], [0, 1], [1, 1]]),
         {
-            "every message is empty": f"{BY_POSITION} has zla context_independence synonymy",
+            "every message is empty": f"{BY_POSITION} has zla npmi context_independence word_entropy",
             f"there is only one distinct message: {SAME_SCORE}": "ami",
             "all distances between messages are equal": "topsim",
         },
     ),
     "no symbol beside a concept": (
         ([[1], []], None, [[], [3]]),
-        {"no message has both a symbol and a concept": "synonymy"},
+        {"no message has both a symbol and a concept": "word_entropy"},
     ),
     "empty phrases": (([[1], [2]], None, [[], []]), {"the corpus has no concepts": "cbm cbm_types"}),
     "one attribute": (
@@ -248,7 +272,7 @@ REASONS = {
     "constant meanings": (
         ([[1], [2]] * 9, [[3, 4]] * 18),
         {
-            CONSTANT: "posdis bosdis hce residual_entropy tre7",
+            CONSTANT: "posdis bosdis mig dci variation hce residual_entropy tre7",
             f"there is only one distinct meaning: {SAME_SCORE}": "ami",
             "all distances between meanings are equal": "topsim",
         },

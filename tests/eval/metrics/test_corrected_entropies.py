@@ -5,7 +5,7 @@ import pytest
 from languages import score_of
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.associations import synonymy
+from ecsuite.eval.metrics.associations import word_entropy
 from ecsuite.eval.metrics.entropies import attribute_information, hce, residual_entropy
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.word_statistics import elcc
@@ -49,7 +49,7 @@ def noisy(num_rows, seed):
     return np.stack([named, 10 + rng.integers(0, 10, num_rows)], axis=1), value[:, None]
 
 
-@pytest.mark.parametrize("metric", [hce, residual_entropy, attribute_information, synonymy])
+@pytest.mark.parametrize("metric", [hce, residual_entropy, attribute_information, word_entropy])
 def test_scores_of_small_corpora_come_closer_to_those_of_the_language(metric):
     def mean(num_rows, repetitions):
         with few_draws():

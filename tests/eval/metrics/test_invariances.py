@@ -19,8 +19,17 @@ from ecsuite.runtime.ragged import Ragged
 
 GRID = np.array([[a, b] for a in range(4) for b in range(4)])
 PLUG_IN = (
-    *("posdis", "bosdis", "hce", "residual_entropy", "cbm", "cbm_types", "context_independence", "synonymy"),
-    "tre7",
+    *(
+        "posdis",
+        "bosdis",
+        "hce",
+        "residual_entropy",
+        "cbm",
+        "cbm_types",
+        "context_independence",
+        "word_entropy",
+    ),
+    *("tre7", "mig", "dci", "npmi", "variation"),
 )
 """Shares and means over messages, which copies of all leave as they are."""
 STRUCTURE = (*PLUG_IN, "topsim", "conflict_count")
@@ -99,7 +108,7 @@ def test_copies_add_pairs_of_equal_meanings_to_topsim_and_no_evidence(all_draws)
 @pytest.mark.parametrize("repetitions", [1, 10, np.arange(1, 17)])
 def test_random_holistic_languages_are_not_compositional(repetitions):
     """Each was called above chance in nine of ten, if each row was there ten times and rows were exchanged."""
-    for name in ("topsim", "posdis", "bosdis", "hce", "cbm", "synonymy"):
+    for name in ("topsim", "posdis", "bosdis", "hce", "cbm", "word_entropy"):
         scores = [scored(name, *random_language(seed, repetitions, share=0)) for seed in range(8)]
         assert sum(p_value(score) < 0.05 for score in scores) <= 2, name
 
@@ -158,7 +167,10 @@ def test_names_of_values_change_no_value_and_no_exact_p(name):
 
 
 @pytest.mark.sample(6)
-@pytest.mark.parametrize("name", ["posdis", "bosdis", "hce", "residual_entropy", "tre7", "topsim"])
+@pytest.mark.parametrize(
+    "name",
+    ["posdis", "bosdis", "hce", "residual_entropy", "tre7", "topsim", "mig", "dci", "variation"],
+)
 def test_a_constant_attribute_changes_nothing(name):
     """For scores of words and concepts it is a concept of all messages, which has to be said."""
     messages, meanings = random_language(4, 2)

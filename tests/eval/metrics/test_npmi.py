@@ -1,4 +1,4 @@
-"""Non-compositional NPMI: constructed languages, a reference implementation, the results of another tool."""
+"""NPMI of whole messages and meanings, and of words and concepts: known languages, reference implementations."""
 
 from collections import Counter
 from functools import partial
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, score_of
 
-from ecsuite.eval.metrics.associations import ncnpmi
+from ecsuite.eval.metrics.associations import ncnpmi, npmi
 from ecsuite.eval.metrics.conclusions import p_value
 
 GRID = np.tile(grid(3, 3), (4, 1))
@@ -57,3 +57,42 @@ def test_emlangkit_agrees_where_pairs_occur():
     result = score(messages, meanings)
     assert result.value == pytest.approx(np.mean(of_rows))
     assert result.details["above_half"] == pytest.approx(3 / 6)
+
+
+def slow_best_npmi(messages, phrases):
+    """The mean over concepts, weighted by frequency, of the highest NPMI with a word, from sets."""
+    number, total, weights = len(messages), 0.0, 0
+    for concept in set().union(*phrases):
+        about, found = sum(concept in meant for meant in phrases), [-1.0]
+        if about == number:
+            continue
+        for word in set().union(*map(set, messages)):
+            rows = zip(messages, phrases, strict=True)
+            both = sum(word in said and concept in meant for said, meant in rows) / number
+            if both:
+                with_word = sum(word in said for said in messages) / number
+                found.append(np.log(both / with_word / (about / number)) / -np.log(both))
+        total, weights = total + about * max(found), weights + about
+    return total / weights if weights else None
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_definition_of_words_and_concepts(seed):
+    rng = np.random.default_rng(seed)
+    num_rows = int(rng.integers(1, 12))
+    messages = [rng.integers(0, 4, rng.integers(0, 4)).tolist() for _ in range(num_rows)] + [[1]]
+    phrases = [sorted(set(rng.integers(0, 5, rng.integers(0, 4)).tolist())) for _ in range(num_rows)] + [[2]]
+    expected = slow_best_npmi(messages, [set(phrase) for phrase in phrases])
+    result = score_of(npmi, messages, concepts=phrases)
+    assert result.value == (None if expected is None else pytest.approx(expected))
+    assert expected is not None or result.reason == "every concept is in all messages"
+
+
+def test_words_and_concepts_by_hand():
+    """Each of two symbols is shared by two of four values: log(1/4 / (1/4 1/2)) / -log 1/4 is 1/2."""
+    assert score_of(npmi, [[0], [0], [1], [1]], [[0], [1], [2], [3]]).value == pytest.approx(1 / 2)
+    assert score_of(npmi, np.add(GRID, [0, 3]), GRID).value == pytest.approx(
+        1
+    )  # symbols of its own for each value
+    assert score_of(npmi, [[7, 7]] * len(GRID), GRID).value == 0

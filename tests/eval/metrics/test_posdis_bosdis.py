@@ -1,13 +1,23 @@
-"""posdis and bosdis: constructed languages, and comparison with a reference implementation."""
+"""posdis, bosdis, MIG and DCI: constructed languages, and comparison with reference implementations."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from languages import grid, plain_entropy, score_of
+from languages import grid, plain_entropy, score_of, scores_of
+from sklearn.naive_bayes import CategoricalNB
 
 from ecsuite.eval.counts.counting import row_of
-from ecsuite.eval.metrics.disentanglement import Observations, bosdis, merged, posdis
+from ecsuite.eval.metrics.disentanglement import (
+    Observations,
+    accuracy,
+    bosdis,
+    dci,
+    gaps_of_variables,
+    merged,
+    mig,
+    posdis,
+)
 from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)
@@ -85,5 +95,73 @@ def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
     position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
     whole = Observations.of((position, row_of(content), content.values), 30)
     for most in (0, 9):  # each attribute alone, and both as one
-        [(part, _)] = whole.disentanglements([(chosen, chosen)], merged(meanings.T, most))
+        [(part,)] = whole.figures([(chosen, chosen)], merged(meanings.T, most), gaps_of_variables)
         assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])
+
+
+def test_mig_by_hand():
+    """The first position tells both values of the first attribute, the second one bit of the two of the other."""
+    meanings = grid(2, 4)
+    score = score_of(mig, np.stack([meanings[:, 0], meanings[:, 1] // 2], axis=1), meanings)
+    assert score.value == pytest.approx((1 / 1 + 1 / 2) / 2)
+    assert score.signature == "mig|past_end:blank|eos:strip|n:8|v:1"
+
+
+def test_mig_of_known_languages():
+    assert score_of(mig, np.add(GRID, [10, 20]), GRID).value == pytest.approx(1)
+    both = np.concatenate([np.add(GRID, [10, 20]), np.add(GRID, [10, 20])[:, ::-1]])
+    assert score_of(mig, both, np.tile(GRID, (2, 1))).value == pytest.approx(0)  # free order
+    assert score_of(mig, np.arange(12)[:, None], GRID).value == pytest.approx(
+        1
+    )  # a name of the whole meaning
+    assert score_of(mig, np.repeat(GRID, 2, axis=1), GRID).value == pytest.approx(0)  # all is said twice
+
+
+def dci_values(*rows):
+    return [score.value for score in scores_of(dci, *rows)]
+
+
+def test_dci_by_hand():
+    """The first position tells 1 bit of the first attribute, the second 1 bit of each, the third nothing."""
+    meanings = grid(2, 2)
+    messages = np.stack([meanings[:, 0], 2 * meanings[:, 0] + meanings[:, 1], [7, 7, 7, 7]], axis=1)
+    disentanglement, completeness, _ = dci_values(messages, meanings)
+    assert disentanglement == pytest.approx(
+        1 / 3
+    )  # 1 of the first, which has a third of the bits; 0 of the second
+    assert completeness == pytest.approx(1 / 2)  # 0 of the first attribute, 1 of the second
+    assert dci_values(messages[:, :2], meanings)[2] == pytest.approx(1 / 2)  # see the next test
+
+
+def test_classifiers_are_asked_about_meanings_that_they_did_not_learn():
+    """The four symbols of the second position are names: of a new meaning they tell nothing."""
+    meanings = grid(2, 2)
+    names = 2 * meanings[:, :1] + meanings[:, 1:]
+    assert dci_values(names, meanings) == [None, None, pytest.approx(1 / 2)]
+    assert dci_values(np.add(meanings, [0, 2]), meanings) == pytest.approx([1, 1, 1])
+    assert dci_values(np.add(GRID, [0, 3])[:, ::-1], GRID) == pytest.approx([1, 1, 1])
+
+
+def test_dci_of_other_languages():
+    meanings = grid(4, 4)
+    both = np.concatenate([np.add(meanings, [10, 20]), np.add(meanings, [10, 20])[:, ::-1]])
+    assert dci_values(both, np.tile(meanings, (2, 1))) == pytest.approx([0, 0, 1])  # free order
+    assert dci_values(np.repeat(GRID, 2, axis=1), GRID)[:2] == pytest.approx([1, 1 / 2])  # all is said twice
+    assert dci_values([[7, 7]] * 12, GRID) == [None, None, pytest.approx((1 / 3 + 1 / 4) / 2)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_accuracy_is_that_of_scikit_learn(seed):
+    """Where each symbol is seen with each value, its classifier is the same but for the smallest probabilities."""
+    rng = np.random.default_rng(seed)
+    meanings = rng.integers(0, 3, (300, 2))
+    messages = np.where(rng.random((300, 3)) < 0.4, meanings[:, [0, 1, 0]], rng.integers(0, 4, (300, 3)))
+    unit = meanings @ [3, 1]
+    shares = []
+    for column in meanings.T:
+        for left_out in range(9):
+            asked = unit == left_out
+            model = CategoricalNB(alpha=1e-10, force_alpha=True, fit_prior=False, min_categories=4)
+            model.fit(messages[~asked], column[~asked])
+            shares.append((model.predict(messages[asked]) == column[asked]).sum())
+    assert accuracy(messages.T, meanings.T, unit) == pytest.approx(sum(shares) / 600)

@@ -7,6 +7,7 @@ import pytest
 
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import is_one_game, over_seeds
+from ecsuite.eval.views import comparison
 
 
 def run(folder, seed, value, half_width=None, name="topsim", **more):
@@ -30,6 +31,26 @@ def test_the_spread_is_split_by_moments(tmp_path):
     assert (found.within_sd, found.between_sd) == pytest.approx((0.6, 0.8), abs=1e-6)
     half = 4.302653 / 3**0.5  # Student's with two degrees of freedom
     assert found.ci95 == pytest.approx((2 - half, 2 + half), abs=1e-5)
+
+
+def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monkeypatch):
+    paths = []
+    for seed, accuracy in enumerate((0.3, 0.9, 0.95)):
+        paths.append(run(tmp_path / str(seed), seed, accuracy, evaluation={"num_valid": 50}))
+        metadata = json.loads((paths[-1] / "metadata.json").read_text())
+        metadata |= {
+            "training": {"accuracy": accuracy, "loss": 1.0, "stopped": "epochs"},
+            "chance": {"accuracy": 0.25},
+        }
+        (paths[-1] / "metadata.json").write_text(json.dumps(metadata))
+        (paths[-1] / "config.yaml").write_text(json.dumps(metadata["config"]))
+    report = comparison.seed_report(Results.read(paths))
+    assert report.data["formed"]["number"] == 2 and any("2 of 3 [9%, 99%]" in note for note in report.notes)
+    points = []
+    monkeypatch.setattr(comparison, "intervals", lambda panel, **_: points.extend(panel.points))
+    monkeypatch.setattr(comparison, "save", lambda *_: None)
+    report.draw(tmp_path / "seeds.svg")
+    assert points[0].single == [0.3, 0.9, 0.95]
 
 
 def test_noise_within_corpora_alone_leaves_no_spread_of_trainings(tmp_path):

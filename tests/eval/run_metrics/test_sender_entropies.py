@@ -26,13 +26,13 @@ def certain(messages, num_symbols):
 def test_a_compositional_language_has_no_redundancy():
     found = certain([(a, b, c) for a in (1, 2) for b in (1, 2) for c in (1, 2)], 2)
     assert found.message_entropy == pytest.approx(3) and found.conditional_entropy == pytest.approx(0)
-    assert found.redundancy == pytest.approx(0) and found.useful_length == pytest.approx(3)
+    assert found.redundancy == pytest.approx(0) and found.effective_length == pytest.approx(3)
 
 
 def test_of_a_symbol_that_is_said_twice_the_second_is_redundant():
     found = certain([(a, a) for a in (1, 2, 3, 4)], 4)
     assert found.redundancies == pytest.approx([0, 1]) and found.redundancy == pytest.approx(0.5)
-    assert found.useful_length == pytest.approx(1) and found.information == pytest.approx([2, 0])
+    assert found.effective_length == pytest.approx(1) and found.information == pytest.approx([2, 0])
 
 
 def test_synonyms_are_entropy_that_the_meaning_leaves_open():
@@ -40,7 +40,7 @@ def test_synonyms_are_entropy_that_the_meaning_leaves_open():
     logs = np.full((2, 4, 1), np.log(0.5))
     found = entropies_of(logs, np.full((2, 4), 1 / 8), np.ones((2, 1), bool), 2)
     assert found.message_entropy == pytest.approx(1) and found.conditional_entropy == pytest.approx(1)
-    assert found.useful_length is None
+    assert found.effective_length is None
 
 
 @pytest.fixture(scope="module")

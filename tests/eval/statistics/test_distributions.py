@@ -6,6 +6,7 @@ from ecsuite.eval.statistics.estimates import (
     average_ranks,
     normal_quantile,
     normal_tail,
+    share_interval,
     student_quantile,
     student_tail,
 )
@@ -30,3 +31,9 @@ def test_ranks_are_those_of_scipy(shape):
 
 def test_equal_values_share_the_mean_of_their_ranks():
     assert average_ranks(np.array([5.0, 2.0, 5.0, 1.0])).tolist() == [3.5, 2.0, 3.5, 1.0]
+
+
+@pytest.mark.parametrize(("number", "of"), [(0, 10), (5, 10), (10, 10), (1, 3)])
+def test_intervals_of_shares_are_the_exact_ones(number, of):
+    low, high = stats.binomtest(number, of).proportion_ci(method="exact")
+    assert share_interval(number, of) == pytest.approx((low, high))

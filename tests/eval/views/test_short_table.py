@@ -62,7 +62,7 @@ def cards(tmp_path_factory):
     rng = random.Random(0)
     messages = [" ".join(rng.choices(["da", "bu", "ki"], k=rng.randint(2, 6))) for _ in range(210)]
     (folder / "foreign.jsonl").write_text("".join(json.dumps(each) + "\n" for each in messages))
-    quick = [name for name in ("elcc", "cbm", "topsim", "posdis", "bosdis", "context_independence", "synonymy",
+    quick = [name for name in ("elcc", "cbm", "topsim", "posdis", "bosdis", "context_independence", "word_entropy",
                                "has", "zla", "ami", "ncnpmi", "hce")]  # fmt: skip
     return {name: score_corpus(read_corpus(folder / name), quick) for name in (*make, "foreign.jsonl")}
 

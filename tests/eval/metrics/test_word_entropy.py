@@ -1,4 +1,4 @@
-"""Synonymy and polysemy: constructed languages of known entropies, and a reference implementation."""
+"""Words per concept and concepts per word: constructed languages of known entropies, a reference implementation."""
 
 import itertools
 from collections import Counter
@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, scores_of
 
-from ecsuite.eval.metrics.associations import synonymy
+from ecsuite.eval.metrics.associations import word_entropy
 from ecsuite.eval.metrics.conclusions import p_value
 
 GRID = grid(3, 4)
 PERFECT = np.add(GRID, [10, 20])
-scores = partial(scores_of, synonymy)
+scores = partial(scores_of, word_entropy)
 
 
 def values(*rows, **known):
