@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
 from ecsuite.parts.config import Accuracy, Count, Natural, Seed, Share, Weight
@@ -151,3 +151,21 @@ class CellOptions(AgentOptions):
             raise ConfigError(f"cell: {error}") from None
         if self.cell.startswith("sru"):
             object.__setattr__(self, "embedding_size", self.hidden_size)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhrasebookRules:
+    """Options of phrasebooks that speak and listen."""
+
+    inventory: str = ""
+    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
+    size: Count | None = None
+    """Number of pairs, those of the highest weight; null: all."""
+    order: Literal["kept", "shuffled"] = "kept"
+    """kept: forms are said in the order of their mean positions. shuffled: in a random order."""
+    fill: Literal["repeat", "nothing"] = "repeat"
+    """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
+    unknown: Literal["skip", "stop"] = "skip"
+    """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
+
+    data_files: ClassVar[tuple[str, ...]] = ("inventory",)

@@ -6,7 +6,7 @@ After Boldt & Mortensen (2026, ACL 2026.acl-long.1389), of which only the abstra
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -23,25 +23,7 @@ from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhrasebookRules:
-    """Options of phrasebooks that speak and listen."""
-
-    inventory: str = ""
-    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
-    size: Count | None = None
-    """Number of pairs, those of the highest weight; null: all."""
-    order: Literal["kept", "shuffled"] = "kept"
-    """kept: forms are said in the order of their mean positions. shuffled: in a random order."""
-    fill: Literal["repeat", "nothing"] = "repeat"
-    """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
-    unknown: Literal["skip", "stop"] = "skip"
-    """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
-
-    data_files: ClassVar[tuple[str, ...]] = ("inventory",)
-
-
-class Phrase(msgspec.Struct, frozen=True, kw_only=True):
+class PhrasebookEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of an inventory in JSON."""
 
     form: Annotated[tuple[str | int, ...], msgspec.Meta(min_length=1)]
@@ -85,10 +67,10 @@ class Phrasebook:
                 raise ConfigError(f"{place}: expected one score with an inventory, got {len(lists)}")
             [data] = lists
         try:
-            phrases = msgspec.convert(data, Annotated[list[Phrase], msgspec.Meta(min_length=1)])
+            phrases = msgspec.convert(data, Annotated[list[PhrasebookEntry], msgspec.Meta(min_length=1)])
         except msgspec.ValidationError as error:
             raise ConfigError(f"{place}: {error}".replace("`", "")) from None
-        self.phrases: list[tuple[Phrase, tuple[int, ...], set[int]]] = []
+        self.phrases: list[tuple[PhrasebookEntry, tuple[int, ...], set[int]]] = []
         """Pairs of the highest weight first, with their symbols and concepts as numbers."""
         self._evidence: dict[tuple[int, ...], dict[int, float]] = {}
         """Evidence of each form for concepts, the longest forms first; that for a meaning is divided evenly."""

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.agents.phrasebook import PhrasebookReceiver, PhrasebookRules, PhrasebookSender
+from ecsuite.agents.options import PhrasebookRules
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.morphemes import MOST_MESSAGES
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.run_metrics.noise_grid import each_batch
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
 from ecsuite.games.config.sections import ROLES, Role
-from ecsuite.games.players.pair import SIDES
-from ecsuite.games.plays.play import players_of
 from ecsuite.parts.config import Share
 from ecsuite.parts.registry import Part, to_tree
 from ecsuite.runtime.errors import ConfigError
@@ -123,6 +120,10 @@ def with_phrasebook(
     Raises:
         ConfigError: If there are no pairs, or they do not fit the game.
     """
+    from ecsuite.agents.phrasebook import PhrasebookReceiver, PhrasebookSender
+    from ecsuite.games.players.pair import SIDES
+    from ecsuite.games.plays.play import players_of
+
     if run.pair.channel.is_of_values:
         raise ConfigError(f"{run.folder}: the words of its channel are values")
     inventory = _inventory(run, own, seed)[0] if roles else ""
@@ -168,6 +169,8 @@ def _by_meaning(
     run: "Run", own: PhrasebookOptions, roles: tuple[Role, ...], seed: int
 ) -> NDArray[np.float64]:
     """Accuracy about each tested meaning, (num_meanings,), with phrasebooks in some roles."""
+    from ecsuite.eval.run_metrics.noise_grid import each_batch
+
     world, players = run.pair.world, with_phrasebook(run, own, roles, seed)
     played = list(each_batch(players, world, "valid", run.experiment))
     meanings = np.concatenate([world.describe(batch).meanings for batch, _ in played])

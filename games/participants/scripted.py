@@ -7,7 +7,8 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from ecsuite.agents.phrasebook import Phrasebook, PhrasebookRules
+from ecsuite.agents.options import PhrasebookRules
+from ecsuite.agents.phrasebook import Phrasebook
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.language_models.backend import Allowed
 from ecsuite.parts.config import Positive
