@@ -61,8 +61,13 @@ class Phrasebook:
         is_text, place = inventory.startswith("["), f"{place}: {inventory:.200}"
         data = parse_json(inventory, Path(place)) if is_text else read_json(Path(inventory))
         if isinstance(data, dict):
-            known = [each.get("details") or {} for each in data.get("scores") or ()]
-            lists = [each["inventory"] for each in known if "inventory" in each]
+            scores = data.get("scores")
+            known = (
+                [each.get("details") for each in scores if isinstance(each, dict)]
+                if isinstance(scores, list)
+                else []
+            )
+            lists = [each["inventory"] for each in known if isinstance(each, dict) and "inventory" in each]
             if len(lists) != 1:
                 raise ConfigError(f"{place}: expected one score with an inventory, got {len(lists)}")
             [data] = lists

@@ -18,6 +18,7 @@ from ecsuite.commands.options import (
     prepare_outputs,
 )
 from ecsuite.parts.config import RUN_CONFIG, refuse_unread
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
@@ -60,7 +61,9 @@ def audit(
     read_with: CorpusOptions,
 ) -> None:
     """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
-    is_log = run.exists() and not (run / RUN_CONFIG).is_file()
+    if not run.exists():
+        raise ConfigError(f"{run}: no such file or folder")
+    is_log = not (run / RUN_CONFIG).is_file()
     reads = {"logs": OF_LOGS, "runs": OF_RUNS}
     refuse_unread(
         f"an audit of {'a log' if is_log else 'a run'}",
@@ -81,7 +84,6 @@ def audit(
     from ecsuite.eval.run_metrics.audit import report
     from ecsuite.games.plays.acting import Acting
     from ecsuite.games.runs.run import load_run
-    from ecsuite.runtime.errors import ConfigError
 
     opened = load_run(run, trust_code=trust_code, note=note)
     play = opened.play

@@ -146,6 +146,9 @@ def with_phrasebook(
 def _inventory(run: "Run", own: PhrasebookOptions, seed: int) -> tuple[str, float | None]:
     """The pairs of a run as JSON, or their file; and their mean NPMI, which those of a file do not have."""
     if own.inventory not in INDUCED:
+        if not own.inventory.startswith("[") and not Path(own.inventory).exists():
+            expected = f"expected {', '.join(INDUCED)} or a JSON file"
+            raise ConfigError(f"phrasebook.inventory: {expected}, got {own.inventory!r:.60}")
         return own.inventory, None
     corpus, rng = run.corpus, np.random.default_rng(seed)
     if own.held_out and corpus.meanings is not None:

@@ -162,6 +162,7 @@ def test_the_inventory_of_a_holistic_language_says_nothing_of_new_meanings(taugh
         ([{"form": [1]}], r"missing required field meaning - at \$\[0\]"),
         ([], r"length >= 1"),
         ({"scores": []}, r"expected one score with an inventory, got 0"),
+        ({"scores": [1, {"details": 3}]}, r"expected one score with an inventory, got 0"),
         ("not pairs", r"Expected array"),
     ],
 )

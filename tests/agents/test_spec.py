@@ -62,8 +62,8 @@ def test_fields_of_a_spec():
         ("sender", "lsmt", r"unknown sender 'lsmt'; did you mean 'lstm'\? choices: dgrecv, "),
         ("sender", "husend:gru", r"unknown sender 'husend:gru'; did you mean 'husend[az]:CELL'\? choices: dgrecv, "),
         ("receiver", "HierAutoReg:dgsend", r"unknown receiver 'HierAutoReg:dgsend'.* choices: bidirectional, cnn, "
-         "dgrecv, dgsend, fc1l, fc2l, fc3l, gru, hier:CELL, lexicon, lstm, mean_embeddings, phrasebook, rnn, sru, sru-tanh, "
-         "transformer$"),
+         "dgrecv, dgsend, fc1l, fc2l, fc3l, gru, hier:CELL, lexicon, lstm, mean_embeddings, phrasebook, rnn, sru, "
+         "sru-tanh, transformer$"),
         ("receiver", "HierZero:GRU", "unknown receiver 'HierZero:GRU'"),
         ("sender", "HierZero:DGSND", r"unknown cell 'DGSND'; did you mean 'dgsend'\? choices: dgrecv, dgsend, gru, "),
         ("sender", "RNNAutoReg:LSTM,Hiden=4", "unknown option of RNNAutoReg:LSTM 'Hiden'; did you mean 'hidden'"),
