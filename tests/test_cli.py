@@ -168,10 +168,13 @@ def test_commands_and_options_are_the_known_ones():
     assert found == OPTIONS
 
 
-def test_ctrl_c_is_told_in_a_line(ecsuite, monkeypatch):
+def test_ctrl_c_is_told_in_a_line(ecsuite, monkeypatch, tmp_path):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/config.yaml").touch()
     monkeypatch.setattr("ecsuite.games.runs.run.load_run", interrupted)
     for command in (["audit", "a"], ["cross-play", "a", "b"], ["evaluate", "a"]):
         assert ecsuite(*command) == (130, "", "stopped\n")

@@ -18,7 +18,7 @@ BOUND = Bound(relative=1e-9, absolute=1e-9)
 ASKED_FOR = (
     *("ease_of_learning", "xferbench", "generalisation", "rsa", "transfer", "cross_play"),
     *("language_similarity", "morphemes", "csar", "noise_objects", "attribute_information"),
-    *("efficiency", "message_entropy", "word_order_marking", "contact", "information_loss"),
+    *("efficiency", "message_entropy", "word_order_marking", "contact", "information_loss", "phrasebook"),
 )
 """Metrics with tests or figures of their own: those that train, ask the agents of a run, or need certain corpora."""
 

@@ -210,7 +210,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1
     code, out, err = ecsuite("audit", "nowhere")
-    assert code == 2 and err == "nowhere: no run folder: it has no config.yaml\n"
+    assert code == 2 and err == "nowhere: no such file or folder\n"
     with pytest.raises(ConfigError, match=r"^--episodes: expected at least 8, got 4$"):
         audit(grid(), num_episodes=4)
 
