@@ -31,7 +31,7 @@ from ecsuite.eval.statistics.contingency import (
     counts_in_order,
     num_labels,
 )
-from ecsuite.eval.statistics.resampling import Pairing, in_batches, resample, single_rows
+from ecsuite.eval.statistics.resampling import Pairing, Uncertainty, in_batches, resample, single_rows
 
 AMI = Traits(
     name="ami",
@@ -370,16 +370,8 @@ def word_entropy(corpus: Corpus, options: Options) -> list[Score]:
             ]
         )
 
-    uncertainties = resample(
-        None,
-        aligned[:2],
-        num_rows=incidence.num_rows,
-        exchange=of_phrases(corpus),
-        seed=options.seed,
-        work=8 * incidence.work(),
-        bounds=(0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts)))),
-        of_pairings=in_batches(figures, incidence.size),
-    )
+    bounds = (0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts))))
+    uncertainties = _uncertainties(corpus, incidence, options, aligned[:2], figures, 8, bounds)
     return [
         score(
             value=aligned[place],
@@ -466,6 +458,28 @@ def _association(
     return table.take
 
 
+def _uncertainties(
+    corpus: Corpus,
+    incidence: Incidence,
+    options: Options,
+    values: Sequence[float],
+    figures: Callable[[list[Pairing]], Floats],
+    work: int,
+    bounds: tuple[float, float] | None,
+) -> list[Uncertainty]:
+    """Intervals and chance levels of figures of words with concepts, where each co-occurrence counts `work` entries."""
+    return resample(
+        None,
+        values,
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=work * incidence.work(),
+        bounds=bounds or (0.0, 1.0),
+        of_pairings=in_batches(figures, incidence.size),
+    )
+
+
 CONTEXT_INDEPENDENCE = Traits(
     name="context_independence",
     about="concepts have their own words",
@@ -513,15 +527,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
 
     every = [incidence.own_pairing()]
     [value] = independence(incidence, every)
-    (found,) = resample(
-        None,
-        [value],
-        num_rows=incidence.num_rows,
-        exchange=of_phrases(corpus),
-        seed=options.seed,
-        work=4 * incidence.work(),
-        of_pairings=in_batches(figures, incidence.size),
-    )
+    (found,) = _uncertainties(corpus, incidence, options, [value], figures, 4, CONTEXT_INDEPENDENCE.bounds)
     variants = {
         "by_tokens": independence(incidence, every, by_tokens=True)[0],
         "likeliest": independence(incidence, every, by_tokens=True, likeliest=True)[0],
@@ -569,16 +575,7 @@ def npmi(corpus: Corpus, options: Options) -> list[Score]:
     [value] = _best_npmi(incidence, [incidence.own_pairing()])
     if np.isnan(value):
         return [score(value=None, reason="every concept is in all messages")]
-    (found,) = resample(
-        None,
-        [value],
-        num_rows=incidence.num_rows,
-        exchange=of_phrases(corpus),
-        seed=options.seed,
-        work=4 * incidence.work(),
-        bounds=(-1.0, 1.0),
-        of_pairings=in_batches(figures, incidence.size),
-    )
+    (found,) = _uncertainties(corpus, incidence, options, [value], figures, 4, NPMI.bounds)
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)]
 
 
