@@ -17,7 +17,7 @@ DIGITS = 3
 """Decimals of scores and differences."""
 ROLES: Mapping[str, Role] = {"better": "good", "worse": "bad"}
 """Role of a table cell, by conclusion."""
-FAINT = ("inside the noise", "unknown")
+FAINT = ("not significant", "unknown")
 """Conclusions under which a difference is not established."""
 
 

@@ -131,7 +131,7 @@ def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
         return f"{result.corpus} over {RANDOM_INIT}: {overall.mean:+.1f} points; {why}."
-    why = ", the interval contains 0" if overall.conclusion == "inside the noise" else ""
+    why = ", the interval contains 0" if overall.conclusion == "not significant" else ""
     shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
     return f"{result.corpus} over {RANDOM_INIT}: {shown}."
 
