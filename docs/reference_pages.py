@@ -219,7 +219,7 @@ def fenced(block: str) -> str:
 
 
 def entries_of(text: str) -> list[tuple[str, str]]:
-    """What a section says of each argument or error; what is no list of them has none."""
+    """Arguments or errors of a section with their meanings; empty if it is not a list of them."""
     found = re.findall(r"^ {4}(\*{0,2}[\w.]+): (.*(?:\n(?: {5,}.*|(?=\n)))*)", text, flags=re.MULTILINE)
     return [(name, " ".join(meaning.split())) for name, meaning in found]
 
@@ -293,7 +293,7 @@ def value(entry: dataclasses.Field[Any]) -> str:
 
 
 def described(hint: Any) -> str:
-    """What values an option takes."""
+    """Describe the values of an option."""
     if (inner := nested_registry(hint)) is not None:
         return f"a {inner.word}"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
