@@ -22,7 +22,7 @@ OTHER_LENGTHS = (
 """Pages that are made from the source, and the recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
-MOST_PAGES = 47
+MOST_PAGES = 48
 """Of docs/, without those of single claims, which are made: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
@@ -90,7 +90,9 @@ def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
     (tmp_path / "conf.py").write_text('project = "ours"\nextensions = ["myst_parser"]\n')
     contents = "```{toctree}\n:hidden:\n:caption: Start\nfirst\nparts/second\n```\n"
     (tmp_path / "index.md").write_text(f"# Ours\n\nGames are\nplayed. More.\n\n{contents}")
-    (tmp_path / "first.md").write_text("# Begin *here*\n\n`ours run` plays 2.5 games (Ax et al. 2020). Then stop.\n")
+    (tmp_path / "first.md").write_text(
+        "# Begin *here*\n\n`ours run` plays 2.5 games (Ax et al. 2020). Then stop.\n"
+    )
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "second.md").write_text("# Parts\n\n## One\n\nA list:\n\n- a part\n")
     out = tmp_path / "out"
