@@ -25,8 +25,8 @@ from ecsuite.eval.views.figures.canvas import (
     new_figure,
     plain,
     save,
+    set_caption,
     ticks,
-    write_title,
 )
 from ecsuite.tables.cells import MARKS, OF_MARKS
 
@@ -126,7 +126,7 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
     for name, heading_height in headings.items():
         _write(columns[0], 0, heading_height, label(name, 2 * MAX_LABEL), weight="bold")
     has_bounds = any(point.bound for point in points)
-    write_title(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
+    set_caption(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
     fit(figure, grid, LEAST_WIDTH * len(panels), height, handles)
     return figure
 
@@ -200,10 +200,10 @@ def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], titl
         scores: All scores of a corpus.
         conclusions: Conclusion on each score.
         title: Title of the figure.
-        *paths: Output files, .svg or .png.
+        *paths: Output files, .svg, .pdf or .png.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     lines = {
         score.name: list(_score_points(score, conclusion))

@@ -181,7 +181,7 @@ def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
     row = Told(kind="signalling", about="what one says", value=0.1, null=0.05)
     others = [each for each in found.told if each.kind != "signalling"]
     as_used = [
-        replace(each, loss=replace(each.loss, judged="inside the noise")) for each in found.conditions[1:]
+        replace(each, loss=replace(each.loss, judged="not significant")) for each in found.conditions[1:]
     ]
     for num_others, says in ((1, True), (5, False)):
         told = with_correction([replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others])
