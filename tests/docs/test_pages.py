@@ -1,7 +1,9 @@
 """What holds of every page: links lead somewhere, lines are short, and no folder of one machine is named."""
 
+import importlib.util
 import re
 
+import pytest
 import reference_pages
 from doc_pages import MADE, PAGES, ROOT, anchors, blocks, links
 
@@ -15,7 +17,7 @@ OTHER_LENGTHS = ("docs/cookbook.md",)
 """Recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
-MOST_PAGES = 47
+MOST_PAGES = 48
 """Of docs/, without those of single claims, which are made: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
@@ -73,3 +75,28 @@ def test_every_page_is_in_the_contents():
     made = {f"reference/{name}" for name in reference_pages.PAGES}
     assert sorted((pages | made) - {"index"}) == sorted(listed)
     assert len(pages | made) <= MOST_PAGES
+
+
+def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
+    """With first sentences and links into the site, under the captions of the contents."""
+    application = pytest.importorskip("sphinx.application")
+    spec = importlib.util.spec_from_file_location("conf_of_pages", ROOT / "docs" / "conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    (tmp_path / "conf.py").write_text('project = "ours"\nextensions = ["myst_parser"]\n')
+    contents = "```{toctree}\n:hidden:\n:caption: Start\nfirst\nparts/second\n```\n"
+    (tmp_path / "index.md").write_text(f"# Ours\n\nGames are\nplayed. More.\n\n{contents}")
+    (tmp_path / "first.md").write_text(
+        "# Begin *here*\n\n`ours run` plays 2.5 games (Ax et al. 2020). Then stop.\n"
+    )
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "second.md").write_text("# Parts\n\n## One\n\nA list:\n\n- a part\n")
+    out = tmp_path / "out"
+    app = application.Sphinx(tmp_path, tmp_path, out, tmp_path / "trees", "html", status=None, warning=None)
+    app.connect("build-finished", conf.write_llms)
+    app.build()
+    assert (out / "llms.txt").read_text() == (
+        "# ours\n\n> Games are played.\n\n## Start\n\n"
+        "- [Begin here](first.html): ours run plays 2.5 games (Ax et al. 2020).\n"
+        "- [Parts](parts/second.html): A list\n"
+    )
