@@ -280,16 +280,15 @@ def _undefined(pair: "Pair") -> str | None:
     """Why a pair has no covertness; None: it has."""
     from ecsuite.games.tasks.tasks import Discrimination
 
-    rounds = pair.world.rounds
-    if pair.channel.is_of_values:
-        return "the words of this channel are values"
-    if not isinstance(pair.task, Discrimination) or rounds.num_targets > 1:
-        return "in this task no target is chosen among candidates"
-    if rounds.fewest_distractors is not None:
-        return "rounds have different numbers of candidates"
-    if pair.speaker.has_noise[1]:
-        return "messages meet noise in evaluations"
-    return "the sender of this game sees several objects" if rounds.sender_sees_all else None
+    rounds, is_choice = pair.world.rounds, isinstance(pair.task, Discrimination)
+    reasons = {
+        "the words of this channel are values": pair.channel.is_of_values,
+        "in this task no target is chosen among candidates": not is_choice or rounds.num_targets > 1,
+        "rounds have different numbers of candidates": rounds.fewest_distractors is not None,
+        "messages meet noise in evaluations": pair.speaker.has_noise[1],
+        "the sender of this game sees several objects": rounds.sender_sees_all,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def overheard(run: "Run", most: int) -> list[Overheard]:
