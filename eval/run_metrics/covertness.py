@@ -31,7 +31,7 @@ RIDGE = 0.01
 """Penalty of the ridge regression, as a share of the mean squared length of its inputs."""
 NUM_CODES = 5
 """Random codes of the control."""
-UPDATES, BATCH, RATE, LEAST_LOSS = 300, 64, 0.005, 0.01
+UPDATES, BATCH, RATE, LEAST_LOSS = 150, 64, 0.005, 0.05
 """Training of a fresh receiver: most updates by Adam, rounds of each, learning rate, and a loss at which it ends."""
 
 
@@ -268,7 +268,7 @@ def _learnt(run: "Run", seed: int, heard: Overheard, observed: Ints, asked: Ints
         for _ in range(UPDATES):
             loss, _ = answers(rng.choice(observed, min(BATCH, len(observed)), replace=False))
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             if float(loss.detach()) < LEAST_LOSS:
                 break
