@@ -11,7 +11,7 @@ from ecsuite.games.environments.environment import Environment, Floats, Integers
 from ecsuite.games.environments.fitting import require_fitting, stepped
 
 Broadcasts = Literal["nothing", "heard", "all"]
-"""What agents see in place of messages: see `Broadcast`."""
+"""Views of others in place of messages: see `Broadcast`."""
 FACTS = (
     *("max_steps", "attribute_names", "silent_reward", "silent_accuracy", "oracle_reward"),
     *("right_reward", "tells_right", "steps_per_turn", "other_purposes"),

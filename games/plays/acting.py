@@ -74,7 +74,7 @@ class Acting(TrainedPlay):
         is_severed: bool = False
         """No message arrives: a control."""
         broadcasts: Broadcasts = "nothing"
-        """What agents see in place of messages, of which none arrives. heard: what each speaker saw and did, when its
+        """Views of others in place of messages, of which none arrives. heard: what each speaker saw and did, when its
         message would be heard (intent broadcast). all: what all agents see (an oracle). nothing: agents hear
         messages."""
         share_rewards: bool = False
