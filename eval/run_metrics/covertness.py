@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.agents.message import EOS
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.bootstrap import mean_interval
@@ -126,7 +125,7 @@ class Overheard:
     """Rounds of a sender as outsiders hear them."""
 
     symbols: Ints
-    """Messages with EOS, and PAD after the end, (num_rounds, num_steps)."""
+    """Messages, (num_rounds, num_steps): content from 1, then EOS and PAD, which are below 1."""
     vocab_size: int
     objects: "Tensor"
     """Different objects as a receiver sees them, (num_objects, *object_shape)."""
@@ -147,7 +146,7 @@ class Overheard:
 
         Codes of different objects differ, where 100 further draws of equal ones achieve this.
         """
-        is_content = self.symbols > EOS
+        is_content = self.symbols > 0
         lengths = np.full(len(self.objects), is_content.shape[1])
         lengths[self.targets] = is_content.sum(1)
         is_said = np.arange(is_content.shape[1]) < lengths[:, None]
@@ -205,7 +204,7 @@ def _guess(heard: Overheard, observed: Ints, asked: Ints) -> Floats:
 
 
 def _linear(heard: Overheard, observed: Ints, asked: Ints) -> Floats:
-    symbols, both = np.where(heard.symbols > EOS, heard.symbols, 0), np.concatenate([observed, asked])
+    symbols, both = np.where(heard.symbols > 0, heard.symbols, 0), np.concatenate([observed, asked])
     counts = (symbols[..., None] == np.arange(1, heard.vocab_size + 1)).sum(1)
     products = 1.0 + counts[both] @ counts[observed].T
     for column in symbols.T:  # positions are inputs of their own
@@ -221,7 +220,7 @@ def _linear(heard: Overheard, observed: Ints, asked: Ints) -> Floats:
 def _nearest(heard: Overheard, observed: Ints, asked: Ints) -> Floats:
     from ecsuite.eval.metrics.topsim import edit_distance
 
-    is_content = heard.symbols > EOS
+    is_content = heard.symbols > 0
     texts = Ragged.from_lengths(heard.symbols[is_content].astype(np.int32), is_content.sum(1))
     edits = edit_distance(texts, "none")(np.repeat(asked, len(observed)), np.tile(observed, len(asked)))
     edits = edits.reshape(len(asked), -1)
