@@ -110,6 +110,7 @@ def covertness(run: "Run", options: Options, own: CovertnessOptions = DEFAULT) -
         "accuracy": accuracy,
         "control": {name: float(np.mean([each[name] for _, each in codes])) for name in accuracy},
         "meanings": len(gaps),
+        "rounds": len(spoken[0].targets),  # of which about half are observed, at most
     }
     chance = Chance.from_permutations(controls.mean(1), seed=options.seed, bounds=COVERTNESS.bounds)
     values = (gaps, gaps - controls.mean(0))
