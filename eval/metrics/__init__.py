@@ -136,6 +136,10 @@ METRICS = Registry(
             "ecsuite.eval.run_metrics.information_loss:information_loss",
             "loss of a pair by its sender, who is not clear, and by its receiver, who misreads (of a run)",
         ),
+        "covertness": (
+            "ecsuite.eval.run_metrics.covertness:covertness",
+            "how much better partners understand messages than outsiders who overheard some (of a run; trains)",
+        ),
         "ease_of_learning": (
             "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
             "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)",
@@ -249,6 +253,8 @@ METRIC_OF = {
     "effective_length": "message_entropy",
     "information_loss": "information_loss",
     "coadaptation_loss": "information_loss",
+    "covertness": "covertness",
+    "matched_covertness": "covertness",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
