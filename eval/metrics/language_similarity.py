@@ -1,9 +1,11 @@
-"""Similarity of languages in a society: between speakers, and between communities in contact."""
+"""Similarity of languages in a society: between speakers, between communities in contact, and over time."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, permutations, takewhile
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,13 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.counts.counting import flat, numbered_by_use, row_labels
 from ecsuite.eval.metrics.associations import adjusted_information, expected_information
-from ecsuite.eval.metrics.computing import speakers_of
+from ecsuite.eval.metrics.computing import BY_SPEAKER, speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.ragged import Ragged
 
 Message = tuple[int, ...]
@@ -499,3 +501,225 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
         details = {"by_quarter": {str(number + 1): share for number, share in enumerate(shares)}}
         found.append(score(value=shares[place], chance=chance, details=details))
     return found
+
+
+LISTENER, STEP, BORN = "listener", "step", "born"
+"""The columns with the agent that hears a message (-1: nobody), with the step of an evaluation, and with the step at
+which its speaker began."""
+MAX_DISTANCES = 1_000_000
+"""Most distances of messages: of so many pairs of speakers that they are more, fewer meanings are compared."""
+MAX_ORDERS = 720
+"""Orders of speakers up to which all are computed, those of six; else `NUM_PERMUTATIONS` are drawn."""
+
+PSEUDO_DYADS = Traits(
+    name="pseudo_dyads",
+    about="likeness of speakers that met, less that of others",
+    title="similarity of speakers that met, less that of pairs that never met",
+    high="above chance: speakers are like those that they met; as by chance: as much like any other",
+    question="shared",
+    bounds=(-1.0, 1.0),
+    chance="exchanged speakers",
+    needs=("meanings", "speakers"),
+    depends_on_size="the most used message of a meaning is surer the more there are",
+    by_name_only=True,
+)
+
+
+@metric(PSEUDO_DYADS)
+def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
+    """Similarity of the messages of speakers that met, less the similarity of pairs that never met.
+
+    The similarity of two speakers is 1 minus the edit distance of their most used messages about a meaning, divided by
+    the longer length, mean over the meanings that all speakers say. Two speakers met if one talked to the other, or if
+    they had a partner in common. Who met whom is in the column `listener`, as in `rounds.jsonl`, or follows from the
+    config of the run in the metadata of its corpus.
+
+    Chance: speakers are exchanged and meetings stay, as in the test of Mantel (1967, Cancer Research 27), since pairs
+    that share a speaker are not independent. Of up to six speakers all orders are computed: of two islands of two, which
+    can be exchanged in three ways, the p-value is at least 1/3. The 95 % interval is Student's over meanings.
+
+    The details have both means and the numbers of pairs. Renaming symbols for all speakers, and the order of messages,
+    change nothing. Undefined if it is not known who met whom, if all pairs met, or none did.
+    """
+    settings = {"message": "mode", "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
+    score = unscored(PSEUDO_DYADS, **settings)
+    speakers, whole, partners = speakers_of(corpus), whole_meanings(corpus), _partners(corpus)
+    if len(speakers) < 2 or whole is None:
+        reason = "fewer than two speakers (the column `speaker`), or neither meanings nor concepts"
+        return [score(value=None, reason=reason)]
+    if not partners:
+        reason = "not known who met whom: expected a column `listener`, or the corpus of a run of a society"
+        return [score(value=None, reason=reason)]
+    rng, number = np.random.default_rng(options.seed), len(speakers)
+    near = [partners.get(str(speaker), set()) | {str(speaker)} for speaker in speakers]
+    table = np.array([[bool(one & other) for other in near] for one in near])
+    first, second = np.triu_indices(number, 1)
+    met = table[first, second]
+    if met.all() or not met.any():
+        reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
+        return [score(value=None, reason=reason)]
+    said = [most_used(corpus, whole, corpus.has(SPEAKER, speaker)) for speaker in speakers]
+    shared = sorted(set.intersection(*map(set, said)))
+    if not shared:
+        return [score(value=None, reason="no meaning is said by all speakers")]
+    most = min(len(shared), MAX_MEANINGS, max(1, MAX_DISTANCES // len(met)))
+    chosen = np.sort(rng.choice(shared, most, replace=False)).tolist()
+    alike = np.array([
+        [1 - _distance(said[one][meaning], said[other][meaning]) for meaning in chosen]
+        for one, other in zip(first, second, strict=True)
+    ])  # fmt: skip
+    means, is_exact = alike.mean(1), math.factorial(number) <= MAX_ORDERS
+    orders = (
+        list(permutations(range(number)))
+        if is_exact
+        else [rng.permutation(number) for _ in range(NUM_PERMUTATIONS)]
+    )
+    exchanged = [table[np.ix_(order, order)][first, second] for order in orders]
+    chance = Chance.from_permutations(
+        [float(means[each].mean() - means[~each].mean()) for each in exchanged],
+        seed=options.seed,
+        bounds=(-1.0, 1.0),
+        num_pairings=len(orders) if is_exact else None,
+    )
+    value, half_width = mean_and_half_width((alike[met].mean(0) - alike[~met].mean(0)).tolist())
+    details = {
+        name: {"similarity": float(means[which].mean()), "pairs": int(which.sum())}
+        for name, which in (("met", met), ("never_met", ~met))
+    }
+    return [score(value=value, ci95=clipped(value, half_width, -1.0, 1.0), chance=chance, details=details)]
+
+
+def _partners(corpus: Corpus) -> dict[str, set[str]]:
+    """The agents that each agent talked or listened to, by name; empty if that is not known."""
+    pairs: set[tuple[str, str]] = set()
+    if LISTENER in corpus.columns:
+        both = zip(corpus.columns[SPEAKER].tolist(), corpus.columns[LISTENER].tolist(), strict=True)
+        pairs = {(str(one), str(other)) for one, other in set(both) if other not in (-1, None)}
+    elif isinstance(config := corpus.metadata.get("config"), Mapping):
+        from ecsuite.games.config.experiment import from_tree
+        from ecsuite.games.players.schedule import meetings_of
+
+        with suppress(ConfigError):  # a config of another program or version, or with code that nobody trusts
+            pairs = meetings_of(from_tree(config, "config"))
+    partners: dict[str, set[str]] = {}
+    for one, other in pairs:
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    return partners
+
+
+DRIFT = Traits(
+    name="drift",
+    about="change of messages between two evaluations",
+    title="edit distance of a speaker's messages at consecutive evaluations",
+    high="0: nothing changes; as by chance: another language each time; other symbols for the same are a change, too",
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("meanings",),
+    pools_speakers=True,
+    by_name_only=True,
+)
+DRIFT_AT_REPLACEMENT = replace(
+    DRIFT,
+    name="drift_at_replacement",
+    about="change of messages where a speaker is replaced",
+    title="edit distance of a new speaker's messages to those of the replaced one",
+    high="0: new speakers say the same; as by chance: nothing is passed on",
+)
+DRIFT_FROM_FIRST = replace(
+    DRIFT,
+    name="drift_from_first",
+    about="change of messages since the first evaluation",
+    title="edit distance of a speaker's last messages to its first ones",
+    high="0: as in the beginning; as by chance: nothing is left of the first language",
+)
+
+
+@metric(DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
+def drift(corpus: Corpus, options: Options) -> list[Score]:
+    """Change of the speakers' languages over evaluations, as `languages.jsonl` of a run has them.
+
+    The distance of two evaluations is the edit distance of a speaker's most used messages about a meaning, divided by
+    the longer length (Levenshtein 1966), mean over the meanings that all speakers say at all evaluations. `drift` is its
+    mean over consecutive evaluations of a speaker; `drift_at_replacement` that over those between which the speaker was
+    replaced (`born` differs), which `drift` leaves out; `drift_from_first` that of the last and the first evaluation,
+    whoever spoke in the place of a speaker.
+
+    Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one;
+    of more than 66 pairs of evaluations, drawn ones are compared with it. The 95 % interval is Student's over meanings.
+    Unchanged greedy speakers have drift 0. Renaming symbols at all evaluations, and the order of messages, change
+    nothing; renaming them at one evaluation is drift. It depends on the steps between evaluations (`every`).
+
+    The details have means by speaker, and by step of the later evaluation. Undefined without the column `step`, for one
+    evaluation, and where no evaluations are of the kind.
+    """
+    kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
+    whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
+    gaps = {f"{gap:g}" for gap in np.diff(np.unique(steps)).tolist()} if steps.dtype.kind in "iuf" else set()
+    settings = {"every": "+".join(sorted(gaps)[:2]), "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
+    scores = [unscored(traits, **settings) for traits in kinds]
+    if whole is None or not gaps:
+        reason = "fewer than two evaluations (the column `step`, see evaluation.keep=[languages]), or no meanings"
+        return [score(value=None, reason=reason) for score in scores]
+    own = {str(each): corpus.has(SPEAKER, each) for each in speakers_of(corpus)} or {"0": np.ones(len(steps), bool)}
+    said, born, pairs = {}, {}, {each.name: list[tuple[Key, Key]]() for each in kinds}
+    for speaker, rows in own.items():
+        keys = [(speaker, step) for step in np.unique(steps[rows]).tolist()]
+        for key in keys:
+            is_now = rows & (steps == key[1])
+            said[key] = most_used(corpus, whole, is_now)
+            born[key] = corpus.columns[BORN][is_now][0] if BORN in corpus.columns else 0
+        for one, other in pairwise(keys):
+            pairs[(DRIFT if born[one] == born[other] else DRIFT_AT_REPLACEMENT).name].append((one, other))
+        pairs[DRIFT_FROM_FIRST.name] += [(keys[0], other) for other in keys[1:]]
+    rng = np.random.default_rng(options.seed)
+    shared = sorted(set.intersection(*map(set, said.values())))
+    if len(shared) > MAX_MEANINGS:
+        shared = np.sort(rng.choice(shared, MAX_MEANINGS, replace=False)).tolist()
+    words = {key: [each[meaning] for meaning in shared] for key, each in said.items()}
+    return [_drift(score, words, pairs[kind.name], kind, options.seed) for score, kind in zip(scores, kinds, strict=True)]
+
+
+Key = tuple[str, float]
+"""A speaker and the step of an evaluation."""
+
+
+def _drift(
+    score: Any, words: Mapping[Key, Sequence[Message]], pairs: Sequence[tuple[Key, Key]], kind: Traits, seed: int
+) -> Score:
+    """The mean distance of pairs of evaluations, with its chance level."""
+    number = len(next(iter(words.values())))
+    if not pairs or not number:
+        reason = "no two such evaluations: nobody is replaced, or all are between any two"
+        reason = reason if number else "no meaning is said by all speakers at all evaluations"
+        return score(value=None, reason=reason)  # type: ignore[no-any-return]
+
+    def distances(pairs: Sequence[tuple[Key, Key]], order: Ints) -> Floats:
+        return np.array([
+            [_distance(each, words[other][place]) for each, place in zip(words[one], order, strict=True)]
+            for one, other in pairs
+        ])  # fmt: skip
+
+    rng, last = np.random.default_rng(seed), {other[0]: other for _, other in pairs}
+    is_counted = np.array([kind is not DRIFT_FROM_FIRST or last[other[0]] == other for _, other in pairs])
+    counted = np.flatnonzero(is_counted)
+    drawn = np.sort(rng.choice(counted, min(len(counted), MAX_PAIRS), replace=False))
+    some, table = [pairs[place] for place in drawn], distances(pairs, np.arange(number))
+    chance = Chance.from_permutations(
+        [float(distances(some, rng.permutation(number)).mean()) for _ in range(NUM_PERMUTATIONS)],
+        seed=seed,
+        bounds=(0.0, 1.0),
+        compared=float(table[drawn].mean()) if len(drawn) < len(counted) else None,
+        num_meanings=number,
+    )
+    value, half_width = mean_and_half_width(table[counted].mean(0).tolist())
+    groups = {
+        BY_SPEAKER: [(pairs[place][1][0], place) for place in counted],
+        "by_step": [(f"{other[1]:g}", place) for place, (_, other) in enumerate(pairs)],
+    }
+    details = {
+        name: {key: float(table[[place for each, place in members if each == key]].mean()) for key in dict(members)}
+        for name, members in groups.items()
+    }
+    ci95 = clipped(value, half_width, 0.0, 1.0)
+    return score(value=value, ci95=ci95, chance=chance, details=details)  # type: ignore[no-any-return]
