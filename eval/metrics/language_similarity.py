@@ -656,12 +656,21 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
     whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
     gaps = {f"{gap:g}" for gap in np.diff(np.unique(steps)).tolist()} if steps.dtype.kind in "iuf" else set()
-    settings = {"every": "+".join(sorted(gaps)[:2]), "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
+    settings = {
+        "every": "+".join(sorted(gaps)[:2]),
+        "meanings": MAX_MEANINGS,
+        "seed": options.seed,
+        "eos": "strip",
+    }
     scores = [unscored(traits, **settings) for traits in kinds]
     if whole is None or not gaps:
-        reason = "fewer than two evaluations (the column `step`, see evaluation.keep=[languages]), or no meanings"
+        reason = (
+            "fewer than two evaluations (the column `step`, see evaluation.keep=[languages]), or no meanings"
+        )
         return [score(value=None, reason=reason) for score in scores]
-    own = {str(each): corpus.has(SPEAKER, each) for each in speakers_of(corpus)} or {"0": np.ones(len(steps), bool)}
+    own = {str(each): corpus.has(SPEAKER, each) for each in speakers_of(corpus)} or {
+        "0": np.ones(len(steps), bool)
+    }
     said, born, pairs = {}, {}, {each.name: list[tuple[Key, Key]]() for each in kinds}
     for speaker, rows in own.items():
         keys = [(speaker, step) for step in np.unique(steps[rows]).tolist()]
@@ -677,7 +686,10 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     if len(shared) > MAX_MEANINGS:
         shared = np.sort(rng.choice(shared, MAX_MEANINGS, replace=False)).tolist()
     words = {key: [each[meaning] for meaning in shared] for key, each in said.items()}
-    return [_drift(score, words, pairs[kind.name], kind, options.seed) for score, kind in zip(scores, kinds, strict=True)]
+    return [
+        _drift(score, words, pairs[kind.name], kind, options.seed)
+        for score, kind in zip(scores, kinds, strict=True)
+    ]
 
 
 Key = tuple[str, float]
@@ -685,7 +697,11 @@ Key = tuple[str, float]
 
 
 def _drift(
-    score: Any, words: Mapping[Key, Sequence[Message]], pairs: Sequence[tuple[Key, Key]], kind: Traits, seed: int
+    score: Any,
+    words: Mapping[Key, Sequence[Message]],
+    pairs: Sequence[tuple[Key, Key]],
+    kind: Traits,
+    seed: int,
 ) -> Score:
     """The mean distance of pairs of evaluations, with its chance level."""
     number = len(next(iter(words.values())))
@@ -718,7 +734,10 @@ def _drift(
         "by_step": [(f"{other[1]:g}", place) for place, (_, other) in enumerate(pairs)],
     }
     details = {
-        name: {key: float(table[[place for each, place in members if each == key]].mean()) for key in dict(members)}
+        name: {
+            key: float(table[[place for each, place in members if each == key]].mean())
+            for key in dict(members)
+        }
         for name, members in groups.items()
     }
     ci95 = clipped(value, half_width, 0.0, 1.0)

@@ -27,7 +27,15 @@ from ecsuite.files.checksums import CHECKSUM, changed, checksum_of, require_unch
 from ecsuite.files.format_numbers import FORMATS
 from ecsuite.files.format_numbers import KEY as FORMAT
 from ecsuite.files.locks import Lock
-from ecsuite.formats.directory import BESIDE, CORPUS, MEANINGS, METADATA, ROUNDS_KEY, with_siblings
+from ecsuite.formats.directory import (
+    BESIDE,
+    CORPUS,
+    LANGUAGES_KEY,
+    MEANINGS,
+    METADATA,
+    ROUNDS_KEY,
+    with_siblings,
+)
 from ecsuite.games.runs.result import (
     EXTRA,
     EXTRA_CHANCE,
@@ -134,6 +142,11 @@ class RunFolder:
     def rounds(self) -> Path:
         """All rounds of a play of rounds."""
         return self.path / BESIDE[ROUNDS_KEY]
+
+    @property
+    def languages(self) -> Path:
+        """Messages of the speakers at each evaluation, a line each, where `evaluation.keep` asks for them."""
+        return self.path / BESIDE[LANGUAGES_KEY]
 
     @property
     def is_run(self) -> bool:
@@ -342,7 +355,12 @@ class RunFolder:
             write_atomically(self.metadata, json.dumps(sealed(metadata), indent=2).encode() + b"\n")
 
     def open_log(
-        self, step: int, num_lines: int, note: Callable[[str], None], checksum: str | None = None
+        self,
+        step: int,
+        num_lines: int,
+        note: Callable[[str], None],
+        checksum: str | None = None,
+        file: Path | None = None,
     ) -> "Log":
         """Open the log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
 
@@ -354,17 +372,16 @@ class RunFolder:
             num_lines: Lines at the checkpoint.
             note: Called with each message for the user.
             checksum: Checksum of these lines; None: unknown.
+            file: Another file with a line a step or several, such as `languages`; None: the log.
 
         Raises:
             DamagedError: If the lines are complete, but do not match the checksum.
         """
-        file = self.log
+        file = file or self.log
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
         kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
         if len(kept) < num_lines:
-            note(
-                f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
-            )
+            note(f"{file}: {num_lines - len(kept)} of {num_lines} lines are missing or damaged and left out")
         elif checksum is not None and _checksum(kept) != checksum:
             raise changed(file)
         if kept != lines:
