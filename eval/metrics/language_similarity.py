@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.counts.counting import flat, numbered_by_use, row_labels
 from ecsuite.eval.metrics.associations import adjusted_information, expected_information
-from ecsuite.eval.metrics.computing import BY_SPEAKER, speakers_of
+from ecsuite.eval.metrics.computing import speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
@@ -504,8 +504,7 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
 
 
 LISTENER, STEP, BORN = "listener", "step", "born"
-"""The columns with the agent that hears a message (-1: nobody), with the step of an evaluation, and with the step at
-which its speaker began."""
+"""The columns with who hears a message (-1: nobody), the step of an evaluation, and that at which its speaker began."""
 MAX_DISTANCES = 1_000_000
 """Most distances of messages: of so many pairs of speakers that they are more, fewer meanings are compared."""
 MAX_ORDERS = 720
@@ -531,37 +530,31 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
 
     The similarity of two speakers is 1 minus the edit distance of their most used messages about a meaning, divided by
     the longer length, mean over the meanings that all speakers say. Two speakers met if one talked to the other, or if
-    they had a partner in common. Who met whom is in the column `listener`, as in `rounds.jsonl`, or follows from the
-    config of the run in the metadata of its corpus.
+    they had a partner in common: by the column `listener`, or else by the config of the run, in the metadata.
 
     Chance: speakers are exchanged and meetings stay, as in the test of Mantel (1967, Cancer Research 27), since pairs
-    that share a speaker are not independent. Of up to six speakers all orders are computed: of two islands of two, which
-    can be exchanged in three ways, the p-value is at least 1/3. The 95 % interval is Student's over meanings.
+    that share a speaker are not independent. Of up to six speakers all orders are computed: two islands of two can be
+    exchanged in three ways, so that the p-value is at least 1/3. The 95 % interval is Student's over meanings. Renaming
+    symbols for all speakers, and the order of messages, change nothing. The details have both means.
 
-    The details have both means and the numbers of pairs. Renaming symbols for all speakers, and the order of messages,
-    change nothing. Undefined if it is not known who met whom, if all pairs met, or none did.
+    Undefined if it is not known who met whom, if all pairs met, or none did.
     """
     settings = {"message": "mode", "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
     score = unscored(PSEUDO_DYADS, **settings)
     speakers, whole, partners = speakers_of(corpus), whole_meanings(corpus), _partners(corpus)
-    if len(speakers) < 2 or whole is None:
-        reason = "fewer than two speakers (the column `speaker`), or neither meanings nor concepts"
-        return [score(value=None, reason=reason)]
-    if not partners:
-        reason = "not known who met whom: expected a column `listener`, or the corpus of a run of a society"
+    if len(speakers) < 2 or whole is None or not partners:
+        reason = "needs speakers, meanings, and who met whom: a column `listener`, or the corpus of a run of a society"
         return [score(value=None, reason=reason)]
     rng, number = np.random.default_rng(options.seed), len(speakers)
     near = [partners.get(str(speaker), set()) | {str(speaker)} for speaker in speakers]
     table = np.array([[bool(one & other) for other in near] for one in near])
     first, second = np.triu_indices(number, 1)
     met = table[first, second]
-    if met.all() or not met.any():
-        reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
-        return [score(value=None, reason=reason)]
     said = [most_used(corpus, whole, corpus.has(SPEAKER, speaker)) for speaker in speakers]
     shared = sorted(set.intersection(*map(set, said)))
-    if not shared:
-        return [score(value=None, reason="no meaning is said by all speakers")]
+    if met.all() or not met.any() or not shared:
+        reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
+        return [score(value=None, reason=reason if shared else "no meaning is said by all speakers")]
     most = min(len(shared), MAX_MEANINGS, max(1, MAX_DISTANCES // len(met)))
     chosen = np.sort(rng.choice(shared, most, replace=False)).tolist()
     alike = np.array([
@@ -569,11 +562,8 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
         for one, other in zip(first, second, strict=True)
     ])  # fmt: skip
     means, is_exact = alike.mean(1), math.factorial(number) <= MAX_ORDERS
-    orders = (
-        list(permutations(range(number)))
-        if is_exact
-        else [rng.permutation(number) for _ in range(NUM_PERMUTATIONS)]
-    )
+    drawn = (rng.permutation(number) for _ in range(NUM_PERMUTATIONS))
+    orders = list(permutations(range(number)) if is_exact else drawn)
     exchanged = [table[np.ix_(order, order)][first, second] for order in orders]
     chance = Chance.from_permutations(
         [float(means[each].mean() - means[~each].mean()) for each in exchanged],
@@ -616,7 +606,6 @@ DRIFT = Traits(
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("meanings",),
-    pools_speakers=True,
     by_name_only=True,
 )
 DRIFT_AT_REPLACEMENT = replace(
@@ -637,108 +626,74 @@ DRIFT_FROM_FIRST = replace(
 
 @metric(DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
 def drift(corpus: Corpus, options: Options) -> list[Score]:
-    """Change of the speakers' languages over evaluations, as `languages.jsonl` of a run has them.
+    """Change of a speaker's language over evaluations, as `languages.jsonl` of a run has them.
 
-    The distance of two evaluations is the edit distance of a speaker's most used messages about a meaning, divided by
-    the longer length (Levenshtein 1966), mean over the meanings that all speakers say at all evaluations. `drift` is its
-    mean over consecutive evaluations of a speaker; `drift_at_replacement` that over those between which the speaker was
-    replaced (`born` differs), which `drift` leaves out; `drift_from_first` that of the last and the first evaluation,
-    whoever spoke in the place of a speaker.
+    The distance of two evaluations is the edit distance of the most used messages about a meaning, divided by the
+    longer length (Levenshtein 1966), mean over the meanings that are said at all evaluations. `drift` is its mean over
+    consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`born`
+    differs), which `drift` leaves out; `drift_from_first` is that of the last and the first, whoever spoke.
 
     Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one;
     of more than 66 pairs of evaluations, drawn ones are compared with it. The 95 % interval is Student's over meanings.
-    Unchanged greedy speakers have drift 0. Renaming symbols at all evaluations, and the order of messages, change
-    nothing; renaming them at one evaluation is drift. It depends on the steps between evaluations (`every`).
+    An unchanged greedy speaker has drift 0. Renaming symbols at all evaluations, and the order of messages, change
+    nothing; renaming them at one is drift. It depends on the steps between evaluations, `every` in the signature. The
+    details of all have the distance by step of the later evaluation.
 
-    The details have means by speaker, and by step of the later evaluation. Undefined without the column `step`, for one
-    evaluation, and where no evaluations are of the kind.
+    Undefined without the column `step`, for one evaluation, and where no two evaluations are of the kind.
     """
     kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
     whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
-    gaps = {f"{gap:g}" for gap in np.diff(np.unique(steps)).tolist()} if steps.dtype.kind in "iuf" else set()
-    settings = {
-        "every": "+".join(sorted(gaps)[:2]),
-        "meanings": MAX_MEANINGS,
-        "seed": options.seed,
-        "eos": "strip",
-    }
+    known = np.unique(steps).tolist() if steps.dtype.kind in "iuf" else []
+    every = "+".join(sorted({f"{other - one:g}" for one, other in pairwise(known)})[:2])
+    settings = {"every": every, "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
     scores = [unscored(traits, **settings) for traits in kinds]
-    if whole is None or not gaps:
+    if whole is None or not every:
         reason = (
             "fewer than two evaluations (the column `step`, see evaluation.keep=[languages]), or no meanings"
         )
         return [score(value=None, reason=reason) for score in scores]
-    own = {str(each): corpus.has(SPEAKER, each) for each in speakers_of(corpus)} or {
-        "0": np.ones(len(steps), bool)
-    }
-    said, born, pairs = {}, {}, {each.name: list[tuple[Key, Key]]() for each in kinds}
-    for speaker, rows in own.items():
-        keys = [(speaker, step) for step in np.unique(steps[rows]).tolist()]
-        for key in keys:
-            is_now = rows & (steps == key[1])
-            said[key] = most_used(corpus, whole, is_now)
-            born[key] = corpus.columns[BORN][is_now][0] if BORN in corpus.columns else 0
-        for one, other in pairwise(keys):
-            pairs[(DRIFT if born[one] == born[other] else DRIFT_AT_REPLACEMENT).name].append((one, other))
-        pairs[DRIFT_FROM_FIRST.name] += [(keys[0], other) for other in keys[1:]]
-    rng = np.random.default_rng(options.seed)
-    shared = sorted(set.intersection(*map(set, said.values())))
-    if len(shared) > MAX_MEANINGS:
-        shared = np.sort(rng.choice(shared, MAX_MEANINGS, replace=False)).tolist()
-    words = {key: [each[meaning] for meaning in shared] for key, each in said.items()}
-    return [
-        _drift(score, words, pairs[kind.name], kind, options.seed)
-        for score, kind in zip(scores, kinds, strict=True)
+    said = [most_used(corpus, whole, steps == step) for step in known]
+    shared, rng = sorted(set.intersection(*map(set, said))), np.random.default_rng(options.seed)
+    if not shared:
+        return [score(value=None, reason="no meaning is said at all evaluations") for score in scores]
+    chosen = np.sort(rng.choice(shared, min(len(shared), MAX_MEANINGS), replace=False)).tolist()
+    words = [[each[meaning] for meaning in chosen] for each in said]
+    born = [corpus.columns[BORN][steps == step][0] if BORN in corpus.columns else 0 for step in known]
+    consecutive = list(pairwise(range(len(known))))
+    pairs = [
+        [pair for pair in consecutive if (born[pair[0]] == born[pair[1]]) == is_same]
+        for is_same in (True, False)
     ]
+    orders = [rng.permutation(len(chosen)).tolist() for _ in range(NUM_PERMUTATIONS)]
 
-
-Key = tuple[str, float]
-"""A speaker and the step of an evaluation."""
-
-
-def _drift(
-    score: Any,
-    words: Mapping[Key, Sequence[Message]],
-    pairs: Sequence[tuple[Key, Key]],
-    kind: Traits,
-    seed: int,
-) -> Score:
-    """The mean distance of pairs of evaluations, with its chance level."""
-    number = len(next(iter(words.values())))
-    if not pairs or not number:
-        reason = "no two such evaluations: nobody is replaced, or all are between any two"
-        reason = reason if number else "no meaning is said by all speakers at all evaluations"
-        return score(value=None, reason=reason)  # type: ignore[no-any-return]
-
-    def distances(pairs: Sequence[tuple[Key, Key]], order: Ints) -> Floats:
+    def distances(pairs: Sequence[tuple[int, int]], order: Sequence[int]) -> Floats:
         return np.array([
             [_distance(each, words[other][place]) for each, place in zip(words[one], order, strict=True)]
             for one, other in pairs
         ])  # fmt: skip
 
-    rng, last = np.random.default_rng(seed), {other[0]: other for _, other in pairs}
-    is_counted = np.array([kind is not DRIFT_FROM_FIRST or last[other[0]] == other for _, other in pairs])
-    counted = np.flatnonzero(is_counted)
-    drawn = np.sort(rng.choice(counted, min(len(counted), MAX_PAIRS), replace=False))
-    some, table = [pairs[place] for place in drawn], distances(pairs, np.arange(number))
-    chance = Chance.from_permutations(
-        [float(distances(some, rng.permutation(number)).mean()) for _ in range(NUM_PERMUTATIONS)],
-        seed=seed,
-        bounds=(0.0, 1.0),
-        compared=float(table[drawn].mean()) if len(drawn) < len(counted) else None,
-        num_meanings=number,
-    )
-    value, half_width = mean_and_half_width(table[counted].mean(0).tolist())
-    groups = {
-        BY_SPEAKER: [(pairs[place][1][0], place) for place in counted],
-        "by_step": [(f"{other[1]:g}", place) for place, (_, other) in enumerate(pairs)],
-    }
-    details = {
-        name: {
-            key: float(table[[place for each, place in members if each == key]].mean())
-            for key in dict(members)
+    found = []
+    for score, own in zip(scores, [*pairs, [(0, len(known) - 1)]], strict=True):
+        if not own:
+            reason = "the speaker is never replaced between two evaluations, or between any two"
+            found.append(score(value=None, reason=reason))
+            continue
+        drawn = np.sort(rng.choice(len(own), min(len(own), MAX_PAIRS), replace=False))
+        some, table = [own[place] for place in drawn], distances(own, range(len(chosen)))
+        chance = Chance.from_permutations(
+            [float(distances(some, order).mean()) for order in orders],
+            seed=options.seed,
+            bounds=(0.0, 1.0),
+            compared=float(table[drawn].mean()) if len(drawn) < len(own) else None,
+            num_meanings=len(chosen),
+        )
+        value, half_width = mean_and_half_width(table.mean(0).tolist())
+        by_step = own if own in pairs else [(0, place) for place in range(1, len(known))]
+        means = distances(by_step, range(len(chosen))).mean(1).tolist()
+        details = {
+            "by_step": {f"{known[pair[1]]:g}": mean for pair, mean in zip(by_step, means, strict=True)}
         }
-        for name, members in groups.items()
-    }
-    ci95 = clipped(value, half_width, 0.0, 1.0)
-    return score(value=value, ci95=ci95, chance=chance, details=details)  # type: ignore[no-any-return]
+        found.append(
+            score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)
+        )
+    return found

@@ -336,14 +336,9 @@ class Trainer:
         )
         self.languages: Log | None = None
         if LANGUAGES_KEY in self.experiment.evaluation.keep:
-            before_it = saved.get(LANGUAGES_KEY, {NUM_LINES: 0})
-            self.languages = RunFolder(self.folder).open_log(
-                state.step,
-                before_it[NUM_LINES],
-                note,
-                before_it.get(LOG_CHECKSUM),
-                RunFolder(self.folder).languages,
-            )
+            of, own = RunFolder(self.folder), saved.get(LANGUAGES_KEY, {})
+            number, checksum = own.get(NUM_LINES, 0), own.get(LOG_CHECKSUM)
+            self.languages = of.open_log(state.step, number, note, checksum, of.languages)
         elif not resume:
             RunFolder(self.folder).languages.unlink(missing_ok=True)
         if self.best is not None:
@@ -436,22 +431,14 @@ class Trainer:
         evaluation, players = self.experiment.evaluation, self.play.players
         size = min(evaluation.corpus_size, evaluation.metrics_corpus_size)
         corpus = self.play.corpus(replace(evaluation, mode="greedy", corpus_size=size))
-        names, content, num_messages = corpus.symbol_names, corpus.content(), len(corpus.messages)
-        speakers = corpus.columns.get(SPEAKER, np.zeros(num_messages, np.int64)).tolist()
-        began = getattr(players, "first_steps", None)
-        for row, speaker in enumerate(speakers):
-            symbols = content[row].tolist()
-            line = {
-                "step": self.state.step,
-                "speaker": speaker,
-                "message": symbols if names is None else [names[each] for each in symbols],
-            }
-            line |= {} if began is None else {"born": int(began[speaker])}
-            if corpus.meanings is not None:
-                line["meaning"] = corpus.meanings[row].ravel().tolist()
-            elif corpus.concepts is not None:
-                line["concepts"] = corpus.concepts_of(row)
-            log.write(line)
+        names, content, began = corpus.symbol_names, corpus.content(), getattr(players, "first_steps", None)
+        for row, speaker in enumerate(corpus.columns.get(SPEAKER, np.zeros(len(content), np.int64)).tolist()):
+            symbols = [names[each] if names else each for each in content[row].tolist()]
+            about = (
+                corpus.concepts_of(row) if corpus.meanings is None else corpus.meanings[row].ravel().tolist()
+            )
+            line = {"step": self.state.step, "speaker": speaker, "message": symbols, "meaning": about}
+            log.write(line if began is None else {**line, "born": int(began[speaker])})
 
     def _end(self) -> RunResult:
         """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
