@@ -30,6 +30,8 @@ MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
 """Values of `stopped` of runs that were ended before their time."""
+PROTOCOL = "protocol"
+"""Figure of a run of a claim: 1 if it formed a protocol, else 0."""
 NUM_VALID = "evaluation.num_valid"
 """Setting with the number of rounds of evaluation."""
 UNENDED = "unended"
@@ -147,6 +149,8 @@ class Source:
         the best answers that read no message. It is not known of runs that diverged, failed or are not whole, nor of
         plays without rounds of evaluation, such as naming games.
         """
+        if (formed := self.values.get(PROTOCOL)) is not None:
+            return bool(formed)
         measures = self.measures
         accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not of talks
         level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")

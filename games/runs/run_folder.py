@@ -27,15 +27,7 @@ from ecsuite.files.checksums import CHECKSUM, changed, checksum_of, require_unch
 from ecsuite.files.format_numbers import FORMATS
 from ecsuite.files.format_numbers import KEY as FORMAT
 from ecsuite.files.locks import Lock
-from ecsuite.formats.directory import (
-    BESIDE,
-    CORPUS,
-    LANGUAGES_KEY,
-    MEANINGS,
-    METADATA,
-    ROUNDS_KEY,
-    with_siblings,
-)
+from ecsuite.formats.directory import BESIDE, CORPUS, MEANINGS, METADATA, ROUNDS_KEY, with_siblings
 from ecsuite.games.runs.result import (
     EXTRA,
     EXTRA_CHANCE,
@@ -142,11 +134,6 @@ class RunFolder:
     def rounds(self) -> Path:
         """All rounds of a play of rounds."""
         return self.path / BESIDE[ROUNDS_KEY]
-
-    @property
-    def languages(self) -> Path:
-        """Messages of the speakers at each evaluation, a line each, where `evaluation.keep` asks for them."""
-        return self.path / BESIDE[LANGUAGES_KEY]
 
     @property
     def is_run(self) -> bool:
@@ -355,29 +342,23 @@ class RunFolder:
             write_atomically(self.metadata, json.dumps(sealed(metadata), indent=2).encode() + b"\n")
 
     def open_log(
-        self,
-        step: int,
-        num_lines: int,
-        note: Callable[[str], None],
-        checksum: str | None = None,
-        file: Path | None = None,
+        self, step: int, state: Mapping[str, Any], note: Callable[[str], None], name: str = LOG
     ) -> "Log":
-        """Open the log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
+        """Open a log for appending after the lines that were written before the checkpoint of `step`.
 
         Later lines are from a killed run and are removed, as they will be written again. Missing or damaged lines
         cannot be restored; they are reported to `note`.
 
         Args:
             step: Steps at the checkpoint.
-            num_lines: Lines at the checkpoint.
+            state: `Log.state` in the checkpoint; empty: no line is from before it, and the checksum is not known.
             note: Called with each message for the user.
-            checksum: Checksum of these lines; None: unknown.
-            file: Another file with a line a step or several, such as `languages`; None: the log.
+            name: Name of the file, whose lines have a `step`.
 
         Raises:
             DamagedError: If the lines are complete, but do not match the checksum.
         """
-        file = file or self.log
+        file, num_lines, checksum = self.path / name, state.get(NUM_LINES, 0), state.get(LOG_CHECKSUM)
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
         kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
         if len(kept) < num_lines:

@@ -20,7 +20,7 @@ import torch
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.formats import write_corpus
-from ecsuite.formats.directory import LANGUAGES_KEY
+from ecsuite.formats.directory import BESIDE, LANGUAGES_KEY
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.engine.optimizers import NotFiniteError, Optimise
 from ecsuite.games.plays.checks import hook_of
@@ -47,7 +47,7 @@ from ecsuite.games.runs.result import (
     is_accuracy_reached,
     measures_of,
 )
-from ecsuite.games.runs.run_folder import LOG_CHECKSUM, NUM_LINES, FolderState, Log, RunFolder
+from ecsuite.games.runs.run_folder import FolderState, Log, RunFolder
 from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
@@ -320,7 +320,7 @@ class Trainer:
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
         RunFolder(self.folder).write(self.context, is_replaced=earlier.is_replaced)
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
-        saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
+        saved = saved or {"step": 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
         self.devices: list[Mapping[str, Any]] = list(saved.get("devices", []))
         before = self.devices[-1]["device"] if self.devices else None
@@ -331,16 +331,13 @@ class Trainer:
             )
         if before != self.device.type:
             self.devices.append({"device": self.device.type, "from_step": state.step})
-        self.log = RunFolder(self.folder).open_log(
-            state.step, saved[NUM_LINES], note, saved.get(LOG_CHECKSUM)
-        )
+        self.log = RunFolder(self.folder).open_log(state.step, saved, note)
         self.languages: Log | None = None
         if LANGUAGES_KEY in self.experiment.evaluation.keep:
-            of, own = RunFolder(self.folder), saved.get(LANGUAGES_KEY, {})
-            number, checksum = own.get(NUM_LINES, 0), own.get(LOG_CHECKSUM)
-            self.languages = of.open_log(state.step, number, note, checksum, of.languages)
+            own, name = saved.get(LANGUAGES_KEY, {}), BESIDE[LANGUAGES_KEY]
+            self.languages = RunFolder(self.folder).open_log(state.step, own, note, name)
         elif not resume:
-            RunFolder(self.folder).languages.unlink(missing_ok=True)
+            (self.folder / BESIDE[LANGUAGES_KEY]).unlink(missing_ok=True)
         if self.best is not None:
             self.best.restore(saved.get("best"))
             if self.best.is_over:
@@ -457,8 +454,8 @@ class Trainer:
         metadata |= self.play.keep(self.folder)
         if self.languages is not None:
             self.languages.file.flush()
-            digest = hashlib.sha256(RunFolder(self.folder).languages.read_bytes()).hexdigest()
-            metadata |= {LANGUAGES_KEY: {"sha256": digest}}
+            content = (self.folder / BESIDE[LANGUAGES_KEY]).read_bytes()
+            metadata |= {LANGUAGES_KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
         corpus = self.play.corpus(self.experiment.evaluation)
         write_corpus(
             replace(corpus, metadata={**corpus.metadata, **metadata, "chance": self.chance}), self.folder

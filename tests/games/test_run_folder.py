@@ -16,7 +16,7 @@ from ecsuite.games.config.sections import NUM_KEPT
 from ecsuite.games.plays.notes import agents_text
 from ecsuite.games.runs.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.games.runs.run_folder import NUM_LINES, RunFolder
 from ecsuite.games.training.train import train as train_loudly
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -183,12 +183,12 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     file, notes = tmp_path / "log.jsonl", []
     lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
-    log = RunFolder(tmp_path).open_log(0, 0, notes.append)
+    log = RunFolder(tmp_path).open_log(0, {}, notes.append)
     with log.file:
         log.file.write(b"".join(lines) + b'{"ste')
     assert log.num_lines == 0
     for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
-        log = RunFolder(tmp_path).open_log(step, count, notes.append)
+        log = RunFolder(tmp_path).open_log(step, {NUM_LINES: count}, notes.append)
         log.file.close()
         assert log.num_lines == count and file.read_bytes() == b"".join(lines[:count])
     assert notes == []

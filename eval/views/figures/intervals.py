@@ -48,7 +48,7 @@ class Point:
     row: str
     """Name of the row."""
     value: float | None
-    """Value; None: missing, which the figure says."""
+    """Value; None: there is none, and the figure has `single`, or says that it is missing."""
     low: float | None = None
     """Ends of the interval; None: no interval."""
     high: float | None = None
@@ -169,7 +169,11 @@ def _draw(
 ) -> None:
     value, low, high = finite([point.value, point.low, point.high])
     if np.isnan(value):
-        _write(axes, 0, height, "not defined", color=SOFT)
+        if point.single:
+            [mark] = axes.plot(finite(point.single), [height] * len(point.single), linestyle="", **style)
+            handles.setdefault(point.series or single_name, mark)
+        else:
+            _write(axes, 0, height, "not defined", color=SOFT)
         return
     colour = style["color"]
     singles = finite(point.single)

@@ -398,6 +398,11 @@ def _run_facts(runs: Sequence[Source], *, done: str) -> dict[str, Any]:
         else f", at step{last}"
         if last
         else f", at steps {min(steps)} to {max(steps)}",
+        "formed": [
+            {"settings": row.name, "number": str(row.formed)}
+            for row in Results(runs).means(figures=[]).rows
+            if row.formed is not None and row.formed.of > 1
+        ],
         "are_all_done": len(runs) > 1 and not others,
         "num_done": str(len(runs) - len(others)),
         "others": bool(others),
