@@ -20,7 +20,7 @@ from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_pic
 from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.eval.views.figures.heat_map import heat_map
-from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.intervals import SPLIT, Panel, Point, intervals
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import MARKS, UNDEFINED, value_text
@@ -116,9 +116,7 @@ MAX_PANELS = 12
 """Most panels of a figure."""
 MAX_ROWS = 60
 """Most combinations of settings in a figure with a row each."""
-OVER_SEEDS = (
-    "lines: means over seeds; bands: 95 % intervals; points alone: seeds, of which some formed a protocol"
-)
+OVER_SEEDS = "lines: means over seeds; bands: their 95 % intervals"
 
 
 def sweep_curves(
@@ -209,7 +207,10 @@ def over_setting(
         levels=levels if len(levels) == 1 else {},
         limits=(None, axis_limits(score)[1]),
         heading=layout.heading,
-        notes=[OVER_SEEDS] if any(row.cells[0].half_width is not None for row in table.rows) else [],
+        notes=[
+            *[OVER_SEEDS] * any(row.cells[0].half_width is not None for row in table.rows),
+            *[SPLIT] * any(line.is_points for line in lines),
+        ],
     )
     return figure, lines
 
