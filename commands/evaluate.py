@@ -133,9 +133,7 @@ def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     for name in names:
         require_kept(name)
     if "languages" in names:
-        raise ConfigError(
-            "--keep languages: stored while agents are trained: expected interactions, probabilities"
-        )
+        raise ConfigError("--keep languages: of a training alone: expected interactions, probabilities")
     if names and (out is None or out.suffix != ".parquet"):
         raise ConfigError(f"--keep {keep}: expected a file for them, such as --out interactions.parquet")
     if out is not None and not names:

@@ -87,7 +87,7 @@ class GameOptions:
     keep: Annotated[
         str | None,
         advanced(
-            help="Write what happened in evaluations: interactions, probabilities (of the last), languages (of each)."
+            help="Write what was said: interactions, probabilities (last evaluation), languages (each)."
         ),
         Sets("evaluation.keep", listed_in),
     ] = None

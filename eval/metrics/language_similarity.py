@@ -505,8 +505,6 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
 
 LISTENER, STEP, BORN = "listener", "step", "born"
 """The columns with who hears a message (-1: nobody), the step of an evaluation, and that at which its speaker began."""
-MAX_DISTANCES = 1_000_000
-"""Most distances of messages: of so many pairs of speakers that they are more, fewer meanings are compared."""
 MAX_ORDERS = 720
 """Orders of speakers up to which all are computed, those of six; else `NUM_PERMUTATIONS` are drawn."""
 
@@ -555,8 +553,7 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
     if met.all() or not met.any() or not shared:
         reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
         return [score(value=None, reason=reason if shared else "no meaning is said by all speakers")]
-    most = min(len(shared), MAX_MEANINGS, max(1, MAX_DISTANCES // len(met)))
-    chosen = np.sort(rng.choice(shared, most, replace=False)).tolist()
+    chosen = np.sort(rng.choice(shared, min(len(shared), MAX_MEANINGS), replace=False)).tolist()
     alike = np.array([
         [1 - _distance(said[one][meaning], said[other][meaning]) for meaning in chosen]
         for one, other in zip(first, second, strict=True)
@@ -633,38 +630,36 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`born`
     differs), which `drift` leaves out; `drift_from_first` is that of the last and the first, whoever spoke.
 
-    Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one;
-    of more than 66 pairs of evaluations, drawn ones are compared with it. The 95 % interval is Student's over meanings.
-    An unchanged greedy speaker has drift 0. Renaming symbols at all evaluations, and the order of messages, change
-    nothing; renaming them at one is drift. It depends on the steps between evaluations, `every` in the signature. The
-    details of all have the distance by step of the later evaluation.
+    Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one.
+    The 95 % interval is Student's over meanings. An unchanged greedy speaker has drift 0. Renaming symbols at all
+    evaluations, and the order of messages, change nothing; renaming them at one is drift. It depends on the steps
+    between evaluations, `every` in the signature. The details have the distance by step of the later evaluation.
 
     Undefined without the column `step`, for one evaluation, and where no two evaluations are of the kind.
     """
     kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
     whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
-    known = np.unique(steps).tolist() if steps.dtype.kind in "iuf" else []
+    is_of_training = steps.dtype.kind in "iuf" and "episode" not in corpus.columns
+    known = np.unique(steps).tolist() if is_of_training else []
     every = "+".join(sorted({f"{other - one:g}" for one, other in pairwise(known)})[:2])
-    settings = {"every": every, "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
+    settings = {"every": every, "seed": options.seed, "eos": "strip"}
     scores = [unscored(traits, **settings) for traits in kinds]
     if whole is None or not every:
-        reason = (
-            "fewer than two evaluations (the column `step`, see evaluation.keep=[languages]), or no meanings"
-        )
+        reason = "fewer than two evaluations (the column `step`: train with --keep languages), or no meanings"
         return [score(value=None, reason=reason) for score in scores]
     said = [most_used(corpus, whole, steps == step) for step in known]
-    shared, rng = sorted(set.intersection(*map(set, said))), np.random.default_rng(options.seed)
+    shared = sorted(set.intersection(*map(set, said)))
     if not shared:
         return [score(value=None, reason="no meaning is said at all evaluations") for score in scores]
-    chosen = np.sort(rng.choice(shared, min(len(shared), MAX_MEANINGS), replace=False)).tolist()
-    words = [[each[meaning] for meaning in chosen] for each in said]
+    words = [[each[meaning] for meaning in shared] for each in said]
     born = [corpus.columns[BORN][steps == step][0] if BORN in corpus.columns else 0 for step in known]
     consecutive = list(pairwise(range(len(known))))
     pairs = [
         [pair for pair in consecutive if (born[pair[0]] == born[pair[1]]) == is_same]
         for is_same in (True, False)
     ]
-    orders = [rng.permutation(len(chosen)).tolist() for _ in range(NUM_PERMUTATIONS)]
+    rng = np.random.default_rng(options.seed)
+    orders = [rng.permutation(len(shared)).tolist() for _ in range(NUM_PERMUTATIONS)]
 
     def distances(pairs: Sequence[tuple[int, int]], order: Sequence[int]) -> Floats:
         return np.array([
@@ -678,20 +673,17 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
             reason = "the speaker is never replaced between two evaluations, or between any two"
             found.append(score(value=None, reason=reason))
             continue
-        drawn = np.sort(rng.choice(len(own), min(len(own), MAX_PAIRS), replace=False))
-        some, table = [own[place] for place in drawn], distances(own, range(len(chosen)))
         chance = Chance.from_permutations(
-            [float(distances(some, order).mean()) for order in orders],
+            [float(distances(own, order).mean()) for order in orders],
             seed=options.seed,
             bounds=(0.0, 1.0),
-            compared=float(table[drawn].mean()) if len(drawn) < len(own) else None,
-            num_meanings=len(chosen),
+            num_meanings=len(shared),
         )
-        value, half_width = mean_and_half_width(table.mean(0).tolist())
-        by_step = own if own in pairs else [(0, place) for place in range(1, len(known))]
-        means = distances(by_step, range(len(chosen))).mean(1).tolist()
+        value, half_width = mean_and_half_width(distances(own, range(len(shared))).mean(0).tolist())
+        curve = own if own in pairs else [(0, place) for place in range(1, len(known))]
+        means = distances(curve, range(len(shared))).mean(1).tolist()
         details = {
-            "by_step": {f"{known[pair[1]]:g}": mean for pair, mean in zip(by_step, means, strict=True)}
+            "by_step": {f"{known[step]:g}": mean for (_, step), mean in zip(curve, means, strict=True)}
         }
         found.append(
             score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)

@@ -151,15 +151,19 @@ class Source:
         """
         if (formed := self.values.get(PROTOCOL)) is not None:
             return bool(formed)
+        level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
+        if level is None or self.failure is not None or not self.counts():
+            return None
         measures = self.measures
         accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not of talks
-        level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
-        if accuracy is None or level is None or self.failure is not None or not self.counts():
-            return None
         rounds = next(
             (own[NUM_VALID] for own in (self.settings, self.fixed, self.config) if NUM_VALID in own), None
         )
-        return None if rounds is None else share_interval(accuracy * rounds, rounds)[0] > level
+        return (
+            None
+            if rounds is None or accuracy is None
+            else share_interval(accuracy * rounds, rounds)[0] > level
+        )
 
     @property
     def is_whole(self) -> bool:
