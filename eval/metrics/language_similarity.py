@@ -503,7 +503,7 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
     return found
 
 
-LISTENER, STEP, BORN = "listener", "step", "born"
+LISTENER, STEP, BEGAN = "listener", "step", "began"
 """The columns with who hears a message (-1: nobody), the step of an evaluation, and that at which its speaker began."""
 MAX_ORDERS = 720
 """Orders of speakers up to which all are computed, those of six; else `NUM_PERMUTATIONS` are drawn."""
@@ -627,7 +627,7 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
 
     The distance of two evaluations is the edit distance of the most used messages about a meaning, divided by the
     longer length (Levenshtein 1966), mean over the meanings that are said at all evaluations. `drift` is its mean over
-    consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`born`
+    consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`began`
     differs), which `drift` leaves out; `drift_from_first` is that of the last and the first, whoever spoke.
 
     Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one.
@@ -652,10 +652,10 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     if not shared:
         return [score(value=None, reason="no meaning is said at all evaluations") for score in scores]
     words = [[each[meaning] for meaning in shared] for each in said]
-    born = [corpus.columns[BORN][steps == step][0] if BORN in corpus.columns else 0 for step in known]
+    began = [corpus.columns[BEGAN][steps == step][0] if BEGAN in corpus.columns else 0 for step in known]
     consecutive = list(pairwise(range(len(known))))
     pairs = [
-        [pair for pair in consecutive if (born[pair[0]] == born[pair[1]]) == is_same]
+        [pair for pair in consecutive if (began[pair[0]] == began[pair[1]]) == is_same]
         for is_same in (True, False)
     ]
     rng = np.random.default_rng(options.seed)

@@ -435,7 +435,7 @@ class Trainer:
                 corpus.concepts_of(row) if corpus.meanings is None else corpus.meanings[row].ravel().tolist()
             )
             line = {"step": self.state.step, "speaker": speaker, "message": symbols, "meaning": about}
-            log.write(line if began is None else {**line, "born": int(began[speaker])})
+            log.write(line if began is None else {**line, "began": int(began[speaker])})
 
     def _end(self) -> RunResult:
         """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""

@@ -319,8 +319,10 @@ def test_languages_go_on_after_a_kill(settings, small, run, tmp_path):
         step for step in range(4, 28, 4) for _ in range(16 * num_speakers)
     ]
     assert rows[0]["meaning"] == [0, 0] and {row["speaker"] for row in rows} == set(range(num_speakers))
-    born = [{row["born"] for row in rows if row["step"] == step} for step in (4, 12, 24)] if settings else []
-    assert born == ([{0}, {0, 6}, {12, 18}] if settings else []) and ("born" in rows[0]) == bool(settings)
+    began = (
+        [{row["began"] for row in rows if row["step"] == step} for step in (4, 12, 24)] if settings else []
+    )
+    assert began == ([{0}, {0, 6}, {12, 18}] if settings else []) and ("began" in rows[0]) == bool(settings)
     content = load_run(tmp_path / "whole").corpus.content()
     last = [row["message"] for row in rows if (row["step"], row["speaker"]) == (24, 0)]
     assert last == [content[place].tolist() for place in range(16)]

@@ -221,14 +221,14 @@ CHANGED = [[1, 1], [1, 2], [2, 1], [2, 9]]
 """One of eight symbols is another one than in `ISLAND`: distance .5 / 4."""
 
 
-def drifting(*languages, born=None):
+def drifting(*languages, began=None):
     """The corpus of a speaker at steps 10, 20, and so on."""
     number = len(languages)
-    corpus = society_of(languages, step=10 * np.arange(1, 1 + number), born=born or [0] * number)
+    corpus = society_of(languages, step=10 * np.arange(1, 1 + number), began=began or [0] * number)
     return Corpus(
         corpus.messages,
         meanings=corpus.meanings,
-        columns={name: corpus.columns[name] for name in ("step", "born")},
+        columns={name: corpus.columns[name] for name in ("step", "began")},
     )
 
 
@@ -243,7 +243,7 @@ def test_drift_is_the_edit_distance_of_consecutive_evaluations():
 
 
 def test_drift_leaves_out_what_changes_as_a_speaker_is_replaced():
-    corpus = drifting(ISLAND, CHANGED, OTHER, OTHER, born=[0, 0, 25, 25])
+    corpus = drifting(ISLAND, CHANGED, OTHER, OTHER, began=[0, 0, 25, 25])
     now, replaced, from_first = drift(corpus, Options())
     assert (now.value, replaced.value) == (pytest.approx(0.125 / 2), pytest.approx(1))
     assert from_first.value == pytest.approx(0.875)
