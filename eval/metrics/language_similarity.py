@@ -559,8 +559,8 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
         for one, other in zip(first, second, strict=True)
     ])  # fmt: skip
     means, is_exact = alike.mean(1), math.factorial(number) <= MAX_ORDERS
-    drawn = (rng.permutation(number) for _ in range(NUM_PERMUTATIONS))
-    orders = list(permutations(range(number)) if is_exact else drawn)
+    drawn = (rng.permutation(number).tolist() for _ in range(NUM_PERMUTATIONS))
+    orders = list(map(list, permutations(range(number)) if is_exact else drawn))
     exchanged = [table[np.ix_(order, order)][first, second] for order in orders]
     chance = Chance.from_permutations(
         [float(means[each].mean() - means[~each].mean()) for each in exchanged],
