@@ -106,7 +106,7 @@ def score(
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="PATH",
-            help="Draw the scores into this file (.svg, .png), or words and concepts into this folder.",
+            help="Draw the scores into this file (.svg, .pdf, .png), or words and concepts into this folder.",
         ),
     ] = None,
     trust_code: TrustCode = False,
@@ -252,7 +252,7 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     options, plot = request.options, request.plot
     if plot is not None and not plot.suffix:
         raise ConfigError(
-            f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
+            f"--plot {plot}: a folder is of one corpus; .svg, .pdf or .png has scores of a collection"
         )
     study = CollectionStudy(
         name="score",

@@ -8,7 +8,9 @@ from typing import Any
 from ecsuite.version import __version__
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import claims  # a script beside the package, which makes a page of each claim
+import reference_pages
 
 project = "ecsuite"
 author = "the authors of ecsuite"
@@ -26,6 +28,7 @@ html_show_sourcelink = False
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", lambda app: claims.write_pages(Path(app.srcdir) / "claims"))
+    app.connect("builder-inited", lambda app: reference_pages.write_pages(Path(app.srcdir) / "reference"))
     app.connect("source-read", link_claims)
     app.connect("source-read", link_other_files)
 

@@ -405,7 +405,7 @@ def draw(
 
     Args:
         sources: The runs; others are left out, but on the plane.
-        file: The picture, .svg or .png.
+        file: The picture, .svg, .pdf or .png.
         kind: One of `KINDS`.
         measure: A measure of the evaluations; but for curves, any score.
         over: The numeric setting of kind over; None: the only one that varies.

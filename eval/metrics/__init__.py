@@ -10,10 +10,11 @@ and its scores to `METRIC_OF`. Files of metrics are imported only when one of th
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ecsuite.games.tasks.directions import measure_bound
+from ecsuite.games.tasks.directions import DIRECTIONS, measure_bound
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Score
@@ -303,6 +304,10 @@ def find_metric(name: str) -> "Metric":
         UntrustedError: If it, or one of its options, is from a file that nobody named.
     """
     kind, comma, _ = name.partition(",")
+    if kind in DIRECTIONS and kind not in METRICS.parts:
+        raise ConfigError(
+            f"{kind}: measured in each evaluation and in all tables; expected a metric, or nothing"
+        )
     if is_foreign(kind):
         from ecsuite.eval.metrics.traits import OwnMetric
 

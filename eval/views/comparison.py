@@ -452,7 +452,7 @@ def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
 
     Args:
         scores: What each source has in each; of several scores, those in other units are left out.
-        file: The output file, .svg or .png.
+        file: The output file, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.

@@ -145,7 +145,7 @@ def draw_comparison(comparison: XferBenchComparison, *paths: Path) -> None:
     difference for each language, their mean, and its interval.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     scores = sorted(_scores(comparison), key=lambda point: point.value or 0.0)
     panels = [Panel(points=scores, axis="XferBench, nats per token (lower is better)")]

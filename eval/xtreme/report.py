@@ -302,7 +302,7 @@ def draw(result: TransferResult, *paths: Path) -> None:
     """Draw scores: of few languages a panel per task with means and seeds, of many their means as colours.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     title = f"{result.corpus}: XTREME scores by language"
     codes = by_family({code for of_task in result.languages.values() for code in of_task})

@@ -25,8 +25,8 @@ from ecsuite.eval.views.figures.canvas import (
     new_figure,
     plain,
     save,
+    set_caption,
     ticks,
-    write_title,
 )
 from ecsuite.tables.cells import MARKS, OF_MARKS
 
@@ -129,7 +129,7 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
         _write(columns[0], 0, heading_height, label(name, 2 * MAX_LABEL), weight="bold")
     has_bounds = any(point.bound for point in points)
     is_split = any(point.value is None and point.single for point in points)
-    write_title(figure, title, [*notes, *[SPLIT] * is_split, *([OF_MARKS] if has_bounds else [])])
+    set_caption(figure, title, [*notes, *[SPLIT] * is_split, *([OF_MARKS] if has_bounds else [])])
     fit(figure, grid, LEAST_WIDTH * len(panels), height, handles)
     return figure
 
@@ -207,10 +207,10 @@ def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], titl
         scores: All scores of a corpus.
         conclusions: Conclusion on each score.
         title: Title of the figure.
-        *paths: Output files, .svg or .png.
+        *paths: Output files, .svg, .pdf or .png.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     lines = {
         score.name: list(_score_points(score, conclusion))
