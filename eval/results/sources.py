@@ -159,11 +159,9 @@ class Source:
         rounds = next(
             (own[NUM_VALID] for own in (self.settings, self.fixed, self.config) if NUM_VALID in own), None
         )
-        return (
-            None
-            if rounds is None or accuracy is None
-            else share_interval(accuracy * rounds, rounds)[0] > level
-        )
+        if rounds is None or accuracy is None:
+            return None
+        return share_interval(accuracy * rounds, rounds)[0] > level
 
     @property
     def is_whole(self) -> bool:
