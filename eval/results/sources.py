@@ -161,7 +161,7 @@ class Source:
         )
         if rounds is None or accuracy is None:
             return None
-        return share_interval(accuracy * rounds, rounds)[0] > level
+        return share_interval(accuracy * rounds, rounds)[0] > float(level)
 
     @property
     def is_whole(self) -> bool:
