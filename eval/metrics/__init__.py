@@ -172,6 +172,14 @@ METRICS = Registry(
             "ecsuite.eval.metrics.language_similarity:contact",
             "how alike communities speak that meet, and whose words survive (asked for by name)",
         ),
+        "pseudo_dyads": (
+            "ecsuite.eval.metrics.language_similarity:pseudo_dyads",
+            "are speakers that met more alike than pairs that never met (asked for by name)",
+        ),
+        "drift": (
+            "ecsuite.eval.metrics.language_similarity:drift",
+            "how much a speaker's messages change over evaluations and turnover (of languages.jsonl)",
+        ),
         "agreement": (
             "ecsuite.eval.metrics.language_similarity:agreement",
             "success of rounds at their end and at their beginning (of rounds.jsonl)",
@@ -258,6 +266,8 @@ METRIC_OF = {
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
+    "pseudo_dyads": "pseudo_dyads",
+    **dict.fromkeys(("drift", "drift_at_replacement", "drift_from_first"), "drift"),
     "agreement": "agreement",
     "early_agreement": "agreement",
     "similarity_within": "contact",

@@ -471,7 +471,7 @@ def _point(name: str, result: Sample) -> Point:
     direction = traits_of(name).direction
     return Point(
         row=name,
-        value=result.score,
+        value=None if FormedProtocols.is_split(result.runs) else result.score,
         low=low,
         high=high,
         series=result.name,

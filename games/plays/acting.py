@@ -329,7 +329,7 @@ class Acting(TrainedPlay):
         if any(map(is_foreign, (options.environment.kind, options.agents.kind, options.learner.kind))):
             self.learner.begin_step(0, self.agents)
             self._objective(self.practised(torch.arange(2), 0), 0)
-        if self.experiment.evaluation.keep:
+        if self.experiment.evaluation.keeps_interactions:
             require_pyarrow()
 
     def keep(self, folder: Path) -> dict[str, Any]:
@@ -339,7 +339,7 @@ class Acting(TrainedPlay):
         def table() -> Any:
             return interactions_of(self.batches("valid", evaluation.num_valid), self.environment)
 
-        return keep_interactions(folder, table if evaluation.keep else None)
+        return keep_interactions(folder, table if evaluation.keeps_interactions else None)
 
     def lines(self) -> list[str]:
         """Describe the environment, the agents, and the reference rewards, for the user."""

@@ -143,7 +143,8 @@ def curves(
     has_bounds = any(bound for line in lines for bound in line.bounds)
     set_caption(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
     are_listed = len(names) <= MAX_LISTED
-    points = {(line.name, line.kind) for line in lines if line.is_points}
+    connected = {(line.name, line.kind) for line in lines if not line.is_points}
+    points = {(line.name, line.kind) for line in lines} - connected
     bare = {(line.name, line.kind) for line in lines if not line.has_marks}
     styles = {
         key: style | ({"linestyle": ""} if key in points else {}) | ({"marker": ""} if key in bare else {})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,23 @@ def test_means_over_a_setting_have_the_marks_of_bounds():
     runs = sources([({"noise": noise}, 0.9 - noise) for noise in (0.0, 0.2)], seeds=(1, 0))
     figure, [line] = pictures.over_setting(runs, "accuracy")
     assert line.bounds == ["lower", None] and OF_MARKS in figure.get_suptitle()
+
+
+def test_where_some_seeds_formed_a_protocol_seeds_are_points_without_a_mean():
+    runs = [
+        replace(
+            each,
+            settings={**each.settings, "evaluation.num_valid": 10_000},
+            training={"chance": {"accuracy": 0.25}},
+            records=(*each.records, Score(name="loss", value=1.0, is_measure=True)),
+        )
+        for each in sources([({"size": 1}, 0.19), ({"size": 2}, 0.1)], seeds=(1, 8))
+    ]  # at size 2: .2, which is no protocol, and .9
+    figure, [line, points] = pictures.over_setting(runs, "accuracy", "size")
+    assert line.y == [pytest.approx(0.64), None] and line.low[1] is None
+    assert points.is_points and points.x == [2, 2] and points.y == pytest.approx([0.2, 0.9])
+    assert "some formed a protocol" in figure.get_suptitle()
+    rows = pictures.score_intervals(Results(runs).means(by=["size"]), runs, "accuracy", "higher")
+    assert "some formed a protocol" in rows.get_suptitle()
+    marks = [len(each.get_xdata()) for each in rows.axes[0].lines if each.get_marker() == "o"]
+    assert sorted(marks) == [1, 2]
