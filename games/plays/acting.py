@@ -74,8 +74,8 @@ class Acting(TrainedPlay):
         is_severed: bool = False
         """No message arrives: a control."""
         broadcasts: Broadcasts = "nothing"
-        """Views of others in place of messages, of which none arrives. heard: what each speaker saw and did, when its
-        message would be heard (intent broadcast). all: what all agents see (an oracle). nothing: agents hear
+        """Observations that replace messages. heard: what each speaker saw and did, at the time when its
+        message would be heard (intent broadcast). all: observations of all agents (an oracle). nothing: agents hear
         messages."""
         share_rewards: bool = False
         """Each agent learns from the mean of all agents' rewards; its own reward may depend more on the actions of
@@ -117,12 +117,12 @@ class Acting(TrainedPlay):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Names of the figures: accuracy, if defined; reward, averaged over agents, before costs; steps; and cost."""
+        """Names of the figures: accuracy, if defined; reward per agent, before costs; steps; and cost."""
         accuracy = () if self.environment.right_reward is None else ("accuracy",)
         return (*accuracy, "reward", "steps", *(("cost",) if self.options.length_cost else ()))
 
     def chance(self) -> Mapping[str, float]:
-        """Accuracy without messages, if it is known."""
+        """Accuracy without messages, if defined."""
         known = self.environment.silent_accuracy
         return {} if known is None else {"accuracy": known}
 
@@ -301,7 +301,7 @@ class Acting(TrainedPlay):
         return {name: self._figures(purpose=purpose) for name, purpose in purposes.items()}
 
     def other_chance(self) -> Mapping[str, Mapping[str, float]]:
-        """Accuracy without messages, which is the same for all purposes."""
+        """Accuracy without messages, equal for all purposes."""
         return dict.fromkeys(self.environment.other_purposes, self.chance())
 
     def _figures(self, agents: Policies | None = None, purpose: str = "valid") -> dict[str, float]:
@@ -321,7 +321,7 @@ class Acting(TrainedPlay):
         return corpus_of(self.batches("corpus"), self.environment, self.channel, seed, size)
 
     def check(self, folder: Path, note: Any) -> None:
-        """Raise `ConfigError` if pyarrow is needed and missing; try parts of the user's own on two episodes."""
+        """Raise `ConfigError` if pyarrow is needed and missing; try user code on two episodes."""
         super().check(folder, note)
         for line in self.environment.notes(self.experiment.training.seed):
             note(line)
@@ -344,7 +344,7 @@ class Acting(TrainedPlay):
     def lines(self) -> list[str]:
         """Describe the environment, the agents, and the reference rewards, for the user."""
         specs, options = self.environment.agents, self.options
-        said = "; messages arrive at nobody" if options.is_severed else ""
+        said = "; no message is delivered" if options.is_severed else ""
         if options.broadcasts != "nothing":
             whose = (
                 "all others see"
@@ -364,7 +364,7 @@ class Acting(TrainedPlay):
         ]
 
     def references(self) -> Mapping[str, float]:
-        """Reference rewards by name: scripted agents, and the best known ones without messages and with all in view."""
+        """Reference rewards by name: scripted agents, and the best policies without messages and with full view."""
         known = {}
         try:
             figures = self._figures(ScriptedAgents(self.environment, self.channel))
@@ -392,10 +392,10 @@ def _mean_return(rewards: Floats) -> Arrays:
 
 
 def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
-    """Raise `ConfigError` if agents can't learn to end messages, or if length costs something and is fixed."""
+    """Raise `ConfigError` if agents can't learn to end messages, or if the length has a cost and is fixed."""
     if channel.has_eos and not channel.has_policy_gradient:
         raise ConfigError(
-            "channel.length: agents that act learn to end messages with channel reinforce only: expected fixed"
+            "channel.length: in play acting, messages of variable length need channel reinforce: expected fixed"
         )
     if length_cost and not channel.has_eos:
         raise ConfigError(
@@ -425,5 +425,5 @@ def require_symbols(environment: Environment, channel: Channel) -> None:
     if most and (channel.is_of_values or most > channel.vocab_size):
         has = "values" if channel.is_of_values else f"{channel.vocab_size} symbols"
         raise ConfigError(
-            f"play.environment: an agent says {most} symbols: expected a channel of as many, got {has}"
+            f"play.environment: an agent has {most} symbols: expected channel.vocab_size of at least {most}, got {has}"
         )

@@ -15,7 +15,7 @@ from ecsuite.games.environments.episodes import Episodes
 from ecsuite.runtime.ragged import Ragged
 
 MAX_EPISODES = 10
-"""Most episodes of a corpus, in multiples of the messages per speaker."""
+"""Maximum number of episodes of a corpus, in multiples of the messages per speaker."""
 
 
 def corpus_of(
@@ -24,11 +24,11 @@ def corpus_of(
     """Corpus of the messages of each speaker, step by step, with meanings, actions, and rewards.
 
     Args:
-        batches: Episodes for a corpus, without end.
+        batches: Infinite stream of episodes.
         environment: Environment of the episodes.
         channel: Channel of the messages.
         seed: Seed of the run.
-        size: Messages per speaker; fewer if `MAX_EPISODES * size` episodes have fewer.
+        size: Messages per speaker; fewer if `MAX_EPISODES * size` episodes do not suffice.
     """
     specs = environment.agents
     missing = {number: size for number, spec in enumerate(specs) if spec.speaks}
@@ -69,7 +69,7 @@ def corpus_of(
 
 
 def _taken(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64], ...]:
-    """Select messages of a batch, as episode, step and speaker indices; `missing` is reduced by their number."""
+    """Select messages of a batch, as episode, step and speaker indices; `missing` is decreased by their number."""
     speakers = list(missing)
     counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
     episode, step, place = np.nonzero(counts)

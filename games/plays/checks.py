@@ -1,7 +1,7 @@
-"""Invariants of batches, messages and measures; a check returns the fault in words.
+"""Invariants of batches, messages and measures; a check returns a description of the fault.
 
-They are tested once, in a first step with a copy of the game, before a run with a user's own part writes anything, and
-not during training.
+They are checked once, in a first step of a copy of the game, before a run with user code writes anything, and not
+during training.
 """
 
 import copy
@@ -99,19 +99,19 @@ def fault_of_ids(message: Message) -> str | None:
     ended = (ids == EOS).cumsum(1)
     after = torch.cat([torch.zeros_like(ended[:, :1]), ended[:, :-1]], dim=1) > 0
     if bool((ids[after] != PAD).any()):
-        return "there are symbols after the first EOS"
+        return "it has symbols after the first EOS"
     if bool((ids[~after] == PAD).any()):
-        return "there is PAD before the message has ended"
+        return "it has PAD before the message has ended"
     if not torch.equal((ids != PAD).sum(1), message.length.long()):
-        return "the length is not the number of symbols with EOS"
+        return "its length is not the number of symbols, including EOS"
     return None
 
 
 def fault_of_message(message: Message, channel: Channel) -> str | None:
     """Check that symbols, ends and length of a message agree; return the fault, or None.
 
-    The probability that a relaxed message ends at a step is the weight of EOS there times the probability that it has
-    not ended before. Symbols without weight, such as those that a channel drops, are not checked.
+    The probability that a relaxed message ends at a step is the weight of EOS at this step times the probability that
+    it has not ended before. Symbols without weight, such as those that a channel drops, are not checked.
     """
     symbols, ends, length = message.symbols, message.ends, message.length
     near = TOLERANCE if symbols.dtype == torch.float32 else ROUNDED
@@ -134,7 +134,7 @@ def fault_of_message(message: Message, channel: Channel) -> str | None:
     is_there = symbols.sum(-1) > 0.5
     expected = left * symbols[..., EOS]
     if channel.has_eos and not torch.allclose(ends[is_there], expected[is_there], atol=near):
-        return "its ends are not where its symbols have EOS"
+        return "its ends are not at the steps of EOS"
     return None
 
 
@@ -142,11 +142,11 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
     """Play a batch in training and in evaluation, and make the first update.
 
     Raises:
-        PartError: If a part of the user's own returns an invalid value; the message names its file and line.
+        PartError: If user code returns an invalid value; the message names its file and line.
         ConfigError: If a part rejects the game.
     """
     kinds = sorted(set(foreign_parts(experiment)))
-    if not kinds:  # the user's own part is a metric
+    if not kinds:  # only a metric is user code
         return
     trial = copy.deepcopy(game)
     _watch(experiment, trial)
@@ -182,14 +182,7 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
 
 
 def hook_of(name: str) -> Hook:
-    """Load a function `training.after_step`; its errors are `PartError` with its file and line.
-
-    Args:
-        name: `./FILE.py:NAME`.
-
-    Raises:
-        PartError: If there is no such function.
-    """
+    """Load a function `training.after_step`; its errors are raised as `PartError` with its file and line."""
     function = own_code.named(name, "function")
     if isinstance(function, type):
         raise PartError(f"{own_code.place_of(name)}: training.after_step: expected a function, got a class")
@@ -249,13 +242,13 @@ def _check_play(experiment: Experiment, game: Pair, played: PlayResult) -> None:
 
 
 def _refuse(kind: str, method: str, fault: str | None) -> None:
-    """Raise `PartError` with file and line of the method if there is a fault, and the part is the user's own."""
+    """Raise `PartError` with file and line of the method if there is a fault and the part is user code."""
     if fault is not None and own_code.is_foreign(kind):
         raise PartError(f"{own_code.place_of(kind, method)}: {kind.partition(':')[2]}: {fault}")
 
 
 def _watch(experiment: Experiment, game: Pair) -> None:
-    """Install checks of the return values of the user's own parts of a game."""
+    """Install checks of the return values of user code."""
     sender, receiver = experiment.sender, experiment.receiver
     for agent, perception in ((sender, game.speaker.perception), (receiver, game.listener.perception)):
         if perception is not None:
@@ -272,14 +265,14 @@ def _watch(experiment: Experiment, game: Pair) -> None:
 
 
 def _check_received(kind: str, channel: Channel, message: Any) -> None:
-    """Check the message that the channel gives to the receiver."""
+    """Check the message that the channel passes to the receiver."""
     if not isinstance(message, Message):
         raise wrong(kind, "received", "a Message", type_name(message))
     _refuse(kind, "received", fault_of_message(message, channel))
 
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:
-    """Call `check(kind, module, first argument, returned)` whenever a module of a user's own is called."""
+    """Call `check(kind, module, first argument, returned)` after each call of a module that is user code."""
     if own_code.is_foreign(part.kind) and isinstance(module, nn.Module):
         module.register_forward_hook(lambda _, given, returned: check(part.kind, module, given[0], returned))
 
@@ -316,7 +309,7 @@ def _watch_builder(kind: str, channel: Any, builder: Any) -> None:
 
 
 def _replace(owner: Any, name: str, check: Callable[..., None]) -> None:
-    """Call `check(returned, *arguments)` whenever a method of an object has been called."""
+    """Call `check(returned, *arguments)` after each call of a method."""
     method = getattr(owner, name)
 
     def checked(*arguments: Any, **settings: Any) -> Any:

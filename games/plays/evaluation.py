@@ -23,7 +23,7 @@ from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.runtime.ragged import Ragged
 
 MOST_VALUES = 2**20
-"""Tensor elements per group of batches; within a group, each distinct meaning gets one message."""
+"""Most tensor elements per group of batches; within a group, each distinct meaning gets one message."""
 Item = TypeVar("Item")
 """Element type of `in_groups`: a batch, or a batch with its messages."""
 
@@ -42,14 +42,7 @@ class SpokenRounds:
 
 
 def spoken_rounds(players: Population, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
-    """Iterate over the batches of a split; in greedy mode with messages, computed once per distinct meaning.
-
-    Args:
-        players: The agents, in evaluation mode.
-        world: World with the split.
-        split: Name of the split.
-        mode: How symbols are chosen: greedy or sample.
-    """
+    """Iterate over the batches of a split; in greedy mode with messages, computed once per distinct meaning."""
     size = world.sizes.evaluation_batch_size
     batches = ((first, world.batch(split, first // size)) for first in range(0, world.num_valid, size))
     drawn = (
@@ -182,7 +175,7 @@ def _sampled(speaker: Speaker, size: int, seed: int, purpose: str) -> Iterator[t
 
 
 def _attribute_names(world: World, description: Description) -> tuple[str, ...]:
-    """Names of the attributes of meanings, such as `color` for `color=red`; empty if meanings are no values."""
+    """Attribute names of meanings, such as `color` for `color=red`; empty if meanings have no values."""
     names = world.names_of_attributes
     is_named = description.meanings.dtype.kind in "iu" and len(names) == description.meanings.shape[-1]
     return names if is_named else ()

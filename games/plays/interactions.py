@@ -41,7 +41,7 @@ def require_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
+        raise missing_extra("interactions are stored as Parquet, which needs pyarrow", "data") from None
 
 
 def require_choices(players: Population, experiment: Experiment, place: str) -> None:
@@ -54,7 +54,7 @@ def require_choices(players: Population, experiment: Experiment, place: str) -> 
     """
     if not players.task.has_choices:
         raise ConfigError(
-            f"{place}: task {experiment.task.kind} has no probabilities of answers: leave them out"
+            f"{place}: task {experiment.task.kind} has no probabilities of answers: leave out this option"
         )
 
 
@@ -82,7 +82,7 @@ def read_interactions(folder: Path) -> Any:
 
     Raises:
         ConfigError: If pyarrow is not installed.
-        DamagedError: If the file is not the one that the run wrote, or the metadata are no JSON.
+        DamagedError: If the file is not the one that the run wrote, or the metadata are not JSON.
     """
     metadata, file = folder / METADATA, folder / FILE
     try:
@@ -93,7 +93,7 @@ def read_interactions(folder: Path) -> Any:
         return None
     expected = found[INTERACTIONS_KEY].get("sha256") if isinstance(found[INTERACTIONS_KEY], dict) else None
     if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected:
-        raise DamagedError(f"{file}: not as the run wrote it")
+        raise DamagedError(f"{file}: it is not the file that the run wrote: its checksum differs")
     require_pyarrow()
     return read_parquet(file)
 
@@ -211,11 +211,11 @@ def _description(world: World, batch: Batch) -> dict[str, Any]:
 def _answers(
     pair: Pair, answer: Tensor, truth: Truth
 ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-    """Correct answers, the receiver's choices, and the probability of each option; the last two None without choices.
+    """Correct answers, the receiver's choices, and probabilities of the options; the last two None without choices.
 
     One target among candidates: its index, (batch,), and the probability of each candidate, (batch, num_candidates).
-    Candidates that are each accepted or rejected: whether each is, (batch, num_candidates), and the probability of
-    acceptance. Attributes: their values, (batch, num_attributes), and the probability of each value.
+    Candidates that are accepted or rejected: decisions, (batch, num_candidates), and probabilities of acceptance.
+    Attributes: their values, (batch, num_attributes), and the probability of each value.
     """
     choices = pair.task.choices(answer).float() if pair.task.has_choices else None
     if truth.values is not None:

@@ -18,16 +18,16 @@ from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
 
 NUM_SIMULATED, LEAST_SIMULATED, MOST_DRAWN = 1000, 100, 2**23
-"""Plays with random names behind the chance levels of agreement, and the names that are drawn for them, about."""
+"""Number of simulated plays for the chance levels of agreement, the lowest number, and most names drawn (about)."""
 LEAST_PROBABILITY = 1e-6
-"""Probability below which agreement at random counts as impossible."""
+"""Probability below which agreement by chance counts as impossible."""
 NO_NAME = -1
 COLLAPSING = Part("collapsing", Collapsing.Options())
 COMMITTED = Part("committed", Committed.Options())
 
 
 class NamingGame(Rounds):
-    """In a round one agent names an object to another one, or both name it at the same time.
+    """Naming game: in a round one agent names an object to another agent, or both name it at the same time.
 
     Names come from a pool, or are open: made of letters, syllables or words. A step plays
     `training.batch_size` rounds.
@@ -54,16 +54,16 @@ class NamingGame(Rounds):
         pool: Count = 10
         """Size of the pool of names: a, b, c, …, z, aa, ab, …"""
         names: tuple[str, ...] = ()
-        """Names of the pool, or letters, syllables or words of open names, instead of the default ones."""
+        """Names of the pool, or letters, syllables or words of open names, instead of the defaults."""
         max_symbols: Count = 12
-        """Most symbols of an open name."""
+        """Maximum number of symbols of an open name."""
         at_once: bool = False
         """Whether both agents of a round say a name at the same time; otherwise one speaks, and the other listens."""
         window: Count = 100
         """Number of last rounds over which success is averaged."""
 
         def __post_init__(self) -> None:
-            """Validate that the options of words that were set are read; `ConfigError` if not."""
+            """Validate that the given options of words are read; `ConfigError` if not."""
             require_words_read(self)
 
     attribute_names = ("object",)
@@ -78,12 +78,12 @@ class NamingGame(Rounds):
         return words_of(self.options)
 
     def chance(self) -> Mapping[str, float]:
-        """Success and agreement of agents that say a name of the pool at random in each of their rounds.
+        """Success and agreement of agents that choose a name of the pool uniformly in each of their rounds.
 
-        Two such names are the same with the probability `accuracy`, those of two committed agents always; `accuracy`
-        counts the meetings of the last `window` rounds. Agreement is the mean of the measures of `evaluate` over up to
-        `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the last names of a few agents
-        are soon the same at random.
+        Two random names are equal with probability `accuracy`, names of two committed agents always; `accuracy`
+        uses the meetings of the last `window` rounds. Agreement is the mean of the measures of `evaluate` over up to
+        `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the names of few agents are
+        soon equal by chance.
         """
         names = self.words.choices
         if not names:
@@ -113,11 +113,11 @@ class NamingGame(Rounds):
         return bool(self.options.num_others) and isinstance(self.participants[1], Committed)
 
     def _random_plays(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[Planned]]":
-        """Simulate plays with random names; where there is much to draw, fewer plays.
+        """Simulate plays with random names; large plays are simulated fewer times.
 
         Returns:
-            Last names by number, below 0 for none, (plays, things, agents); the round in which all agreed first,
-            (plays,), one too many if they never did; and the meetings.
+            Last names by number, below 0 for none, (plays, things, agents); the first round in which all agreed,
+            (plays,), or the number of rounds plus 1; and the meetings.
         """
         rng, names, asked = self.rng("chance", 0), self.words.choices, self.num_agents
         steps = range(self.steps_per_epoch * self.experiment.training.num_epochs)
@@ -129,13 +129,13 @@ class NamingGame(Rounds):
             asked = self.num_first
             begin[..., asked:] = names.index(self.participants[1].options.name)
         held = begin.copy()
-        # One random name is as good as another, so that the last ones need no play.
+        # Names are drawn independently, so the last names need no simulation of the rounds before.
         for thing, agent in sorted({(p.thing, who) for p in meetings for who in (p.speaker, p.listener)}):
             if agent < asked:
                 held[:, thing, agent] = rng.integers(len(names), size=num_plays)
         agreed_at = np.full(num_plays, len(meetings) + 1)
         if len(meetings) * float(len(names)) ** (1 - asked) < LEAST_PROBABILITY:
-            return held, agreed_at, meetings  # many agents never agree at random
+            return held, agreed_at, meetings  # many agents do not agree by chance
         agrees = np.zeros(begin.shape[:2], dtype=bool)
         for number, plan in enumerate(meetings):
             said = begin[:, plan.thing]
@@ -198,7 +198,7 @@ class NamingGame(Rounds):
         return Ask(agent, role, "naming", plan.thing, self.words, self.memory[agent])
 
     def learnt(self, played: Round) -> None:
-        """Update both memories, and note whose only name for the object has changed."""
+        """Update both memories, and record whose only name for the object has changed."""
         super().learnt(played)
         changes = []
         for agent, own in ((played.speaker, played.message), (played.listener, played.answer)):
@@ -222,7 +222,7 @@ class NamingGame(Rounds):
                 self._agreed.add(thing)
 
     def noted(self, before: int) -> None:
-        """Find the first round after which all agents have one name, in the order of the rounds."""
+        """Compute the first round after which all agents have one name."""
         for number in range(before, len(self.rounds)):
             for change in self._changes.pop(id(self.rounds[number]), ()):
                 self._set(*change)
@@ -237,13 +237,14 @@ class NamingGame(Rounds):
     def evaluate(self) -> dict[str, float]:
         """Success, agreement and number of names.
 
-        `consensus` is the share of agents whose only name is the most frequent one; `consensus_round` is the number of
-        rounds until this holds for all agents, or of all rounds played if it does not yet. `num_names` is the number of
-        names that are the only name of an agent, averaged over objects. `others_share` is the share of agents of the
-        first kind whose only name is the only name of an agent of the other kind. `first_name` is the share of agents
-        whose only name is the first of the pool: over runs, it shows whether the population has a bias that no agent
-        has. `first_name_probability` is its probability in the first rounds of agents of the first kind, where a
-        backend has the probabilities of all choices: at the end of a play, since answers are kept before their rounds.
+        `consensus` is the share of agents whose only name is the most frequent one; `consensus_round` is the number
+        of rounds until this holds for all agents, or the number of rounds played if it does not hold yet. `num_names`
+        is the number of names that are the only name of an agent, averaged over objects. `others_share` is the share
+        of agents of the first kind whose only name is the only name of an agent of the other kind. `first_name` is
+        the share of agents whose only name is the first of the pool: over runs, it shows a bias of the population
+        that no single agent has. `first_name_probability` is the probability of that name in the first rounds of
+        agents of the first kind, if a backend gives the probabilities of all choices; it is computed at the end of a
+        play.
         """
         figures = {
             **super().evaluate(),

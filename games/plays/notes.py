@@ -1,6 +1,6 @@
 """Description of a game and its agents for the user, and the choice of its precision.
 
-bf16 is chosen where it is faster, which depends on sizes as well as on the processor.
+The precision auto is bf16 if that is faster, which depends on the sizes and on the processor.
 """
 
 from typing import Any
@@ -71,11 +71,11 @@ def objects_text(world: World) -> str:
 
 
 def words_text(channel: Channel, training: TrainingOptions, evaluation: EvaluationOptions) -> str:
-    """Text about the messages: vocabulary, length, and the noise of the channel with when it applies."""
+    """Text about the messages: vocabulary, length, and noise of the channel."""
     if channel.is_of_values:
         return f"{channel.max_len} words of values"
     up_to = "up to " if channel.has_eos else ""
-    words = f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message"
+    words = f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} per message"
     section = to_tree(getattr(channel.options, "noise", None)) or {KIND: "none"}
     if section[KIND] == "none":
         return words
@@ -109,16 +109,16 @@ def agent_text(part: Part) -> str:
 
 ROLES = ("sender", "receiver")
 SMALLEST_BF16 = 2_000_000
-"""Work of a game (`work_of_step`) from which bf16 is faster on CPUs with native bf16 products.
+"""Work of a game (`work_of_step`) above which bf16 is faster on CPUs with native bf16 products.
 
 Fitted to all shipped games on an AMD EPYC: `benchmarks/precisions.py`, docs/evidence/speed.md.
 """
 
 
 def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
-    """Resolve `auto`: as `choose_precision`, but fp32 on the CPU for small games, and in plays that do not read bf16.
+    """Resolve `auto`: as `choose_precision`, but fp32 on the CPU for small games and for plays without bf16.
 
-    Casts to and from bf16, and gates in it, take longer than the time that small products save.
+    Casts to and from bf16, and gates in it, take longer than small products save.
 
     Raises:
         ConfigError: If the play does not support the precision, or it is tf32 and the device is not CUDA.
@@ -128,7 +128,7 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
     if asked not in ("auto", *read):
         expected = ", ".join(("auto", *read))
         raise ConfigError(
-            f"training.precision: play {kind} does not read {asked}: expected one of {expected}"
+            f"training.precision: play {kind} does not support {asked}: expected one of {expected}"
         )
     if asked == "auto" and "bf16" not in read:
         return "fp32"
@@ -143,15 +143,15 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
 
 
 def has_small_products(experiment: Experiment) -> bool:
-    """Whether torch's default library is the faster one for products: below `SMALLEST_BF16`."""
+    """Whether products are so small (below `SMALLEST_BF16`) that torch's default library computes them faster."""
     return 0 < work_of_step(experiment) < SMALLEST_BF16
 
 
 def work_of_step(experiment: Experiment) -> int:
     """Work of the largest product of a batch, up to a factor: its rows times the square of its width.
 
-    The rows of hidden states are examples, those of perceptions with hidden layers examples times candidates. Agents of
-    other kinds than ours have no width, since nothing is known of them.
+    A hidden state has a row per example, a perception with hidden layers a row per example and candidate. Agents that
+    are user code have no known width.
     """
     tree = experiment.to_tree()
     task, agents = tree.get("task", {}), [tree.get(role, {}) for role in ROLES]

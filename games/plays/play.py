@@ -47,23 +47,24 @@ class Play(ABC):
     if it had never stopped.
 
     Args:
-        options: Its `Options`.
+        options: `Options` of the play.
         experiment: The config. A play may read the sections `training`, `evaluation` and those in `sections`.
         device: Device of its tensors.
     """
 
     Options: ClassVar[type] = NoOptions
     sections: ClassVar[tuple[str, ...]] = ()
-    """Sections of a config that it reads, in addition to `play`, `training` and `evaluation`."""
+    """Sections of a config that the play reads, in addition to `play`, `training` and `evaluation`."""
     options_read: ClassVar[tuple[str, ...]] = ()
-    """Options of `OF_AGENTS` in `ecsuite.games.config.sections` that it reads, such as `training.init_sender`."""
+    """Options of `OF_AGENTS` in `ecsuite.games.config.sections` that the play reads, such as `training.init_sender`."""
 
     accumulates: ClassVar[bool] = False
-    """Whether a step plays `training.accumulate` batches; if not, a number above 1 is rejected."""
+    """Whether a step plays `training.accumulate` batches; otherwise a number above 1 is rejected."""
     precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
     """Supported values of `training.precision`; auto is fp32 where bf16 is not supported."""
     can_speak: ClassVar[bool] = False
-    """Whether it has `players`, as needed by evaluations, cross-play, scores and interventions; see `make_players`."""
+    """Whether the play has `players`, needed by evaluations, cross-play, scores and interventions; see
+    `make_players`."""
     players: "Population | None" = None
     """Senders and receivers in a world; None where `can_speak` is false."""
 
@@ -74,7 +75,7 @@ class Play(ABC):
     def make_players(
         cls, experiment: Experiment, world: "World", dtype: torch.dtype = torch.float32
     ) -> "Population":
-        """Make the players of an experiment, also for a world or a task other than that of training.
+        """Make the players of an experiment, also for another world or task than in training.
 
         Args:
             experiment: Names the agents, their channel and their task.
@@ -120,12 +121,12 @@ class Play(ABC):
         return ("accuracy",)
 
     def chance(self) -> Mapping[str, float]:
-        """Chance level of each figure that has one."""
+        """Chance levels of the figures that have one."""
         return {}
 
     @abstractmethod
     def train_step(self, step: int) -> Measures:
-        """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
+        """Play step `step`, counted from 0; returns its measures, which the log averages over steps."""
 
     def calls(self, num_steps: int) -> Sequence[int] | None:
         """Model calls in each of `num_steps` steps, if they dominate the time; None: all steps take equal time."""
@@ -156,11 +157,11 @@ class Play(ABC):
         return {}
 
     def other_chance(self) -> Mapping[str, Mapping[str, float]]:
-        """Chance level of each figure of the other evaluations that has one, by name of the evaluation."""
+        """Chance levels of the figures of the other evaluations, by name of the evaluation."""
         return {}
 
     def take_agents(self, role: Role, agents: "AgentWeights", source: str) -> None:
-        """Initialise the agents of a role with the weights of those of another run; see `Population.set_weights`."""
+        """Initialise the agents of a role with the weights of another run; see `Population.set_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
     def keep(self, folder: Path) -> dict[str, Any]:
@@ -177,12 +178,12 @@ class Play(ABC):
         return {"steps": steps, "rounds": self.num_rounds * self.experiment.training.num_epochs}
 
     def recall(self, folder: Path) -> None:
-        """Read what was answered in a run, beside the state of its checkpoint, to evaluate it again."""
+        """Read the stored answers of a run, in addition to its checkpoint, to evaluate it again."""
         return
 
     def replay(self, folder: Path) -> None:
-        """Answer from the stored answers of another run folder only; `ConfigError` if that is impossible."""
-        raise ConfigError(f"--replay: play {self.experiment.play.kind} keeps no answers: train it again")
+        """Answer only from the stored answers of another run folder; `ConfigError` if that is impossible."""
+        raise ConfigError(f"--replay: play {self.experiment.play.kind} stores no answers: train it again")
 
     def lines(self) -> list[str]:
         """Describe the play, in lines for the user."""
@@ -194,7 +195,7 @@ class Play(ABC):
 
 
 class TrainedPlay(Play):
-    """A play that trains weights: those of `module`, which a subclass sets in its constructor."""
+    """A play that trains the weights of `module`, which a subclass sets in its constructor."""
 
     sections: ClassVar[tuple[str, ...]] = ("optimizer", "schedule")
     module: nn.Module

@@ -1,6 +1,6 @@
-"""Populations: the agents of an experiment, the pairs of each step, and what is learnt from their rounds.
+"""Populations: the agents of an experiment, the pairs of each step, and their training.
 
-A pair is two agents that meet; a society is more of them. Agents may be replaced, and may learn the messages of others.
+A pair is a sender and a receiver; a society has more agents. Agents may be replaced, and may learn others' messages.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
 
 WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
-"""Accuracy of pairs of one community, and of two."""
+"""Mean accuracy of pairs within a community, and of pairs of two communities."""
 SHARED = {"perception": "perception", "symbols": "embedding of symbols"}
 """Modules that an agent may use both for speaking and listening."""
 AgentWeights = Sequence[Mapping[str, Tensor] | None]
@@ -50,24 +50,24 @@ AgentWeights = Sequence[Mapping[str, Tensor] | None]
 class Population(nn.Module):
     """Agents, the schedule of their meetings, and their training.
 
-    Sender 0 and receiver 0 begin with the weights of the seed; each other agent, and each new one, has weights from a
-    stream of its own, of the seed, its role, its number and the step at which it begins.
+    Sender 0 and receiver 0 are initialised from the seed; every other agent is initialised from its own random stream,
+    which depends on the seed, its role, its number and the step at which it enters.
 
     Args:
-        make_pair: Makes a new speaker and a new listener, with weights of torch's own generator.
+        make_pair: Makes a new speaker and a new listener, with weights from torch's global generator.
         world: The world.
         options: The section `society`.
         generations: The section `generations`.
         seed: Seed of the run.
         num_epochs: Epochs of the run.
-        accumulate: Batches of a step.
-        corpus_size: Messages of each speaker in the corpus.
+        accumulate: Batches per step.
+        corpus_size: Messages per speaker in the corpus.
         is_society: Whether there are several agents of a role, or agents are replaced.
-        frozen: Roles whose weights stay as they are.
-        has_own_code: Whether parts of the game are the user's own.
+        frozen: Roles whose weights are not trained.
+        has_own_code: Whether parts of the game are user code.
 
     Raises:
-        ConfigError: If a part does not fit the world or another part, if an agent meets nobody, or if more agents are
+        ConfigError: If a part does not fit the world or another part, an agent meets nobody, or more agents are
             replaced than there are.
     """
 
@@ -95,7 +95,7 @@ class Population(nn.Module):
         super().__init__()
         self.make_pair, self.world, self.options, self.seed = make_pair, world, options, seed
         self.is_society, self.accumulate, self.frozen = is_society, accumulate, frozen
-        num_epochs = max(num_epochs, 1)  # agents that are only taught meet nobody
+        num_epochs = max(num_epochs, 1)  # without epochs, agents are only taught
         self.schedule = Schedule(MEETINGS.make(options.meets), options, seed, num_epochs)
         self.senders, self.receivers = self._first_agents()
         speakers = [{"speaker": speaker} for speaker in self.senders]
@@ -109,18 +109,18 @@ class Population(nn.Module):
         """Speaker, listener or both of each agent."""
         if is_society:
             num_senders, num_receivers = map(options.number, ROLES)
-            # Steps at which agents began: senders, then receivers. And the recent accuracy of each sender.
+            # Steps at which agents entered, senders first; and the recent accuracy of each sender.
             self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
             self.register_buffer("recent", torch.zeros(num_senders))
         self.generators: dict[int, torch.Generator] = {}
         self.num_plays: Mapping[Role, Mapping[int, int]] = {}
-        """Agents of each role that learn in a step, and the number of pairs in which each does."""
+        """Number of pairs in which an agent learns in a step, by role and agent index."""
         self.pairs_by_number: dict[tuple[int, int], Pair] = {}
         """Cache of pairs, by sender and receiver index."""
         self.engine = Engine(world, has_own_code=has_own_code)
         if options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(
-                f"society.voting: task {self.receivers[0].task_kind} has no candidates to vote for"
+                f"society.voting: task {self.receivers[0].task_kind} has no choices to vote on: expected voting=false"
             )
         # Each is None unless the experiment asks for it.
         is_taught = any(side.taught != NOTHING for side in (self.senders[0], self.receivers[0]))
@@ -137,7 +137,7 @@ class Population(nn.Module):
     def from_experiment(
         cls, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32
     ) -> "Population":
-        """Make the agents of an experiment, with weights of torch's own generator; see `make_population`."""
+        """Make the agents of an experiment, with weights of torch's global generator; see `make_population`."""
         training = experiment.training
         return cls(
             partial(make_pair, experiment, world, dtype),
@@ -168,35 +168,35 @@ class Population(nn.Module):
 
     @property
     def task(self) -> Task:
-        """The task of the first receiver, which is like those of all."""
+        """Task of the first receiver; all receivers have the same task."""
         return self.receivers[0].task
 
     @property
     def channel(self) -> Channel:
-        """The channel of the first sender, which is like those of all."""
+        """Channel of the first sender; all channels are alike."""
         return self.senders[0].channel
 
     def pair(self, sender: int, receiver: int) -> Pair:
-        """A sender and a receiver by their numbers."""
+        """Get the pair of a sender and a receiver by their indices."""
         if (sender, receiver) not in self.pairs_by_number:
             self.pairs_by_number[sender, receiver] = Pair(self.senders[sender], self.receivers[receiver])
         return self.pairs_by_number[sender, receiver]
 
     @cached_property
     def first_pair(self) -> Pair:
-        """The first sender, and the first receiver that it meets."""
+        """First sender and the first receiver that it meets."""
         return self.pair(0, self.schedule.partners[0][0])
 
     def pairs(self) -> list[tuple[Meeting, Pair]]:
-        """Each pair that meets, with the numbers of its agents."""
+        """Pairs that meet, with their meetings."""
         return [(meeting, self.pair(meeting.sender, meeting.receiver)) for meeting in self.schedule.meetings]
 
     def chance(self, world: World | None = None, split: str = "valid") -> Mapping[str, float]:
-        """Chance level of each measure that has one, also of the lowest accuracy of a pair and of a vote.
+        """Chance levels of the measures, including the lowest accuracy of a pair and the accuracy of votes.
 
         Args:
-            world: Has the rounds; None: the world of training.
-            split: Which rounds.
+            world: Source of the rounds; None: the training world.
+            split: Split of the rounds.
         """
         levels = dict(self.task.chance() if world is None else self.task.chance_of(world, split))
         if "accuracy" not in levels:
@@ -210,7 +210,7 @@ class Population(nn.Module):
         return levels
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer, epoch: int | None = None) -> None:
-        """Replace agents where a generation ends with this step; `epoch`: the one that begins with it, if one does."""
+        """Replace agents if a generation ends at this step; `epoch` is the epoch that begins with the step, if any."""
         if self.generations is not None and self.generations.has_begun(step):
             return
         if epoch is not None and self.contact is not None:
@@ -219,20 +219,20 @@ class Population(nn.Module):
             self.generations.begin_step(step, optimizer)
 
     def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """Replace an agent by a new one, without optimizer state; the state of others stays."""
+        """Replace an agent by a new one with empty optimizer state; the state of other agents stays."""
         side, pair = self.sides(role)[index], self._newborn(role, index, step)
         new = pair.speaker if role == "sender" else pair.listener
         side.load_state_dict(new.state_dict())
         for parameter in side.parameters():
             optimizer.state.pop(parameter, None)
         self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
-        if role == "sender":  # nobody has understood it yet
+        if role == "sender":  # it has no accuracy yet
             self.recent[index] = 0
 
     def train_on(
         self, number: int, step: int, epoch: int, differentiate: Differentiate | None = None
     ) -> StepResult:
-        """Play batch `number` of training at a step: each pair one of its own; or learn, where it is time to.
+        """Play training batch `number`, a different one for each pair; or learn messages, if this is a learning step.
 
         The objective is the sum over pairs; see `scale_gradients`.
 
@@ -240,8 +240,8 @@ class Population(nn.Module):
             number: Number of the batch.
             step: Counted from 0.
             epoch: Passes over the training examples so far.
-            differentiate: Computes the gradients of an objective, which the result then has; it must always be the same
-                one. None: the objective has its graph.
+            differentiate: Computes the gradients of an objective for the result; it must be the same function in each
+                call. None: the objective has its autograd graph.
         """
         for sender in self.senders:
             sender.channel.start_epoch(epoch)
@@ -280,7 +280,7 @@ class Population(nn.Module):
     def _meet(
         self, meetings: Sequence[Meeting], step: int, fixed: Collection[Role] = ()
     ) -> tuple[list[Pair], list[set[Role]]]:
-        """The pairs of meetings, and the roles of each that do not learn: fixed ones, and slow agents."""
+        """Pairs of the meetings, and the roles of each that do not learn: fixed roles and slow agents."""
         slow = self._slow(step)
         return [self.pair(meeting.sender, meeting.receiver) for meeting in meetings], [
             {role for role in ROLES if role in fixed or getattr(meeting, role) in slow[role]}
@@ -288,7 +288,7 @@ class Population(nn.Module):
         ]
 
     def _learn(self, number: int, step: int, epoch: int) -> StepResult | None:
-        """Learn messages, if a step is for learning; None: agents play."""
+        """Learn messages if this is a learning step; None: agents play."""
         generations, imitation = self.generations, self.imitation
         if generations is not None and (learning := generations.learning_step(step)) is not None:
             indices = learning.index.tolist()
@@ -306,7 +306,7 @@ class Population(nn.Module):
         return None
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
-        """Receivers learn present messages of senders, whose weights do not change."""
+        """Receivers learn the current messages of senders, whose weights do not change."""
         meetings = self.schedule.with_receivers(receivers, step, epoch)
         pairs, unchanged = self._meet(meetings, step, fixed=["sender"])
 
@@ -319,7 +319,7 @@ class Population(nn.Module):
         return self.engine.run_pairs(pairs, rounds, noises, epoch, unchanged=unchanged, combine=combine)
 
     def noises(self, number: int, places: Sequence[int]) -> list[torch.Generator]:
-        """Generators of noise of pairs, by their places in a step; on CUDA one generator for all."""
+        """Noise generators of pairs, by their index in the step; on CUDA one generator for all."""
         device, generators = self.device, self.generators
         if device.type == "cuda":
             places = [places[0]] * len(places) if places else []
@@ -344,11 +344,11 @@ class Population(nn.Module):
     ) -> PlayResult:
         """Play the rounds of a batch with every pair that meets.
 
-        Measures are of each pair, (num_pairs,), that of votes of each sender, (num_senders,): see `summary`.
+        Measures are per pair, (num_pairs,), and of votes per sender, (num_senders,); see `summary`.
 
         Args:
             rounds: The rounds.
-            mode: See `Pair.play`, as for the next two.
+            mode: Mode of the channel; see `Pair.play`.
             generator: Source of random draws.
             epoch: Passes over the training examples so far.
             messages: Messages of each sender; None: they are generated.
@@ -374,9 +374,10 @@ class Population(nn.Module):
         epoch: int = 0,
         messages: Sequence[Message] | None = None,
     ) -> Iterator[tuple[tuple[int, int], Pair, RoundOutputs]]:
-        """Outputs of rounds with every pair that meets, sequentially, and the numbers of its agents.
+        """Iterate over the pairs that meet, with the indices of their agents and the outputs of their rounds.
 
-        A sender sends one message about each meaning to all that it meets. See `play_rounds` for the arguments.
+        A sender sends one message about each meaning to all receivers that it meets. See `play_rounds` for the
+        arguments.
         """
         for number, sender in enumerate(self.senders):
             if messages is not None:
@@ -391,7 +392,7 @@ class Population(nn.Module):
                 yield (number, receiver), pair, outputs
 
     def summary(self, measures: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-        """The figures of an evaluation from its measures by pair: means over pairs, and the lowest accuracy of one."""
+        """Summarise measures per pair: means over pairs, and the lowest accuracy of a pair."""
         figures = {name: float(values.mean()) for name, values in measures.items()}
         if len(self.schedule.meetings) > 1:
             figures["lowest_accuracy"] = float(measures["accuracy"].min())
@@ -405,7 +406,7 @@ class Population(nn.Module):
         return figures
 
     def means_by_kind(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Means over all steps, as means over the steps in which agents played and those in which they learnt."""
+        """Convert means over all steps to means over playing steps and means over learning steps."""
         share = means.get(LEARNING, 0.0)
         by_kind = {}
         for name, value in means.items():
@@ -415,16 +416,16 @@ class Population(nn.Module):
         return by_kind
 
     def set_weights(self, role: Role, agents: AgentWeights, source: str) -> None:
-        """Load weights of another run into the agents of a role: agent i gets those of agent i mod len(agents).
+        """Load weights of another run into the agents of a role: agent i gets the weights of agent i mod len(agents).
 
         Args:
             role: Role of the agents.
-            agents: All weights of each agent of the other run. Only trainable parameters of a channel are loaded, such
-                as a temperature, and none of a loss, as its baselines belong to another game.
+            agents: All weights of each agent of the other run. Of a channel, only trainable parameters are loaded, such
+                as a temperature. Weights of a loss are not loaded: its baselines belong to the other game.
             source: Origin of the weights, for error messages; empty: the source of each member.
 
         Raises:
-            ConfigError: If a weight has another shape, or is only there or only here; the message names one.
+            ConfigError: If a weight has another shape, or exists in one run only; the message names one.
         """
         for index, side in enumerate(self.sides(role)):
             learnt = {name for name, _ in side.named_parameters()}
@@ -445,8 +446,8 @@ class Population(nn.Module):
     def scale_gradients(self, step: int) -> None:
         """Make the gradient of each weight the mean over the pairs in which it learnt.
 
-        A perception that an agent uses for both learns where it sends and where it receives. Weights that learn in no
-        pair, such as those of a slow agent, have no gradient, and are left as they are by the optimizer.
+        A perception shared by speaking and listening learns in both. Weights that learn in no pair, such as the
+        weights of a slow agent, have no gradient, so the optimizer does not change them.
         """
         if self.each_learns_once(step):
             return
@@ -460,14 +461,14 @@ class Population(nn.Module):
                 parameter.grad = parameter.grad.div_(count) if count else None
 
     def each_learns_once(self, step: int) -> bool:
-        """Whether all gradients are those of one pair: every agent that played did so once, and learns."""
+        """Whether every agent that played did so in one pair, and learns."""
         if not self.is_society:
             return True
         is_once = all(count == 1 for numbers in self.num_plays.values() for count in numbers.values())
         return is_once and self.options.shares == "nothing" and not any(self._slow(step).values())
 
     def _slow(self, step: int) -> dict[Role, set[int]]:
-        """The agents whose weights do not change at a step."""
+        """Agents whose weights do not change at a step."""
         if not self.has_slow:
             return {role: set() for role in ROLES}
         rng = np.random.default_rng([self.seed, step, *b"speeds"])
@@ -481,7 +482,7 @@ class Population(nn.Module):
         }
 
     def _first_agents(self) -> tuple[list[Speaker], list[Listener]]:
-        """The speakers and listeners that begin."""
+        """Make the initial speakers and listeners."""
         first = self.make_pair()
         numbers = {role: range(1, self.options.number(role)) for role in ROLES}
         speakers = [first.speaker, *(self._newborn("sender", i, 0).speaker for i in numbers["sender"])]
@@ -498,19 +499,19 @@ class Population(nn.Module):
         return speakers, listeners
 
     def _newborn(self, role: Role, index: int, step: int) -> Pair:
-        """A pair with the new speaker or listener of an agent that begins at a step."""
+        """Make the new speaker or listener of an agent that enters at a step, in a pair."""
         words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
         with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
             return self.make_pair()
 
 
 def _share(speaker: Speaker, listener: Listener, shares: Sequence[str]) -> None:
-    """Let an agent listen with modules of its speaker, by their names in `SHARED`."""
+    """Let an agent listen with modules of its speaker; `shares`: keys of `SHARED`."""
     for name in shares:
         if speaker.is_frozen or listener.is_frozen:
             role = "sender" if speaker.is_frozen else "receiver"
             raise ConfigError(
-                f"society.shares: a {SHARED[name]} for both learns in both: expected training.freeze_{role}=false"
+                f"society.shares: a shared {SHARED[name]} learns in both roles: expected training.freeze_{role}=false"
             )
         if name == "symbols":
             own, other = (getattr(side.network, "embed", None) for side in (speaker, listener))
@@ -533,15 +534,15 @@ def _share(speaker: Speaker, listener: Listener, shares: Sequence[str]) -> None:
 
 
 def votes(task: Task, answers: Sequence[Tensor], truth: Truth) -> Tensor:
-    """The accuracy of receivers that vote, a scalar: the share of the candidate choices that are right.
+    """Accuracy of receivers that vote, a scalar: the share of correct choices.
 
-    Each choice is that of the highest mean probability over the receivers that a sender meets (Chaabouni et al. 2022,
+    A choice has the highest mean probability over the receivers that a sender meets (Chaabouni et al. 2022,
     Emergent communication at scale, section 2.3).
 
     Args:
-        task: The task of the receivers, which has choices.
+        task: Task of the receivers, with discrete choices.
         answers: Answers of each receiver that votes; see `Listener.response`.
-        truth: The right answers.
+        truth: Correct answers.
     """
     mean = torch.stack([task.choices(answer).softmax(-1) for answer in answers]).mean(0)
     return right_parts(mean.argmax(-1), truth).float().mean()
@@ -554,7 +555,7 @@ def make_population(experiment: Experiment, world: World, dtype: torch.dtype = t
 
 
 def _is_kept(name: str, learnt: Collection[str]) -> bool:
-    """Whether a weight of this name is transferred: none of a loss, and of a channel only trainable parameters."""
+    """Whether a weight of this name is transferred: not of a loss, and of a channel only trainable parameters."""
     module = name.partition(".")[0]
     return module != "loss" and (module != "channel" or name in learnt)
 

@@ -1,7 +1,7 @@
 """Plays of rounds among participants that have memories and are not trained.
 
 The state of such a play is the list of its rounds, from which memories, figures and corpus are computed. So a resumed
-play continues as if it had not stopped, and participants are queried in `train_step` only.
+play continues as if it had not stopped, and participants are queried only in `train_step`.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Rounds(Play):
     attribute_names: tuple[str, ...] = ()
     """Names of the attributes of meanings."""
     value_names: Sequence[Sequence[str]] = ()
-    """Names of the values of each attribute, such as `shape=cup`, where the play has a world."""
+    """Names of the values of each attribute, such as `shape=cup`, if the play has a world."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -70,7 +70,7 @@ class Rounds(Play):
         self.num_first: int = options.agents - options.num_others
         if experiment.evaluation.mode != "greedy":
             raise ConfigError(
-                f"evaluation.mode: nothing is said in evaluations of play {experiment.play.kind}: expected greedy"
+                f"evaluation.mode: play {experiment.play.kind} generates no messages in evaluations: expected greedy"
             )
         try:
             unread = ("num_valid", "batch_size")
@@ -96,7 +96,7 @@ class Rounds(Play):
             self.kinds.append((options.other, "play.other"))
         for part, place in self.kinds:
             if self.task not in (tasks := PARTICIPANTS.load(part.kind).tasks):
-                raise ConfigError(f"{place}: {part.kind} plays {', '.join(tasks)}, not {self.task}")
+                raise ConfigError(f"{place}: {part.kind} supports {', '.join(tasks)}, not {self.task}")
         self.participants = [self._participant(part, place) for part, place in self.kinds]
         self._is_slow = any(each.is_slow for each in self.participants)
         for each in self.participants:
@@ -136,7 +136,7 @@ class Rounds(Play):
         found = [e for e in self._meetings if e.since <= epoch and (e.until is None or epoch < e.until)]
         if not found:
             raise ConfigError(
-                f"play.meets: nobody meets in epoch {epoch + 1}: expected meetings for every epoch"
+                f"play.meets: no pair meets in epoch {epoch + 1}: expected meetings for every epoch"
             )
         weights = np.array([each.weight for each in found])
         chosen = rng.choice(len(found), size=size, p=weights / weights.sum()).tolist()
@@ -170,7 +170,7 @@ class Rounds(Play):
         return self.participants[agent >= self.num_first]
 
     def asked(self, asks: Sequence[tuple[Planned, Ask]]) -> list[str]:
-        """Query participants about rounds, with one call of each participant; returns the answers."""
+        """Query participants about rounds, with one call per participant; returns the answers."""
         found: list[str] = [""] * len(asks)
         for participant in self.participants:
             mine = [n for n, (_, ask) in enumerate(asks) if self.participant_of(ask.agent) is participant]
@@ -204,7 +204,7 @@ class Rounds(Play):
         except BaseException as error:
             self._play_again(self.rounds[:before])
             if isinstance(error, KeyboardInterrupt | SystemExit):
-                self._note(f"stopped within step {step + 1}, and every answer is kept: {RUN_AGAIN}")
+                self._note(f"stopped within step {step + 1}, and every answer is stored: {RUN_AGAIN}")
             raise
         self.rounds += [done[plan.number] for plan in planned]
         self.noted(before)
@@ -212,7 +212,7 @@ class Rounds(Play):
         return {SUCCEEDED: float(sum(each.success for each in heard)), HEARD: float(len(heard))}
 
     def calls(self, num_steps: int) -> Sequence[int] | None:
-        """See the base class: each agent of a round answers once."""
+        """See the base class; each agent of a round answers once."""
         if not self._is_slow:
             return None
         is_slow = [self.participant_of(agent).is_slow for agent in range(self.num_agents)]
@@ -260,7 +260,7 @@ class Rounds(Play):
         return
 
     def _play_again(self, rounds: Sequence[Round]) -> None:
-        """Reset, and rebuild all memories from rounds that were played."""
+        """Reset, and rebuild all memories from played rounds."""
         self.start()
         for each in rounds:
             self.rounds.append(each)
@@ -277,7 +277,7 @@ class Rounds(Play):
             rounds = msgspec.json.decode(state["rounds"].numpy().tobytes(), type=list[Round])
             self._play_again(rounds)
         except (msgspec.MsgspecError, IndexError) as error:
-            raise RuntimeError("no rounds of this play") from error
+            raise RuntimeError("the state has no rounds of this play") from error
 
     def cost(self) -> dict[str, Any]:
         """Count calls by playing all rounds with random answers; the play can't be used afterwards."""
@@ -300,7 +300,7 @@ class Rounds(Play):
         """Let participants answer from the answers stored in a folder."""
         if not any([each.replay(folder) for each in self.participants]):  # a list: call all of them
             raise ConfigError(
-                f"--replay: nobody who is asked plays {self.experiment.name}: it repeats without answers"
+                f"--replay: no language model or person takes part in {self.experiment.name}: run it without --replay"
             )
 
     def seat(self, person: Person) -> None:
@@ -315,7 +315,7 @@ class Rounds(Play):
             each.open(folder, self.participants[:number], note)
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write all rounds, a line each; returns hashes of the files, and the participants."""
+        """Write all rounds, one per line; returns file hashes and participants for the metadata."""
         content = b"".join(self.row(number) for number in range(len(self.rounds)))
         write_atomically(folder / BESIDE[ROUNDS_KEY], content)
         for each in self.participants:
@@ -344,7 +344,7 @@ class Rounds(Play):
         return msgspec.json.encode(row) + b"\n"
 
     def _kind_of(self, agent: int) -> str:
-        """Kind of an agent, and its model if it has one."""
+        """Kind of an agent, with its model if it has one."""
         part, _ = self.kinds[agent >= self.num_first]
         return " ".join([part.kind, *self.participant_of(agent).provenance().get("models", ())])
 
@@ -354,11 +354,11 @@ class Rounds(Play):
         return found
 
     def evaluate(self) -> dict[str, float]:
-        """Success in the last rounds, and mean length of the messages."""
+        """Success in the last `window` rounds, and mean length of the messages."""
         return self.means_of(self.rounds[-self.options.window :])
 
     def means_of(self, rounds: Sequence[Round]) -> dict[str, float]:
-        """Success and mean length of the messages in some rounds; empty without rounds."""
+        """Success and mean message length of rounds; empty without rounds."""
         number = len(rounds)
         if not number:
             return {}
@@ -369,7 +369,7 @@ class Rounds(Play):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Names of the figures of an evaluation, some of which are undefined before rounds were played."""
+        """Names of the figures of an evaluation; some are undefined before the first round."""
         return ("accuracy", "length")
 
     def said(self) -> "dict[tuple[int, int], tuple[int, str]]":

@@ -1,8 +1,7 @@
-"""Reference games with memory: one agent describes a meaning, another one identifies it; in blocks and generations.
+"""Reference games with memory, in blocks and generations: one agent describes a meaning, another agent identifies it.
 
-Repeated reference has several blocks of talk; learn-then-talk begins with a language that agents are taught; a chain
-has generations of new agents, which are taught the test messages of one agent of the generation before (iterated
-learning).
+Repeated reference has several blocks of talk; learn-then-talk begins with a taught language; a chain has generations
+of new agents, which are taught the test messages of one agent of the previous generation (iterated learning).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,11 +33,11 @@ TALK, TEST = "talk", "test"
 
 
 class Talk(Rounds):
-    """In a round one agent describes a meaning, and another one identifies it among candidates or among all meanings.
+    """Reference game with memory: one agent describes a meaning, another identifies it among candidates or all.
 
-    A generation has `blocks` in each of which every meaning is talked about once, and then a test, in which every agent
-    names every meaning without a listener. An epoch of `training` is a generation, with the number of rounds that these
-    take.
+    In each of the `blocks` of a generation every meaning is described once; in the test that follows, every agent
+    names every meaning without a listener. An epoch of `training` is a generation, with the rounds of its blocks and
+    its test.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,27 +59,27 @@ class Talk(Rounds):
         candidates: Levels = 4
         """Number of candidates that a listener chooses among."""
         symbols: Literal["letters", "syllables", "words", "text", "pool"] = "syllables"
-        """Units of messages; text: free text, split into words; pool: one name each."""
+        """Units of messages; text: free text, split into words; pool: a message is one name."""
         pool: Count = 10
         """Size of the pool of names."""
         names: tuple[str, ...] = ()
-        """Letters, syllables, words or names, instead of the default ones."""
+        """Letters, syllables, words or names, instead of the defaults."""
         max_symbols: Count = 6
-        """Most symbols of a message."""
+        """Maximum number of symbols per message."""
         language: Literal["none", "random", "compositional"] = "none"
-        """Language that the first generation is taught. random: a message per meaning, independent of its values.
+        """Language taught to the first generation. random: a message per meaning, independent of its values.
         compositional: a symbol per value, in the order of the attributes."""
         num_taught: Count | None = None
         """Number of meanings whose messages are taught; the others are held out. null: all of them."""
         blocks: Natural = 4
-        """Number of times that every meaning is talked about in a generation."""
+        """Number of times that every meaning is described in a generation."""
         test: bool = True
         """Whether every agent names every meaning after the blocks."""
         window: Count = 100
         """Number of last rounds of talk over which success is averaged."""
 
         def __post_init__(self) -> None:
-            """Validate that there are blocks or a test, and that the options set are read; `ConfigError` if not."""
+            """Validate that there are blocks or a test, and that the given options are read; `ConfigError` if not."""
             if not self.blocks and not self.test:
                 raise ConfigError("blocks: expected blocks of talk, or test: true")
             require_words_read(self)
@@ -91,18 +90,16 @@ class Talk(Rounds):
         super().__init__(options, experiment=experiment, device=device)
         number = len(self.things)
         if self.num_generations > 1 and not options.test:
-            raise ConfigError(
-                "play.test: new agents are taught what was said in the test: expected test: true"
-            )
+            raise ConfigError("play.test: new agents are taught the messages of the test: expected true")
         if options.task == "discrimination" and options.candidates > number:
             raise ConfigError(
-                f"play.candidates: expected at most the {number} things of the world, got {options.candidates}"
+                f"play.candidates: expected at most the {number} meanings of the world, got {options.candidates}"
             )
         if options.num_taught is not None and options.num_taught > number:
             raise ConfigError(
-                f"play.num_taught: expected at most the {number} things of the world, got {options.num_taught}"
+                f"play.num_taught: expected at most the {number} meanings of the world, got {options.num_taught}"
             )
-        self._first_language()  # refused before anything is written
+        self._first_language()  # may raise `ConfigError`: before anything is written
 
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
         """Make the meanings: all objects of the world, described by the names of their values."""
@@ -189,7 +186,7 @@ class Talk(Rounds):
         self.taught = [(thing, said[thing]) for thing in order if self.is_taught[thing] and thing in said]
 
     def _first_language(self) -> dict[int, str]:
-        """Messages that the first generation is taught, by meaning."""
+        """Messages taught to the first generation, by meaning."""
         if self.options.language == "none":
             return {}
         rng, number = self.rng("language", 0), len(self.things)
@@ -203,13 +200,13 @@ class Talk(Rounds):
                     return dict(enumerate(said))
             option = "pool" if self.words.choices else "max_symbols"
             raise ConfigError(
-                f"play.{option}: expected messages for {number} things, found {len(said)} different ones"
+                f"play.{option}: expected messages for {number} meanings, got {len(said)} different ones"
             )
         symbols, num_attributes = self.words.symbols, len(self.num_values)
         if len(symbols) < sum(self.num_values) or self.words.max_len < num_attributes:
             raise ConfigError(
-                f"play.language: a compositional language has a symbol for each of {sum(self.num_values)} values and "
-                f"{num_attributes} symbols a message: expected more play.names or a larger play.max_symbols"
+                f"play.language: a compositional language needs a symbol for each of {sum(self.num_values)} values and "
+                f"{num_attributes} symbols per message: expected more play.names or a larger play.max_symbols"
             )
         named, first = rng.permutation(len(symbols)), np.cumsum([0, *self.num_values[:-1]])
         return {
@@ -307,7 +304,7 @@ class Talk(Rounds):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Names of the figures: those of talk, if there is any, and recall if something is taught and tested."""
+        """Names of the figures: figures of talk, if there are blocks, and recall, if messages are taught and tested."""
         options = self.options
         named = (*super().figures, *(("shortening",) if options.blocks > 1 else ())) if options.blocks else ()
         return (*named, *(("recall",) if options.test and self.is_taught.any() else ()))
@@ -340,6 +337,6 @@ class Talk(Rounds):
         who = options.participant.kind + (f" and {options.other.kind}" if options.num_others else "")
         generations = f", {self.num_generations} generations" if self.num_generations > 1 else ""
         return [
-            f"{self.experiment.name}: {options.task} of {len(self.things)} things by {self.num_agents} agents ({who})"
+            f"{self.experiment.name}: {options.task} of {len(self.things)} meanings by {self.num_agents} agents ({who})"
             f"{generations}; messages: {self.words.sentence():.80}"
         ]

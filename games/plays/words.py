@@ -10,7 +10,7 @@ from ecsuite.runtime.errors import ConfigError, shown
 
 
 def require_words_read(options: Any) -> None:
-    """Raise `ConfigError` if one of `names`, `pool` and `max_symbols` is set and not read.
+    """Raise `ConfigError` if one of `names`, `pool` and `max_symbols` is given and not read.
 
     With other `symbols`, `pool` is accepted, since other runs of the same sweep may read it.
     """
@@ -45,7 +45,7 @@ def words_of(options: Any) -> Allowed:
             symbols=names or tuple(f"{c}{v}" for c in "pkmnlw" for v in "aiu"), max_len=options.max_symbols
         )
     if not names:
-        raise ConfigError("play.names: expected the words of which messages are made")
+        raise ConfigError("play.names: expected the words that messages are made of")
     return Allowed(symbols=names, separator=" ", max_len=options.max_symbols)
 
 
@@ -60,7 +60,7 @@ def _require_names(names: tuple[str, ...], symbols: str) -> None:
     if len(set(names)) < len(names) or not all(
         name.strip() == name and name.isprintable() and name for name in names
     ):
-        raise ConfigError("play.names: expected different names without spaces around them")
+        raise ConfigError("play.names: expected unique names without surrounding spaces")
     if symbols == "words" and (split := next((name for name in names if " " in name), None)):
         raise ConfigError(f"play.names: expected words without spaces, got {shown(split)}")
     if symbols in ("letters", "syllables"):

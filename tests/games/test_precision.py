@@ -38,7 +38,9 @@ def test_plays_that_do_not_compute_in_a_precision_refuse_it(game, refused):
     for asked in ("bf16", "tf32"):
         experiment = load_experiment(game, [f"training.precision={asked}"])
         if asked in refused:
-            with pytest.raises(ConfigError, match=rf"play \w+ does not read {asked}: expected one of auto, "):
+            with pytest.raises(
+                ConfigError, match=rf"play \w+ does not support {asked}: expected one of auto, "
+            ):
                 choose_game_precision(experiment, cuda)
         else:
             assert choose_game_precision(experiment, cuda) == asked

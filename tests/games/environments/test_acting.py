@@ -323,7 +323,7 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     [
         (
             ("channel=gumbel,length=variable",),
-            "channel.length: agents that act learn to end messages with channel reinforce only: expected fixed",
+            "channel.length: in play acting, messages of variable length need channel reinforce: expected fixed",
         ),
         (
             ("play.length_cost=0.1",),

@@ -204,7 +204,7 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
         (("play.environment.num_asked=4",), "num_asked: expected at most the 3 attributes of an object, got 4"),
         (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
         (("play.learner=answers", "play.environment={kind: riddle}", "play.agents.forgetful=[]"), "Riddle does not"),
-        (("play.environment.num_symbols=[3,9]",), "an agent says 9 symbols: expected a channel of"),
+        (("play.environment.num_symbols=[3,9]",), "an agent has 9 symbols: expected channel.vocab_size"),
         (
             (
                 "play.environment={kind: guess_who, world: {kind: attributes, num_attributes: 2, num_values: 2}, "

@@ -46,7 +46,7 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
             "training.accumulate=2",
             "training.accumulate: a step of play naming has one batch: expected 1, got 2",
         ),
-        ("evaluation.mode=sample", "evaluation.mode: nothing is said in evaluations of play naming"),
+        ("evaluation.mode=sample", "evaluation.mode: play naming generates no messages in evaluations"),
         ("evaluation.num_valid=8", "^evaluation.num_valid: not read by play naming: expected 1024"),
         ("evaluation.batch_size=8", "^evaluation.batch_size: not read by play naming: expected none"),
         ("play.max_symbols=3", "max_symbols: not read with symbols=pool: expected 12"),
@@ -187,8 +187,8 @@ def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
 @pytest.mark.parametrize(
     ("symbols", "names", "message"),
     [
-        ("letters", "[a,a]", "expected different names without spaces around them"),
-        ("syllables", '["",a]', "expected different names without spaces around them"),
+        ("letters", "[a,a]", "expected unique names without surrounding spaces"),
+        ("syllables", '["",a]', "expected unique names without surrounding spaces"),
         ("words", "[red box,blue]", "expected words without spaces, got 'red box'"),
         ("syllables", "[pa,b,p]", "'pa' begins with 'p', so that a message could be read in two ways"),
     ],

@@ -323,7 +323,7 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
     with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
         played(settings, tmp_path / "fourth", replay=tmp_path / "run", notes=notes)
     assert any(note.endswith("1 answers are damaged") for note in notes)
-    with pytest.raises(ConfigError, match="nobody who is asked plays naming"):
+    with pytest.raises(ConfigError, match="no language model or person takes part in naming"):
         played([], tmp_path / "third", replay=tmp_path / "run")
 
 
