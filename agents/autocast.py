@@ -1,4 +1,4 @@
-"""Calls of senders and receivers in a precision, and checks of the return values of a user's own."""
+"""Calls of senders and receivers in a given precision, and checks of values that user code returns."""
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -16,10 +16,10 @@ from ecsuite.runtime.errors import ConfigError, PartError
 
 
 def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any) -> None:
-    """Refuse what is no message for each of the meanings, (batch, num_features).
+    """Raise `PartError` unless the returned value is a message for each meaning, (batch, num_features).
 
     Raises:
-        PartError: With file and line of the part, as all functions here.
+        PartError: With file and line of the part.
     """
     if not isinstance(returned, Message):
         raise wrong(kind, "forward", "builder.message() to be returned", type_name(returned))
@@ -28,9 +28,9 @@ def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any)
 
 
 def check_states(kind: str, receiver: Receiver, message: Message, returned: Any) -> None:
-    """Refuse what is no states for each end of a message, or after each of its symbols, with weights."""
+    """Raise `PartError` unless the value is states for each end of a message, or after each symbol, with weights."""
     if not isinstance(returned, tuple) or len(returned) != 2:
-        raise wrong(kind, "forward", "what message.at_ends(states) returns", type_name(returned))
+        raise wrong(kind, "forward", "the result of message.at_ends(states)", type_name(returned))
     num_steps, batch = message.symbols.shape[:2]
     num_ends = 1 if message.ends is None else len(message.ends)
     if isinstance(returned[0], Tensor) and len(returned[0]) == num_steps:
@@ -42,7 +42,7 @@ def check_states(kind: str, receiver: Receiver, message: Message, returned: Any)
 def require_shape(
     kind: str, method: str, what: str, value: Any, shape: tuple[int, ...], of: str = ""
 ) -> None:
-    """Refuse what is no tensor of a shape; `of`: what is said of it, if not that the method gives it."""
+    """Raise `PartError` unless `value` is a tensor of this shape; `of` replaces the method's name in the message."""
     found = tuple(value.shape) if isinstance(value, Tensor) else None
     if found != shape:
         got = type_name(value) if found is None else f"{found}"
@@ -50,13 +50,13 @@ def require_shape(
 
 
 def wrong(kind: str, method: str, expected: str, got: str) -> PartError:
-    """The error for what a method of a user's own part returned."""
+    """Make the error for a value returned by a method of user code."""
     name = kind.partition(":")[2]
     return PartError(f"{own_code.place_of(kind, method)}: {name}: expected {expected}, got {got}")
 
 
 def type_name(value: object) -> str:
-    """The name of the class of a value."""
+    """Name of the class of a value."""
     return type(value).__name__
 
 
@@ -64,8 +64,8 @@ def call_sender(sender: Sender, meanings: Tensor, builder: MessageBuilder) -> Me
     """Generate a message for each meaning.
 
     Args:
-        sender: Called as `sender(meanings, builder)`; returns `builder.message()`. Unless it casts its weights, it is
-            called under autocast, and the builder computes outside of it.
+        sender: Called as `sender(meanings, builder)`; returns `builder.message()`. Unless `casts_weights`, it is
+            called under autocast, but the builder is not.
         meanings: (batch, num_features), in the precision of the computation.
         builder: Collects the message symbol by symbol.
 
@@ -89,9 +89,9 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
     """Encode a message up to each of its possible ends.
 
     Args:
-        receiver: Where it casts its weights, it is called as `receiver(message, dtype)`, else as `receiver(message)`
-            under autocast. It returns what `Message.at_ends` returns.
-        message: The message.
+        receiver: Called as `receiver(message, dtype)` if `casts_weights`, else as `receiver(message)`
+            under autocast; returns the result of `Message.at_ends`.
+        message: Messages.
         dtype: Precision of the computation.
 
     Returns:
@@ -105,14 +105,14 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
     if receiver.reads_distinct:
         message, places = distinct_messages(message, width=receiver.state_size)
     symbols, wanted = message.symbols, dtype if casts_weights else torch.float32
-    if symbols.is_floating_point() and symbols.dtype != wanted:  # a sender may say them in another precision
+    if symbols.is_floating_point() and symbols.dtype != wanted:  # a sender may use another precision
         message = replace(message, symbols=symbols.to(wanted))
     with autocast_to(symbols.device, torch.float32 if casts_weights else dtype):
         if casts_weights:
             states, ends = receiver(message, dtype)
         else:
             states, ends = _checked(receiver, receiver(message))
-    if places is not None:  # of ids, which have one end
+    if places is not None:  # ids, which have one end
         states, ends = select(states[0], places)[None], ends[:, places]
     return states.to(dtype), ends
 
@@ -130,7 +130,7 @@ def _checked(receiver: Receiver, returned: Any) -> tuple[Tensor, Tensor]:
 
 
 class _BuilderWithoutAutocast:
-    """A message builder that computes in full precision while its sender is called under autocast."""
+    """A message builder that computes without autocast while its sender is called under autocast."""
 
     def __init__(self, builder: MessageBuilder, device: torch.device) -> None:
         self.builder, self.without_autocast = builder, autocast_to(device, torch.float32)
@@ -152,7 +152,7 @@ class _BuilderWithoutAutocast:
 
 
 def autocast_to(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
-    """Autocast to `dtype`, whatever surrounds it; fp32: no autocast."""
+    """Autocast to `dtype`, overriding any surrounding autocast; fp32: no autocast."""
     if not torch.amp.is_autocast_available(device.type):
         return nullcontext()
     if dtype == torch.float32:

@@ -25,7 +25,7 @@ from ecsuite.agents.shared_states import Beginnings, select_states
 from ecsuite.runtime.errors import ConfigError
 
 Map = Callable[[Tensor], Tensor]
-"""A map of rows."""
+"""A function of rows."""
 
 Step = Callable[[Tensor | None, State | None], State]
 """One step: input (batch, input) and state to the next state; one of them may be None, meaning zeros."""
@@ -35,7 +35,7 @@ class RecurrentCell(nn.Module):
     """Base class of cells: an input map, a hidden map, and the gates that combine their outputs."""
 
     num_gates: ClassVar[int]
-    """Outputs of a map for each unit of the state."""
+    """Number of outputs of a map per unit of the state."""
     gates: ClassVar[Gates]
     """Gates that combine the outputs of the two maps."""
     has_bias = True
@@ -57,19 +57,19 @@ class RecurrentCell(nn.Module):
         return state[0]
 
     def reader(self, dtype: torch.dtype, embed: SymbolEmbedding | None = None) -> Map:
-        """Start to read inputs, or symbols that are embedded first, of any number of steps at once.
+        """Make a function that preprocesses inputs, or symbols to embed first, of any number of steps at once.
 
         Returns:
-            A function from (..., input_size), or from symbols, to what the steps need, (..., width).
+            A function from (..., input_size), or from symbols, to the inputs of `advance`, (..., width).
         """
         return self.input_map.unroll(dtype) if embed is None else embed.unroll_into(self.input_map, dtype)
 
     def advance(self, dtype: torch.dtype) -> Step:
-        """Start a loop over steps: from what was read and a state to the next state; see `unroll`."""
+        """Start a loop over steps: from preprocessed input and state to the next state; see `unroll`."""
         recur, bias = recurrence(self.gates, self.hidden_map, dtype), self.input_map.bias
 
         def step(read: Tensor | None, state: State | None) -> State:
-            if read is None:  # a map of zeros is its bias
+            if read is None:  # the map of a zero input is its bias
                 assert state is not None, "a step needs an input or a state"
                 width = self.input_map.out_features
                 read = state[0].new_zeros(width) if bias is None else bias.to(dtype)
@@ -84,12 +84,12 @@ class RecurrentCell(nn.Module):
         return lambda inputs, state: advance(None if inputs is None else read(inputs), state)
 
     def run(self, read: Tensor, dtype: torch.dtype, begun: Beginnings) -> tuple[Tensor, Tensor]:
-        """Make all steps from a state of zeros.
+        """Run all steps from a state of zeros.
 
         Args:
-            read: What was read of each symbol, (*symbols.shape, width).
-            dtype: The precision.
-            begun: What the messages begin with.
+            read: Preprocessed symbols, (*symbols.shape, width); see `reader`.
+            dtype: Precision of the computation.
+            begun: Beginnings of the messages.
 
         Returns:
             Outputs and summaries of the states, (*symbols.shape, hidden).
@@ -106,7 +106,7 @@ class RecurrentCell(nn.Module):
 def stepwise(
     cell: RecurrentCell, read: Tensor, dtype: torch.dtype, begun: Beginnings
 ) -> tuple[Tensor, Tensor]:
-    """`RecurrentCell.run` of a cell whose step is more than its gates."""
+    """`RecurrentCell.run` for a cell whose step consists of more than its gates."""
     step, states = cell.advance(dtype), list[State]()
     for inputs, places in zip(begun.steps(read), begun.followed, strict=True):
         states.append(step(inputs, select_states(states[-1], places) if states else None))
@@ -134,7 +134,7 @@ class LSTMCell(RecurrentCell):
 
 
 class DAGCell(RecurrentCell):
-    """A cell of gated nodes without biases, found by architecture search (Liu et al. 2019, arXiv 1806.09055).
+    """Cell of gated nodes without biases, from an architecture search (Liu et al. 2019, arXiv 1806.09055).
 
     With (c, x) the two halves of a map, a node interpolates between its predecessor s_p and an activation:
     s = s_p + sigmoid(c) (activation(x) - s_p). The predecessor of node 0 is the state, its map is the input and hidden
@@ -231,7 +231,7 @@ class SRUCell(RecurrentCell):
             self.input_map.weight[hidden_size:] *= 0.5**0.5
 
     def start(self, hidden: Tensor) -> State:
-        """The initial state for a memory, (batch, hidden); the output is zeros."""
+        """The initial state for a memory, (batch, hidden), with an output of zeros."""
         return (torch.zeros_like(hidden), hidden)
 
     def summary(self, state: State) -> Tensor:
@@ -239,7 +239,7 @@ class SRUCell(RecurrentCell):
         return state[1]
 
     def reader(self, dtype: torch.dtype, embed: SymbolEmbedding | None = None) -> Map:
-        """See the base class; the input is needed as it is."""
+        """See the base class; the input is passed on unchanged."""
         return (lambda inputs: inputs) if embed is None else embed.unroll(dtype)
 
     def advance(self, dtype: torch.dtype) -> Step:

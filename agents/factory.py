@@ -1,4 +1,4 @@
-"""Build an agent from its name, as ICY and tests do; a game builds it from its section of the config."""
+"""Building of agents from their names, as in ICY and tests; a game builds agents from sections of its config."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def make_receiver(
     embedding_size: int | None = None,
     style: Style = "egg",
 ) -> Receiver:
-    """Build a receiver, whose `state_size` is the width of its states; the arguments are those of `make_sender`.
+    """Build a receiver, whose `state_size` is the width of its states; for the arguments, see `make_sender`.
 
     Raises:
         ConfigError: If the spec has an unknown name, or more blocks than `max_len` allows.
@@ -64,7 +64,7 @@ def make_receiver(
 def _options(
     registry: Registry, spec: AgentName, hidden_size: int, embedding_size: int | None, style: Style
 ) -> tuple[Any, Any]:
-    """The class of a named agent and its options, with these sizes where the class has them."""
+    """Class of a named agent and its options, with these sizes if the class has them."""
     section = spec.section()
     made = registry.load(section.pop(KIND))
     hidden = section.pop("hidden_size", hidden_size)

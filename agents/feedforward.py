@@ -32,7 +32,7 @@ class HiddenLayerOptions(AgentOptions):
 class FeedForwardSender(Sender):
     """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
-    The biases are those of the published program; the paper leaves them out.
+    Biases are as in the published program; the paper omits them.
     """
 
     casts_weights = True
@@ -45,18 +45,18 @@ class FeedForwardSender(Sender):
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
     def represent(self, meanings: Tensor) -> Tensor:
-        """Give the hidden layer, (batch, hidden_size), or without one the logits of the whole message."""
+        """Output of the hidden layer, (batch, hidden_size), or without one the logits of the whole message."""
         return self.scores(meanings) if self.perceive is None else tanh(self.perceive(meanings))
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning, (batch, num_features); not autoregressive."""
+        """Generate a message for each meaning, (batch, num_features); not autoregressive."""
         first = self.represent(meanings)
         logits = first if self.perceive is None else self.scores(first)
         return build_message(builder, logits.unflatten(-1, (-1, self.vocab_size + 1)).transpose(0, 1))
 
 
 class FC1LSender(FeedForwardSender):
-    """FC1L: all symbols from the meaning by one linear layer."""
+    """FC1L: one linear layer from the meaning to all symbols."""
 
     Options = AgentOptions
 
@@ -93,11 +93,11 @@ class PositionalReceiver(Receiver):
 
     @abstractmethod
     def embed_symbols(self, symbols: Tensor) -> Tensor:
-        """Ids (num_steps, batch), or weights over symbols, to (num_steps, batch, width)."""
+        """Embed ids (num_steps, batch), or weights over symbols, as (num_steps, batch, width)."""
 
     @abstractmethod
     def encode(self, symbols: Tensor) -> Tensor:
-        """Embedded messages (num_ends, batch, max_len, width), zero after the end, to (num_ends, batch, state)."""
+        """Encode embedded messages (num_ends, batch, max_len, width), 0 after the end, as (num_ends, batch, state)."""
 
 
 class FC1LReceiver(PositionalReceiver):
@@ -108,7 +108,7 @@ class FC1LReceiver(PositionalReceiver):
         """Options of FC1L."""
 
         style: Style = "egg"
-        """ICY chooses the output layer by it; no effect in games."""
+        """Determines the output layer in ICY; no effect in games."""
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
         super().__init__(state_size=max_len * (vocab_size + 1), max_len=max_len)
@@ -124,10 +124,10 @@ class FC1LReceiver(PositionalReceiver):
 
 
 class FC2LReceiver(PositionalReceiver):
-    """FC2L: the symbols' embeddings and tanh, of the paper or of the published program.
+    """FC2L: symbol embeddings and tanh, as in the paper or as in the published program.
 
-    Form `flat`, of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2). Form `sum`, of the
-    program: one embedding per position, and tanh of their sum.
+    Form `flat` (paper): one embedding for all positions, tanh, flattened (ICY, appendix C.2). Form `sum` (published
+    program): one embedding per position, and tanh of their sum.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,7 +163,7 @@ class FC2LReceiver(PositionalReceiver):
 
 
 class FC3LReceiver(PositionalReceiver):
-    """FC3L: the symbols' embeddings and tanh, flattened, then a layer of tanh units (the published program of ICY)."""
+    """FC3L: symbol embeddings and tanh, flattened, then a layer of tanh units (the published program of ICY)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -191,7 +191,7 @@ class FC3LReceiver(PositionalReceiver):
 
 
 class MeanEmbeddingsReceiver(PositionalReceiver):
-    """Tanh of the mean of the symbols' embeddings, without their order (the published program of ICY)."""
+    """Tanh of the mean of the symbol embeddings, which ignores their order (the published program of ICY)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -220,7 +220,7 @@ class ConvolutionalReceiver(PositionalReceiver):
     """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
 
     Raises:
-        ConfigError: If no position would remain after the blocks.
+        ConfigError: If no position remains after the blocks.
     """
 
     reads_distinct = True
@@ -230,7 +230,7 @@ class ConvolutionalReceiver(PositionalReceiver):
         """Options of CNN."""
 
         blocks: Count | None = None
-        """Number of blocks; null: so many that one position remains, which is the paper's 4 for 20 symbols."""
+        """Number of blocks; null: until one position remains, as the 4 blocks of the paper for 20 symbols."""
         hidden_size: Count = 512
         """Channels of each block."""
         embedding_size: Count = 32
@@ -269,7 +269,7 @@ class ConvolutionalReceiver(PositionalReceiver):
 
 
 def as_weights(symbols: Tensor, vocab_size: int) -> Tensor:
-    """Convert ids (...) to one-hot weights, (..., vocab_size + 1), with PAD as EOS; weights stay as they are."""
+    """Convert ids (...) to one-hot weights, (..., vocab_size + 1), with PAD as EOS; weights are returned unchanged."""
     if symbols.is_floating_point():
         return symbols
     weights: Tensor = nn.functional.one_hot(symbols.clamp(min=0), vocab_size + 1).float()

@@ -22,7 +22,7 @@ from ecsuite.parts.config import Count
 
 
 def scale(state: State, weight: Tensor) -> State:
-    """Multiply all parts of a state by a weight, (batch or 1, 1): interpolation from a state of zeros."""
+    """Multiply all parts of a state by a weight, (batch or 1, 1): interpolation from zeros."""
     return tuple(part * weight for part in state)
 
 

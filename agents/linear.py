@@ -1,8 +1,8 @@
-"""The linear layer of all agents: computes in the precision of its input, and can be unrolled over time.
+"""Linear layers that compute in the precision of their input and can be unrolled over time.
 
-Autograd would sum the weight gradients of the steps one after the other, in the precision of the activations. Those of
-an unrolled layer are one product over the rows of all its steps, and its weights are cast once. In fp32 that gains
-nothing (`disc_small` takes 0.94 of the time without it); it is there for bf16 and CUDA.
+Autograd would sum the weight gradients of the steps sequentially, in the precision of the activations. The gradients of
+an unrolled layer are one product over the rows of all steps, and its weights are cast once. This speeds up bf16 and
+CUDA, but not fp32 (`disc_small` takes 0.94 of the time without it).
 """
 
 import functools
@@ -16,17 +16,17 @@ from ecsuite.agents.replicas import with_replicas
 
 
 def first_derivative_only(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward function whose own operations must not be differentiated.
+    """Decorate a backward function that must not be differentiated itself.
 
     With `create_graph=True` it raises an error; torch's `once_differentiable` would leave out parts of the second
-    derivative without a word.
+    derivative silently.
     """
 
     @functools.wraps(backward)
     def checked(ctx: Any, *gradients: Tensor) -> Any:
         if torch.is_grad_enabled():
             raise RuntimeError(
-                "agents have no second derivatives: expected a backward pass without create_graph"
+                "agents do not support second derivatives: expected a backward pass without create_graph"
             )
         return backward(ctx, *gradients)
 
@@ -37,14 +37,14 @@ class Linear(nn.Linear):
     """`nn.Linear` whose parameters stay in fp32 while it computes in the precision of its input."""
 
     def reset_parameters(self) -> None:
-        """As `nn.Linear` begins; the bias of a layer that reads nothing begins at 0."""
+        """Initialise as `nn.Linear`; the bias of a layer without inputs starts at 0."""
         if self.in_features:
             super().reset_parameters()
         elif self.bias is not None:
             nn.init.zeros_(self.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """(..., in_features) to (..., out_features)."""
+        """Map (..., in_features) to (..., out_features)."""
         dtype = inputs.dtype
         bias = None if self.bias is None else self.bias.to(dtype)
         return nn.functional.linear(inputs, self.weight.to(dtype), bias)
@@ -62,10 +62,10 @@ class Linear(nn.Linear):
 
 
 class SymbolEmbedding(Linear):
-    """Embeds symbols, given as weights over the vocabulary or as ids; an id and its one-hot weights are equivalent."""
+    """Embeds symbols, given as weights over the vocabulary or as ids; an id is equivalent to one-hot weights."""
 
     def forward(self, symbols: Tensor) -> Tensor:
-        """(..., vocab_size + 1) weights, or (...) ids, to (..., embedding). Ids below 0 are padding, embedded as 0."""
+        """Map weights (..., vocab_size + 1), or ids (...), to (..., embedding); ids below 0 are padding: zeros."""
         if symbols.is_floating_point():
             return super().forward(symbols)
         embedded = nn.functional.embedding(symbols.clamp(min=0), self.weight.t())
@@ -81,12 +81,12 @@ class SymbolEmbedding(Linear):
         return embed
 
     def unroll_into(self, layer: Linear, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-        """Unroll this embedding and a layer after it, as one.
+        """Unroll this embedding and the next layer together.
 
-        With few symbols they become one map of symbols, so that a step has one product, or looks ids up.
+        For small vocabularies they are merged into one map, so that a step is one product or one lookup of ids.
 
         Args:
-            layer: Gets the embedded symbols.
+            layer: Layer after the embedding.
             dtype: Precision of the inputs and outputs.
 
         Returns:
@@ -104,7 +104,7 @@ class SymbolEmbedding(Linear):
             weight, of_bias = both[:, :-1], both[:, -1]
             bias = of_bias if bias is None else of_bias + bias
         from_weights = Unrolled(weight, bias, dtype)
-        tables: list[Tensor] = []  # made where there are ids, once
+        tables: list[Tensor] = []  # computed once, for ids
 
         def embed_and_map(symbols: Tensor) -> Tensor:
             if symbols.is_floating_point():
@@ -124,24 +124,24 @@ class StepGradients:
         self.steps: dict[int, tuple[Tensor | None, Tensor]] = {}
 
     def new_step(self) -> int:
-        """The number of a new step."""
+        """Return the index of a new step."""
         self.num_steps += 1
         return self.num_steps
 
     def put(self, step: int, inputs: Tensor | None, gradient: Tensor) -> None:
-        """Keep rows of inputs and the gradients of their outputs, before which may be those of inputs of zeros."""
+        """Store rows of inputs and gradients of their outputs; missing leading input rows are zeros."""
         self.steps[step] = inputs, gradient
 
     def put_zeros(
         self, step: int, inputs: Tensor | None, weight: Tensor, num_rows: int | None = None
     ) -> None:
-        """Keep rows whose outputs have gradients of zeros, so that the sum over all rows is made in the same order.
+        """Store rows with zero gradients, so that the sum over all rows keeps its order.
 
         Args:
-            step: Its number.
-            inputs: Rows of inputs, if there are any.
+            step: Index of the step.
+            inputs: Rows of inputs, if any.
             weight: (out_features, in_features).
-            num_rows: Of gradients; None: those of inputs.
+            num_rows: Number of gradient rows; None: as of inputs.
         """
         shape = (weight if inputs is None else inputs).shape
         rows = shape[-2] if num_rows is None else num_rows
@@ -149,7 +149,7 @@ class StepGradients:
         self.put(step, None if inputs is None else torch.zeros_like(inputs), gradient)
 
     def of_parameters(self) -> tuple[Tensor | None, Tensor | None]:
-        """The gradients of weight and bias, where there are any; what was put is forgotten."""
+        """Gradients of weight and bias, or None; clears the stored rows."""
         steps, self.steps = list(self.steps.values()), {}
         if not steps:
             return None, None
@@ -159,7 +159,7 @@ class StepGradients:
             return None, gradients.sum(-2)
         inputs = joined([each for each, _ in rows])
         if all(x is not None and x.shape[-2] == each.shape[-2] for x, each in steps[: len(rows)]):
-            # As a first step, which has none, comes last in the backward pass.
+            # The first step may have no inputs; it comes last in the backward pass.
             of_inputs = gradients.narrow(-2, 0, inputs.shape[-2])
         else:
             of_inputs = joined([each[..., each.shape[-2] - x.shape[-2] :, :] for x, each in rows])
@@ -167,12 +167,12 @@ class StepGradients:
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
-    """Rows, (..., rows, width), one after the other."""
+    """Concatenate rows, (..., rows, width)."""
     return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -2)
 
 
 def _last(rows: Tensor, number: int) -> Tensor:
-    """The last rows, of which there may be none."""
+    """The last `number` rows, possibly none."""
     return rows.narrow(-2, rows.shape[-2] - number, number)
 
 
@@ -189,8 +189,8 @@ class Unrolled:
     """A linear map in a loop over steps.
 
     Args:
-        weight: (out_features, in_features).
-        bias: (out_features,), if there is one.
+        weight: Weight, (out_features, in_features).
+        bias: Bias, (out_features,), if any.
         dtype: Precision of the inputs and outputs.
     """
 
@@ -198,13 +198,13 @@ class Unrolled:
         self.weight, self.bias = weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype)
         self.gradients: StepGradients | None = None
         self.token: Tensor | None = None
-        """Has the node of the graph that gives the parameters their gradients, after all steps have theirs."""
+        """Output of the graph node that computes the parameter gradients after the backward passes of all steps."""
         if torch.is_grad_enabled():
             self.gradients = StepGradients()
             self.token = _collect(self.gradients, weight, bias)
 
     def __call__(self, inputs: Tensor) -> Tensor:
-        """The outputs of a step, (..., out_features)."""
+        """Compute the outputs of a step, (..., out_features)."""
         if self.gradients is None:
             return nn.functional.linear(inputs, self.weight, self.bias)
         if inputs.dim() == 2:
@@ -214,7 +214,7 @@ class Unrolled:
 
 
 class _Collect(torch.autograd.Function):
-    """Gives parameters their gradients when the backward passes of all steps are done; its output has no values."""
+    """Computes parameter gradients after the backward passes of all steps; its output has no values."""
 
     @staticmethod
     def forward(ctx: Any, gradients: StepGradients, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -255,7 +255,7 @@ class _Step(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor | None) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
         needs_inputs, needs_parameters, *_ = ctx.needs_input_grad
-        if gradient is None:  # of zeros
+        if gradient is None:  # zero gradient
             if needs_parameters:
                 ctx.gradients.put_zeros(ctx.number, inputs, weight)
             return None, None, None, None, None

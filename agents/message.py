@@ -1,6 +1,6 @@
 """The message type that senders, channels and receivers share.
 
-Conventions for symbols, the same everywhere in ecsuite:
+Conventions for symbols everywhere in ecsuite:
 
 - `vocab_size` counts content symbols, with ids 1 to `vocab_size`. EOS has the id 0 and is not counted.
 - `max_len` is the maximum number of content symbols in a message. EOS is not counted.
@@ -42,11 +42,11 @@ class Message:
     entropy: Tensor | None = None
     """Mean entropy of the sender's distributions in nats, (batch,); set together with `log_probability`."""
     divergence: Tensor | None = None
-    """KL divergence of the distribution of the words from a normal one, summed over the message, in nats, (batch,);
-    None if they have none."""
+    """KL divergence of the word distribution from a normal distribution, summed over the message, in nats, (batch,);
+    None if undefined."""
     distortion: Tensor | None = None
-    """How far what was drawn is from the words that stand for it, with the weights of the channel, (batch,); None
-    where words are what was drawn."""
+    """Distance of sampled vectors from their quantised words, with the weights of the channel, (batch,); None
+    without quantisation."""
 
     def at_ends(self, states: Sequence[Tensor] | Tensor) -> tuple[Tensor, Tensor]:
         """Select the states at the possible ends of the message.
@@ -68,7 +68,7 @@ class Message:
         return _stacked(states).gather(0, last), certain
 
     def with_all_ends(self) -> "Message":
-        """The message with a probability of each end, also where the end is certain."""
+        """Copy of the message with a probability of each end, even if the end is certain."""
         if self.ends is not None:
             return self
         step = torch.arange(1, len(self.symbols) + 1, device=self.length.device)[:, None]
@@ -80,14 +80,14 @@ def _stacked(states: Sequence[Tensor] | Tensor) -> Tensor:
 
 
 def at_certain_end(answers: Tensor, ends: Tensor) -> Tensor:
-    """The answer at the end of each message, where all but one of its ends have the probability 0.
+    """Select the answer at the certain end of each message; all other ends have probability 0.
 
     Args:
-        answers: At each end, (num_ends, batch, ...).
+        answers: Answers at each end, (num_ends, batch, ...).
         ends: Probability of each end, (num_ends, batch).
 
     Returns:
-        (1, batch, ...).
+        Answers, (1, batch, ...).
     """
     if len(ends) == 1:
         return answers
@@ -99,13 +99,13 @@ def embed_symbols(embedding: nn.Embedding, symbols: Tensor) -> Tensor:
     """Embed the symbols of any channel, in training and in evaluation.
 
     Args:
-        embedding: One vector for EOS and each content symbol, (vocab_size + 1, size); for words of values, one for
+        embedding: One vector for EOS and each content symbol, (vocab_size + 1, size); for real-valued words, one for
             each value, (word_size, size).
         symbols: Weights (..., vocab_size + 1), values (..., word_size), or ids (...). PAD is embedded as EOS: a
             receiver that looks beyond the end of a message has to mask it.
 
     Returns:
-        Vectors (..., size); of weights or values: the weighted sum.
+        Vectors (..., size); for weights or values, the weighted sum.
     """
     if symbols.is_floating_point():
         return symbols.to(embedding.weight.dtype) @ embedding.weight

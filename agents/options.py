@@ -11,39 +11,39 @@ from ecsuite.runtime.errors import ConfigError, look_up
 
 
 class Nothing:
-    """An agent begins without a language."""
+    """No language is taught."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """There are none."""
+        """No options."""
 
 
 class InitialLanguage:
-    """An agent learns a language before it plays: a sender to say it, a receiver to understand it."""
+    """A language that an agent learns before it plays: a sender to produce it, a receiver to understand it."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Options of what is taught."""
+        """Options of a taught language."""
 
         language: str | tuple[str, ...] = ()
-        """A grammar, with options after commas, or a corpus with meanings; several are variants: each meaning is said
-        in one of them."""
+        """A grammar, with options after commas, or a corpus with meanings; several are variants: each meaning is
+        expressed in one variant."""
         shares: tuple[Weight, ...] = ()
-        """How often each variant is used, in proportion to the others; []: all equally often."""
+        """Frequency of each variant, relative to the others; []: all equal."""
         redraw: bool = False
-        """Whether the message of a meaning is drawn anew in each epoch, where the language has several for it; if not,
-        a meaning has one."""
+        """Whether the message of a meaning that has several is redrawn in each epoch; otherwise each meaning
+        has one message."""
         share: Accuracy = 1.0
-        """Share of the meanings that are taught; the others are drawn at random."""
+        """Share of the meanings that are taught, drawn at random."""
         epochs: Count = 10
-        """Passes over the training examples, at most."""
+        """Maximum number of passes over the training examples."""
         until_accuracy: Accuracy | None = None
-        """It ends after a pass in which the agent of the role that knows the language least has this accuracy; null:
+        """Teaching ends after a pass when all agents of the role have reached this accuracy; null:
         after all passes."""
         batch_size: Count | None = None
-        """Rounds of a step; null: those of training.batch_size."""
+        """Rounds per step; null: training.batch_size."""
         seed: Seed = 0
-        """Seed of the language, as that of `ecsuite grammar`."""
+        """Seed of the language, as in `ecsuite grammar`."""
 
         def __post_init__(self) -> None:
             """Check that there is a language, and a share for each variant; `ConfigError` if not."""
@@ -64,7 +64,7 @@ class InitialLanguage:
 
 
 class Languages(Registry):
-    """Registry of taught languages: any name that is no kind is one; `taught: concat` is short for its section."""
+    """Registry of taught languages: a name that is not a kind is a language, as in `taught: concat`."""
 
     def section(self, given: Any, path: str) -> dict[str, Any]:
         """See `Registry`."""
@@ -86,7 +86,7 @@ LANGUAGES = Languages(
     },
 )
 NOTHING = Part("nothing", Nothing.Options())
-"""The default: an agent is taught nothing."""
+"""Default: no language is taught."""
 
 
 Style = Literal["egg", "icy"]
@@ -105,11 +105,11 @@ class PerceptionOptions:
     dropout: Share = 0.0
     """Dropout rate in training: of the sender's mean over its objects, or of the receiver's encoded candidates."""
     noise: Weight = 0.0
-    """In training the agent sees objects with normal noise of this standard deviation; pixels are from 0 to 1."""
+    """Standard deviation of normal noise on objects in training; pixels are from 0 to 1."""
     shift: Natural = 0
-    """In training the agent sees images moved by up to so many pixels in both directions, around their edges."""
+    """Maximum shift of images in training, in pixels and in both directions, around their edges."""
     brightness: Share = 0.0
-    """In training the agent sees each object multiplied by a factor that differs from 1 by up to this share."""
+    """Maximum deviation from 1 of a factor by which each object is multiplied in training."""
 
 
 IDENTITY = Part("identity", PerceptionOptions())
@@ -121,14 +121,14 @@ class AgentOptions:
     """Options of every sender and receiver of a game."""
 
     perception: Annotated[Part, PERCEPTIONS] = IDENTITY
-    """The network that encodes an object; the world sets the default."""
+    """Network that encodes an object; the world sets the default."""
     taught: Annotated[Part, LANGUAGES] = NOTHING
-    """The language that it learns before it plays: a grammar or a corpus; nothing: none."""
+    """Language that the agent learns before it plays: a grammar or a corpus; nothing: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellOptions(AgentOptions):
-    """Options of agents that are made of recurrent cells."""
+    """Options of agents with recurrent cells."""
 
     cell: str = "gru"
     """Name of the cell, see `ecsuite list`."""
@@ -140,7 +140,7 @@ class CellOptions(AgentOptions):
     """egg: as in EGG. icy: embeddings initialised from N(0, 1), and the embedding of EOS as the first input."""
 
     def __post_init__(self) -> None:
-        """Check the cell, and set the width of embeddings where the cell does.
+        """Check the cell, and set the width of embeddings if the cell determines it.
 
         Raises:
             ConfigError: If there is no such cell.
@@ -158,14 +158,14 @@ class PhrasebookRules:
     """Options of phrasebooks that speak and listen."""
 
     inventory: str = ""
-    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
+    """JSON file of pairs of a form and a meaning: the output of `ecsuite score --metrics csar --json`."""
     size: Count | None = None
-    """Number of pairs, those of the highest weight; null: all."""
+    """Number of pairs with the highest weights to use; null: all."""
     order: Literal["kept", "shuffled"] = "kept"
-    """kept: forms are said in the order of their mean positions. shuffled: in a random order."""
+    """kept: forms are ordered by their mean positions. shuffled: in a random order."""
     fill: Literal["repeat", "nothing"] = "repeat"
-    """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
+    """repeat: forms are repeated until the message is full. nothing: the message ends, if its length is variable."""
     unknown: Literal["skip", "stop"] = "skip"
-    """Symbols that are in no form. skip: a listener reads what comes after them. stop: it does not."""
+    """Treatment of symbols that are in no form. skip: continue after them. stop: do not read the rest."""
 
     data_files: ClassVar[tuple[str, ...]] = ("inventory",)

@@ -1,8 +1,8 @@
-"""Object encoders (perceptions): from an object to a vector. A game encodes every distinct object once.
+"""Object encoders (perceptions): networks that map an object to a vector, once per distinct object.
 
 A perception is built from its options and the shape of an object, (num_features,) or (height, width, 3) for images,
 and has `out_features`, the width of its vectors. A receiver's perception also gets the width of the receiver's states;
-where its vectors have the same width by definition, `fits_states`, the game needs no projection of the states.
+if its vectors always have that width, `fits_states`, the game needs no projection of the states.
 """
 
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ from ecsuite.runtime.errors import ConfigError, look_up
 
 
 class Perception(nn.Module):
-    """Base class of perceptions, also of users' own; a layer of torch may be a second base, before this one."""
+    """Base class of perceptions, including user code; a torch layer may be a second base class, before this one."""
 
     out_features: int
-    """Width of its vectors."""
+    """Width of the vectors."""
     takes_images: ClassVar[bool | None] = None
-    """Whether its objects are images, (height, width, 3), or vectors; None: both."""
+    """Whether objects are images, (height, width, 3), or vectors; None: both are accepted."""
     fits_states = False
-    """Whether its vectors have the width of the receiver's states by definition, so that these need no projection."""
+    """Whether vectors always have the width of the receiver's states, so that the states need no projection."""
 
     @property
     def learns(self) -> bool:
-        """Whether it has weights that are trained with its agent."""
+        """Whether the perception has trainable weights."""
         return any(True for _ in self.parameters())
 
 
@@ -46,7 +46,7 @@ class SizedOptions(PerceptionOptions):
 
 
 class IdentityPerception(nn.Identity, Perception):
-    """The object's features as they are."""
+    """The object's features, unchanged."""
 
     Options = PerceptionOptions
     takes_images = False
@@ -86,10 +86,10 @@ class MLPPerception(nn.Sequential, Perception):
 
 
 class TanhPerception(Linear, Perception):
-    """One linear layer and tanh: of a receiver's states' width unless it has a size.
+    """One linear layer and tanh; without a size, as wide as the receiver's states.
 
     Raises:
-        ConfigError: If neither gives the width.
+        ConfigError: If there is neither a size nor a receiver.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +97,7 @@ class TanhPerception(Linear, Perception):
         """Options of a linear layer with tanh."""
 
         size: Count | None = None
-        """Width of the vectors; null: that of the receiver's states, which then need no projection."""
+        """Width of the vectors; null: width of the receiver's states, which then need no projection."""
 
     takes_images = False
 
@@ -111,15 +111,15 @@ class TanhPerception(Linear, Perception):
         self.fits_states = options.size is None
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """(num_objects, num_features) to (num_objects, size)."""
+        """Map (num_objects, num_features) to (num_objects, size)."""
         return tanh(super().forward(inputs))
 
 
 class VectorNorm(nn.BatchNorm1d):
-    """Batch normalisation of vectors; a batch of one, which has no variance, is scaled by the running statistics."""
+    """Batch normalisation of vectors; a batch of one vector is scaled by the running statistics."""
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(num_objects, size) to the same shape."""
+        """Map (num_objects, size) to the same shape."""
         if len(vectors) > 1:
             return super().forward(vectors)
         return nn.functional.batch_norm(
@@ -131,7 +131,7 @@ class Convolution(nn.Conv2d):
     """`nn.Conv2d` whose weights stay in fp32 while it computes in the precision of its input."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """(batch, in_channels, height, width) to (batch, out_channels, …)."""
+        """Map (batch, in_channels, height, width) to (batch, out_channels, …)."""
         bias = None if self.bias is None else self.bias.to(images.dtype)
         convolved: Tensor = self._conv_forward(images, self.weight.to(images.dtype), bias)
         return convolved
@@ -209,7 +209,7 @@ class ConvolutionalPerception(Perception):
                 maps = nn.functional.max_pool2d(maps, pool)
         pooled = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.grids]
         if self.has_sums:
-            pooled.append(maps.sum((2, 3)) / maps.shape[2])  # about the magnitude of the maxima
+            pooled.append(maps.sum((2, 3)) / maps.shape[2])  # scaled to the magnitude of the maxima
         vectors = torch.cat(pooled, 1) if pooled else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
 
@@ -262,15 +262,15 @@ def make_object_perception(
         choices = [
             kind for kind in PERCEPTIONS.parts if PERCEPTIONS.load(kind).takes_images in (has_images, None)
         ]
-        raise ConfigError(f"perception: {part.kind} is not for {found}: set one of {', '.join(choices)}")
+        raise ConfigError(f"perception: {part.kind} does not take {found}: set one of {', '.join(choices)}")
     perception: Perception = made(part.options, object_shape=object_shape, state_size=state_size)
     return perception, int(perception.out_features)
 
 
 class RecurrentPerception(Perception):
-    """A recurrent encoder of an object's features, cut into pieces of equal width; its vector is the last state.
+    """A recurrent encoder that reads an object's features in pieces of equal width; the vector is the last state.
 
-    A piece of zeros is not read: a string ends with its last letter.
+    Pieces of zeros, such as the padding of strings, are skipped.
 
     Raises:
         ConfigError: If the features can't be cut into such pieces.
@@ -281,14 +281,14 @@ class RecurrentPerception(Perception):
         """Options of a recurrent perception."""
 
         size: Count = 60
-        """Width of the vectors: that of the cell's state."""
+        """Width of the vectors, and of the cell's state."""
         cell: str = "gru"
         """Name of the cell, see `ecsuite list`."""
         width: Count = 1
-        """Features that are read at a time: 2 for strings of two letters, world.num_values for an attribute."""
+        """Number of features per step: 2 for strings of two letters, world.num_values for one attribute."""
 
         def __post_init__(self) -> None:
-            """Check that there is such a cell; `ConfigError` if not."""
+            """Check the name of the cell; `ConfigError` if it is unknown."""
             look_up("cell", self.cell, CELLS.parts)
 
     takes_images = False
@@ -306,7 +306,7 @@ class RecurrentPerception(Perception):
         self.cell = cast(RecurrentCell, CELLS.load(options.cell)(options.width, options.size))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """(num_objects, num_features) to (num_objects, size)."""
+        """Map (num_objects, num_features) to (num_objects, size)."""
         step = self.cell.unroll(inputs.dtype)
         state: State = self.cell.start(inputs.new_zeros(len(inputs), self.out_features))
         for piece in inputs.unflatten(1, (-1, self.width)).unbind(1):

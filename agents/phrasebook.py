@@ -1,6 +1,6 @@
-"""Phrasebooks: agents made of an inventory of forms with meanings, which speak and listen by rule.
+"""Phrasebooks: agents that speak and listen by rule, with an inventory of forms and meanings.
 
-After Boldt & Mortensen (2026, ACL 2026.acl-long.1389), of which only the abstract was read: the rules are ours.
+After the abstract of Boldt & Mortensen (2026, ACL 2026.acl-long.1389); the rules are ours.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,9 +27,9 @@ class PhrasebookEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of an inventory in JSON."""
 
     form: Annotated[tuple[str | int, ...], msgspec.Meta(min_length=1)]
-    """Symbols, by name."""
+    """Names of symbols."""
     meaning: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    """Concepts, by name, such as `color=red`."""
+    """Names of concepts, such as `color=red`."""
     weight: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     """Evidence for the meaning in bits."""
     position: float = float("inf")
@@ -37,17 +37,17 @@ class PhrasebookEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Phrasebook:
-    """Forms with meanings, by which messages are made and read.
+    """Inventory of forms with meanings, for generating and reading messages.
 
     Args:
-        inventory: A JSON file, or JSON: a list of pairs, or what `ecsuite score --metrics csar --json` prints.
-        symbols: Number of each symbol, by name.
-        concepts: Number of each concept, by name.
-        place: The key of the option, for messages.
-        size: Number of pairs, those of the highest weight; None: all.
+        inventory: A JSON file, or JSON text: a list of pairs, or the output of `ecsuite score --metrics csar --json`.
+        symbols: Index of each symbol, by name.
+        concepts: Index of each concept, by name.
+        place: Key of the option, for error messages.
+        size: Number of pairs with the highest weights to use; None: all.
 
     Raises:
-        ConfigError: If there are no pairs, or one has an unknown symbol or concept.
+        ConfigError: If there are no pairs, or a pair has an unknown symbol or concept.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class Phrasebook:
         except msgspec.ValidationError as error:
             raise ConfigError(f"{place}: {error}".replace("`", "")) from None
         self.phrases: list[tuple[PhrasebookEntry, tuple[int, ...], set[int]]] = []
-        """Pairs of the highest weight first, with their symbols and concepts as numbers."""
+        """Pairs in descending order of weight, with indices of their symbols and concepts."""
         self._evidence: dict[tuple[int, ...], dict[int, float]] = {}
-        """Evidence of each form for concepts, the longest forms first; that for a meaning is divided evenly."""
+        """Evidence of each form for concepts, longest forms first; evidence for a meaning is divided evenly."""
         for number, each in enumerate(phrases, 1):
             for word, names, known_names in (
                 ("symbol", each.form, symbols),
@@ -96,13 +96,13 @@ class Phrasebook:
                 evidence[concept] = evidence.get(concept, 0.0) + each.weight / len(meaning)
 
     def say(self, meaning: Collection[int], room: int, rng: np.random.Generator, rules: Any) -> list[int]:
-        """A message of phrases that cover the meaning, each concept once, those of the highest weight first.
+        """Generate a message of phrases that cover the meaning, each concept once, in descending order of weight.
 
         Args:
             meaning: Concepts.
-            room: Most symbols.
-            rng: Draws the order of forms, if it is shuffled.
-            rules: Has `order` and `fill`.
+            room: Maximum number of symbols.
+            rng: Source of the order of forms, if it is shuffled.
+            rules: Options `order` and `fill`.
         """
         left, free, said = set(meaning), room, list[tuple[float, tuple[int, ...]]]()
         for each, form, concepts in self.phrases:
@@ -117,10 +117,10 @@ class Phrasebook:
         return (symbols * room)[:room] if rules.fill == "repeat" else symbols
 
     def read(self, message: Sequence[int], unknown: str) -> dict[int, float]:
-        """Evidence for concepts in bits: the sum over the forms in a message, of which no two overlap, long ones first.
+        """Sum the evidence for concepts, in bits, over non-overlapping forms in a message, longest forms first.
 
         Args:
-            message: Symbols; a number of no symbol is in no form.
+            message: Indices of symbols; unknown indices are in no form.
             unknown: See `PhrasebookRules`.
         """
         found, is_free = dict[int, tuple[int, ...]](), [True] * len(message)
@@ -140,19 +140,17 @@ class Phrasebook:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhrasebookAgentOptions(AgentOptions):
-    """Options of a sender, or of a receiver, with a phrasebook."""
+    """Options of a sender or receiver with a phrasebook."""
 
     inventory: str = ""
-    """JSON file of pairs of a form and a meaning, as `ecsuite score --metrics csar --json` prints."""
+    """JSON file of pairs of a form and a meaning: the output of `ecsuite score --metrics csar --json`."""
     size: Count | None = None
-    """Number of pairs, those of the highest weight; null: all."""
+    """Number of pairs with the highest weights to use; null: all."""
 
     def book(self, role: str, vocab_size: int, value_names: Sequence[Sequence[str]]) -> Phrasebook:
-        """The phrasebook of an agent of a game; `ConfigError` if it does not fit."""
+        """Make the phrasebook of an agent of a game; `ConfigError` if it does not fit."""
         if self.perception.kind != "identity" or not value_names:
-            raise ConfigError(
-                f"{role}.perception: expected identity, and a world of attribute values, which phrases mean"
-            )
+            raise ConfigError(f"{role}.perception: expected identity, and a world of attribute values")
         symbols = {str(number): number for number in range(1, vocab_size + 1)}
         names = [name for values in value_names for name in values]
         concepts = {name: number for number, name in enumerate(names)}
@@ -160,7 +158,7 @@ class PhrasebookAgentOptions(AgentOptions):
 
 
 class PhrasebookSender(Sender):
-    """Covers the values that its targets have in common with the phrases of an inventory; it is not trained.
+    """Untrained sender that covers the common values of its targets with phrases of an inventory.
 
     Raises:
         ConfigError: If the inventory can't be read, or does not fit the game.
@@ -170,12 +168,12 @@ class PhrasebookSender(Sender):
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(PhrasebookAgentOptions):
-        """Options of a speaker with a phrasebook."""
+        """Options of a sender with a phrasebook."""
 
         order: Literal["kept", "shuffled"] = "kept"
-        """kept: forms are said in the order of their mean positions. shuffled: in a random one for each meaning."""
+        """kept: forms are ordered by their mean positions. shuffled: in a random order for each meaning."""
         fill: Literal["repeat", "nothing"] = "repeat"
-        """repeat: forms are said again until the message is full. nothing: it ends, where its length is variable."""
+        """repeat: forms are repeated until the message is full. nothing: the message ends, if its length may vary."""
 
     def __init__(
         self,
@@ -190,15 +188,13 @@ class PhrasebookSender(Sender):
         super().__init__()
         self.book = options.book("sender", vocab_size, value_names)
         if num_features != sum(map(len, value_names)):
-            raise ConfigError(
-                "sender phrasebook: expected to see the attribute values of targets, and nothing else"
-            )
+            raise ConfigError("sender phrasebook: expected it to see only the attribute values of targets")
         if options.fill == "nothing" and not has_eos:
             raise ConfigError("sender.fill: messages of this channel have a fixed length: expected repeat")
         self.options, self.vocab_size, self.max_len, self.has_eos = options, vocab_size, max_len, has_eos
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning, (batch, num_features), one-hot or a mean of one-hot vectors."""
+        """Generate a message for each meaning, (batch, num_features), one-hot or a mean of one-hot vectors."""
         rows = [tuple(np.flatnonzero(row).tolist()) for row in (meanings > 0.999).cpu().numpy()]
         said = {row: self._symbols(row) for row in dict.fromkeys(rows)}
         ids = torch.tensor([said[row] for row in rows], device=meanings.device)  # (batch, max_len)
@@ -206,7 +202,7 @@ class PhrasebookSender(Sender):
         return build_message(builder, ((ids[..., None] == symbols).float() * CERTAIN).transpose(0, 1))
 
     def _symbols(self, meaning: tuple[int, ...]) -> list[int]:
-        """A message, with EOS in the rest of it; without phrases, one of a fixed length is drawn."""
+        """Message with EOS after its end; without phrases, a message of fixed length is random."""
         rng = np.random.default_rng(meaning)
         said = self.book.say(meaning, self.max_len, rng, self.options)
         if not said and not self.has_eos:
@@ -215,9 +211,9 @@ class PhrasebookSender(Sender):
 
 
 class PhrasebookReceiver(Receiver):
-    """Adds up what the forms in a message are evidence for, in bits for each attribute value; it is not trained.
+    """Untrained receiver that sums the evidence of the forms in a message, in bits per attribute value.
 
-    In training over a relaxed channel it reads the most likely symbols: the sender gets no gradient through them.
+    In training over a relaxed channel it reads the most likely symbols, so the sender gets no gradient.
 
     Raises:
         ConfigError: If the inventory can't be read, or does not fit the game.
@@ -229,10 +225,10 @@ class PhrasebookReceiver(Receiver):
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(PhrasebookAgentOptions):
-        """Options of a listener with a phrasebook."""
+        """Options of a receiver with a phrasebook."""
 
         unknown: Literal["skip", "stop"] = "skip"
-        """Symbols that are in no form. skip: what comes after them is read. stop: it is not."""
+        """Treatment of symbols that are in no form. skip: continue after them. stop: do not read the rest."""
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int, value_names: Any) -> None:
         super().__init__(state_size=max(1, sum(map(len, value_names))))
@@ -247,7 +243,7 @@ class PhrasebookReceiver(Receiver):
         return torch.stack([self._states(ids[:, : end + 1]) for end in range(ids.shape[1])]), message.ends
 
     def _states(self, ids: Tensor) -> Tensor:
-        """Evidence after messages, (batch, num_values)."""
+        """Evidence for attribute values after messages, (batch, num_values)."""
         rows, states = list(map(tuple, ids.tolist())), dict[tuple[int, ...], list[float]]()
         for row in dict.fromkeys(rows):
             length = next((place for place, symbol in enumerate(row) if symbol <= EOS), len(row))

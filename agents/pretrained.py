@@ -1,4 +1,4 @@
-"""Image models of the package timm as perceptions, with weights of a file on this machine; nothing is downloaded."""
+"""Image models of the package timm as perceptions, with weights from a local file; nothing is downloaded."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,21 +18,21 @@ from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 from ecsuite.runtime.memory import require_memory
 
 FILE = "model.safetensors"
-"""The weights in a folder, as the Hugging Face hub has them."""
+"""File name of the weights in a folder, as on the Hugging Face hub."""
 COPIES = 2
-"""Copies of the weights in memory while they are read."""
+"""Number of copies of the weights in memory while they are read."""
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Mean and deviation of the colours in ImageNet, for models that name no others."""
+"""Mean and standard deviation of the colours in ImageNet, the default for models that define none."""
 
 
 class PretrainedPerception(Perception):
     """An image model without its classifier.
 
-    Frozen, it stays in evaluation mode and gets no gradient. Weights of torchvision fit where timm has the same layers,
-    as in its ResNets.
+    A frozen model stays in evaluation mode and gets no gradient. Weights of torchvision fit if timm has the same
+    layers, as in its ResNets.
 
     Raises:
-        ConfigError: If timm is not installed or has no such model, or the weights are not those of the model.
+        ConfigError: If timm is not installed or has no such model, or the weights do not fit the model.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,15 +40,15 @@ class PretrainedPerception(Perception):
         """Options of an image model."""
 
         model: str = "resnet18"
-        """Its name in timm, such as resnet18 or vit_tiny_patch16_224."""
+        """Name of the model in timm, such as resnet18 or vit_tiny_patch16_224."""
         weights: str | None = None
-        """A safetensors file of its weights, or a folder with model.safetensors; null: random weights."""
+        """A safetensors file of weights, or a folder with model.safetensors; null: random weights."""
         freeze: bool = True
-        """Whether its weights stay as they are; otherwise they are trained with the agent."""
+        """Whether the weights are frozen; otherwise they are trained with the agent."""
         side: Count | None = None
-        """Width and height to which images are scaled; null: they stay as the world has them."""
+        """Width and height to which images are scaled; null: no scaling."""
         size: Count | None = None
-        """Width of a linear layer after it; null: its features as they are."""
+        """Width of a linear layer after the model; null: the features of the model, unchanged."""
 
     takes_images = True
     mean: Tensor
@@ -75,7 +75,7 @@ class PretrainedPerception(Perception):
 
     @property
     def learns(self) -> bool:
-        """Whether its weights are trained with its agent: the layer after a frozen network is."""
+        """Whether there are trainable weights: the layer after a frozen network is trained."""
         return not self.is_frozen or self.projection is not None
 
     def train(self, mode: bool = True) -> "PretrainedPerception":
@@ -100,8 +100,8 @@ class PretrainedPerception(Perception):
         return vectors if self.projection is None else self.projection(vectors)
 
     def _try_images(self, model: str, shape: tuple[int, ...]) -> None:
-        """Raise `ConfigError` if the network takes no images of this size."""
-        if torch.empty(0).is_meta:  # only counted
+        """Raise `ConfigError` if the network does not accept images of this size."""
+        if torch.empty(0).is_meta:  # parameters are only counted
             return
         self.network.eval()
         try:
@@ -110,19 +110,19 @@ class PretrainedPerception(Perception):
         except (RuntimeError, AssertionError, ValueError) as error:
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ConfigError(
-                f"perception.side: {model} takes no images of {self.side or shape[0]} pixels ({text}): set the "
+                f"perception.side: {model} does not accept images of {self.side or shape[0]} pixels ({text}): set the "
                 "width that it expects, such as 224"
             ) from None
         self.train()
 
 
 def weights_file(place: Path) -> Path:
-    """The file of weights: the place itself, or the one in a folder."""
+    """Path of the weights file: the path itself, or the file in a folder."""
     return place / FILE if place.is_dir() else place
 
 
 def _network(model: str) -> nn.Module:
-    """A model of timm with random weights and without its classifier."""
+    """A timm model with random weights and without its classifier."""
     try:
         import timm
     except ImportError:
@@ -134,7 +134,7 @@ def _network(model: str) -> nn.Module:
 
 
 def _load_weights(network: nn.Module, model: str, place: Path) -> None:
-    """Give a network the weights of a file, without those of a classifier."""
+    """Load the weights of a file into a network, ignoring weights of a classifier."""
     file = weights_file(place)
     if not file.is_file() or file.suffix != ".safetensors":
         raise ConfigError(

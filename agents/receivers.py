@@ -1,7 +1,7 @@
 """Receivers: encode a message into a hidden state.
 
 A receiver is made from its options, `vocab_size`, the number of content symbols, to which it adds EOS, and `max_len`,
-their maximum number in a message, which not every receiver uses.
+their maximum number in a message, which some receivers ignore.
 """
 
 from abc import ABC, abstractmethod
@@ -23,29 +23,27 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class Receiver(nn.Module, ABC):
-    """Base class of receivers, also of users' own.
+    """Base class of receivers, including user code.
 
     Args:
         state_size: Width of the receiver's states.
 
     Raises:
-        ConfigError: If that is no width.
+        ConfigError: If `state_size` is not a positive integer.
     """
 
     casts_weights = False
-    """Whether its layers cast their weights to the precision of their input; it then gets that precision, `dtype`, as a
-    second argument. Others are called under autocast, with weights of symbols in fp32. See `ecsuite.agents.autocast`.
-    """
+    """Whether layers cast their weights to the precision of their input; `forward` then gets this precision, `dtype`,
+    as a second argument. Otherwise it is called under autocast, with symbol weights in fp32."""
     reads_distinct = False
-    """Whether a state depends on its own message alone, so that it is given equal messages of a batch once; see
-    `ecsuite.agents.shared_states`, with which recurrent ones read equal beginnings once."""
-
+    """Whether a state depends only on its own message, so that equal messages of a batch are read once; see
+    `ecsuite.agents.shared_states`, by which recurrent receivers read equal prefixes once."""
     knows_names = False
-    """Whether it gets the names of attribute values, `value_names`, too."""
+    """Whether the constructor also gets the names of attribute values, `value_names`."""
     states_are_values = False
-    """Whether its states are scores of attribute values, which reconstruction takes as they are."""
+    """Whether states are scores of attribute values, which reconstruction uses directly."""
     needs_projection = True
-    """Whether its states are projected to the width of candidates' vectors; otherwise they are scores of features."""
+    """Whether states are projected to the width of candidates' vectors; otherwise they are scores of features."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -60,9 +58,9 @@ class Receiver(nn.Module, ABC):
         """Encode a message up to each of its possible ends.
 
         Args:
-            message: The message.
-            *args: The precision of the computation, for a receiver that casts its weights.
-            **kwargs: Nothing.
+            message: Messages.
+            *args: The precision of the computation, if `casts_weights`.
+            **kwargs: Not used.
 
         Returns:
             States (num_ends, batch, state_size) and the probability of each end, (num_ends, batch).
@@ -70,7 +68,7 @@ class Receiver(nn.Module, ABC):
 
 
 def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> SymbolEmbedding:
-    """A receiver's embedding of content symbols and EOS; style icy: without a bias, initialised from N(0, 1)."""
+    """Make a receiver's embedding of content symbols and EOS; style icy: without a bias, initialised from N(0, 1)."""
     embed = SymbolEmbedding(vocab_size + 1, embedding_size, bias=style == "egg")
     if style == "icy":
         nn.init.normal_(embed.weight)
@@ -78,7 +76,7 @@ def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> Symbol
 
 
 class RecurrentReceiver(Receiver):
-    """A recurrent encoder whose initial states are zeros."""
+    """A recurrent encoder with initial states of zeros."""
 
     casts_weights = True
 
@@ -89,7 +87,7 @@ class RecurrentReceiver(Receiver):
         hidden_size: Count = 512
         """Width of the hidden state."""
         num_layers: Layers = 1
-        """Number of layers; each gets the outputs of the layer below, and the last gives the states."""
+        """Number of layers; the states of the last layer are the receiver's states."""
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int = 0) -> None:
         super().__init__(state_size=options.hidden_size)
@@ -114,8 +112,8 @@ NETWORKS = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 class BidirectionalReceiver(Receiver):
     """A recurrent encoder in both directions (Schuster & Paliwal 1997).
 
-    The state is the last output of the one direction and the first of the other. What is read backwards depends on
-    where the message ends, so a relaxed message of variable length is read once for each of its possible ends, which
+    The state is the last output of the forward direction and the first of the backward direction. The backward pass
+    depends on the end, so a relaxed message of variable length is read once per possible end, which
     takes `max_len + 1` times as long.
     """
 
@@ -155,11 +153,11 @@ class BidirectionalReceiver(Receiver):
         certain = torch.ones_like(message.length)[None]
         if message.symbols.is_floating_point():
             return self._read(embedded, torch.full((batch,), num_steps))[None], certain
-        # A list, so that it is known that operations depend on values.
+        # A list: marks the operations as dependent on values.
         return self._read(embedded, torch.tensor(message.length.long().tolist()))[None], certain
 
     def _read(self, embedded: Tensor, lengths: Tensor) -> Tensor:
-        """States (number, 2 * hidden) of sequences (num_steps, number, embedding) of these lengths."""
+        """Compute states (number, 2 * hidden) of sequences (num_steps, number, embedding) with these lengths."""
         packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths, enforce_sorted=False)
         with torch.autocast(embedded.device.type, enabled=False):  # torch's packed networks compute in fp32
             _, last = self.encode(packed)

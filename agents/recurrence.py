@@ -1,7 +1,7 @@
 """Recurrent steps: gates of cells, and whole sequences of steps as one operation, with hand-derived gradients.
 
 On CUDA the gates of GRU and LSTM are torch's fused kernels; elsewhere they take few passes over memory. With gradients
-of torch a step of `channel` takes 1.15 times as long in fp32, of `disc_small` 0.93 to 1.04; CUDA and bf16 decide.
+of torch, a step of `channel` takes 1.15 times as long in fp32, of `disc_small` 0.93 to 1.04 times.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ State = tuple[Tensor, ...]
 """State of a cell between steps, each entry (batch, hidden); the first entry is the output."""
 
 Gradients = tuple[Tensor | None, ...]
-"""Gradients of a state; None: of zeros."""
+"""Gradients of a state; None: zeros."""
 
 
 class _Tanh(torch.autograd.Function):
@@ -50,10 +50,10 @@ def tanh_of(inputs: Tensor) -> Tensor:
 
 
 class Gates(ABC):
-    """Combine the outputs of a cell's two maps; tensors may have replicas before (rows, width)."""
+    """Combine the outputs of a cell's two maps; tensors are (rows, width), optionally with replicas before."""
 
     are_summed = True
-    """Whether the outputs of the two maps are added, so that their gradients are the same."""
+    """Whether the outputs of the two maps are added, so that both have the same gradient."""
 
     def start(self, hidden: Tensor) -> State:
         """The initial state for a hidden vector."""
@@ -61,26 +61,26 @@ class Gates(ABC):
 
     @abstractmethod
     def forward(self, inputs: Tensor, hidden: Tensor, state: State) -> tuple[State, State]:
-        """The next state, and what `backward` needs beside the state before.
+        """Compute the next state, and what `backward` needs in addition to the previous state.
 
         Args:
             inputs: Outputs of the input map, (rows, num_gates * hidden_size).
             hidden: Outputs of the hidden map, of the same shape.
-            state: The state before.
+            state: Previous state.
         """
 
     @abstractmethod
     def backward(
         self, saved: State, state: State, gradients: Gradients, of_inputs: Tensor, of_hidden: Tensor
     ) -> tuple[Tensor, Tensor, Gradients]:
-        """The gradients of `forward`.
+        """Compute the gradients of `forward`.
 
         Args:
-            saved: What it returned for that.
-            state: The state before.
-            gradients: Of the next state, of which that of the output is there.
-            of_inputs: May be filled with the gradient of `inputs`.
-            of_hidden: May be filled with that of `hidden`; the same tensor where the two are added.
+            saved: Second output of `forward`.
+            state: Previous state.
+            gradients: Gradients of the next state; the gradient of the output is not None.
+            of_inputs: Buffer for the gradient of `inputs`.
+            of_hidden: Buffer for the gradient of `hidden`; the same tensor if the two are added.
 
         Returns:
             The gradients of `inputs`, of `hidden`, and of the state; the latter are new tensors.
@@ -165,7 +165,7 @@ class LSTMGates(Gates):
             return (output, next_memory), (next_memory, given[2])
         gates = inputs + hidden
         new = tanh_of(gates.chunk(4, -1)[2])
-        input_gate, forget, _, output = gates.sigmoid_().chunk(4, -1)  # of all of them, in one pass
+        input_gate, forget, _, output = gates.sigmoid_().chunk(4, -1)  # all gates in one pass
         next_memory = torch.addcmul(forget * memory, input_gate, new)
         shown = tanh_of(next_memory)
         return (output * shown, next_memory), (gates, new, shown)
@@ -231,7 +231,7 @@ def _tanh_backward(gradient: Tensor | None, output: Tensor, room: Tensor) -> Non
 
 
 def _flat(tensor: Tensor) -> Tensor:
-    """Rows of all replicas."""
+    """Flatten replicas into rows."""
     return tensor if tensor.dim() == 2 else tensor.flatten(0, -2)
 
 
@@ -239,10 +239,9 @@ def recurrence(gates: Gates, hidden_map: Linear, dtype: torch.dtype) -> Callable
     """Start a loop over steps in the given precision.
 
     Returns:
-        A function from the gates of inputs, (rows, number * hidden_size), the state before, () for zeros, the numbers
-        of rows of the steps, and for each step the place of the row that each row follows on (None: the rows are those
-        of the step before). It returns the state after them; in the place of its output are the outputs of all steps,
-        one after the other.
+        A function of the gates of the inputs, (rows, number * hidden_size); the previous state, () for zeros; the
+        number of rows of each step; and, per step, the index of each row's predecessor in the step before (None: the
+        same row). It returns the final state, with the concatenated outputs of all steps as its first entry.
     """
     unrolled = Unrolled(hidden_map.weight, hidden_map.bias, dtype)
     weight, bias = unrolled.weight, unrolled.bias
@@ -270,7 +269,7 @@ def _steps(
     state: State,
     saved: list[tuple[State, State]],
 ) -> State:
-    """Make steps; the state before each, and what the gates saved of it, are added to a list. See `recurrence`."""
+    """Run the steps; the previous state and the saved tensors of each step are added to `saved`. See `recurrence`."""
     outputs = []
     for rows, places in zip(inputs.split(sizes, -2), followed, strict=True):
         if state:
@@ -307,7 +306,7 @@ class _Recurrence(torch.autograd.Function):
         ctx.gates, ctx.sizes, ctx.followed = gates, sizes, followed
         ctx.gradients, ctx.number = gradients, gradients.new_step()
         ctx.num_rest = len(after) - 1
-        # The output before a step is a part of the outputs, which are kept once.
+        # The output before a step is a view of all outputs, which are stored once.
         of_steps = [tensor for (_, *rest), of_step in saved for tensor in (*rest, *of_step)]
         ctx.save_for_backward(weight, saved[0][0][0], after[0] if len(sizes) > 1 else None, *of_steps)
         ctx.set_materialize_grads(False)
@@ -319,7 +318,7 @@ class _Recurrence(torch.autograd.Function):
         _, _, _, _, needs_weight, _, _, _, *of_state = ctx.needs_input_grad
         weight, first, outputs, *tensors = ctx.saved_tensors
         sizes, followed, width = ctx.sizes, (*ctx.followed, None), len(tensors) // len(ctx.sizes)
-        if all(each is None for each in given):  # a gradient of zeros
+        if all(each is None for each in given):  # all gradients are zero
             if needs_weight:
                 num_before = sum(sizes if of_state else sizes[1:])
                 rows = first.new_zeros(*first.shape[:-2], num_before, first.shape[-1]) if num_before else None
@@ -356,12 +355,12 @@ class _Recurrence(torch.autograd.Function):
 
 
 def _at(rows: Tensor, places: Places) -> Tensor:
-    """The rows at these places."""
+    """Select the rows at these indices."""
     return rows if places is None else rows.index_select(-2, places)
 
 
 def _summed(gradient: Tensor | None, places: Places, size: int) -> Tensor | None:
-    """The gradient of so many rows from that of the rows at these places, summed in fp32."""
+    """Sum gradients of rows at these indices into `size` rows, in fp32."""
     if gradient is None or places is None:
         return gradient
     zeros = gradient.new_zeros(
@@ -371,12 +370,12 @@ def _summed(gradient: Tensor | None, places: Places, size: int) -> Tensor | None
 
 
 def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """The sum of two gradients."""
+    """Sum two gradients; None is zero."""
     return second if first is None else first if second is None else first + second
 
 
 def _plus_product(gradient: Tensor | None, of_hidden: Tensor, weight: Tensor) -> Tensor:
-    """The gradient of the output before a step: its own, which is overwritten, and that through the hidden map."""
+    """Gradient of the previous output: the direct one, which is overwritten, plus the one through the hidden map."""
     if gradient is None:
         return of_hidden @ weight
     return gradient.addmm_(of_hidden, weight) if weight.dim() == 2 else gradient.baddbmm_(of_hidden, weight)

@@ -1,9 +1,9 @@
-"""The agents and their parts by name. A new one is a class and a line here; classes are imported when they are used."""
+"""Registries of agents and their parts. A new part is a class and a line here; classes are imported when used."""
 
 from ecsuite.parts.registry import Registry
 
 SHORT_OPTIONS = {"hidden": "hidden_size"}
-"""Options of agents with a shorter name after a comma."""
+"""Short names of options of agents."""
 
 SENDERS = Registry(
     word="sender",
@@ -31,11 +31,11 @@ SENDERS = Registry(
         ),
         "scripted": (
             "ecsuite.agents.scripted:ScriptedSender",
-            "a fixed language that is not trained (Kharitonov & Baroni 2020)",
+            "a fixed language; not trained (Kharitonov & Baroni 2020)",
         ),
         "phrasebook": (
             "ecsuite.agents.phrasebook:PhrasebookSender",
-            "forms of an inventory, which is not trained (after Boldt & Mortensen 2026)",
+            "generates messages from forms of an inventory; not trained (after Boldt & Mortensen 2026)",
         ),
     },
     read_name="ecsuite.agents.spec:agent_section",
@@ -82,11 +82,11 @@ RECEIVERS = Registry(
         ),
         "lexicon": (
             "ecsuite.agents.scripted:LexiconReceiver",
-            "a lexicon that is not trained: of which features each symbol is true",
+            "a lexicon of the features that each symbol is true of; not trained",
         ),
         "phrasebook": (
             "ecsuite.agents.phrasebook:PhrasebookReceiver",
-            "reads the forms of an inventory in a message; it is not trained (after Boldt & Mortensen 2026)",
+            "reads the forms of an inventory in a message; not trained (after Boldt & Mortensen 2026)",
         ),
     },
     read_name="ecsuite.agents.spec:agent_section",
@@ -99,7 +99,7 @@ TABLES = {
     "hashtable": "sender: the stored message of a meaning; receiver: the stored meaning of a message",
     "knn": "receiver: the meaning of the most similar stored message",
 }
-"""Lookup tables, which store a given language, so that ICY has them and no game, with a line each."""
+"""Descriptions of lookup tables, which store a given language: available in ICY, not in games."""
 
 CELLS = Registry(
     word="cell",
@@ -123,7 +123,7 @@ CELLS = Registry(
 PERCEPTIONS = Registry(
     word="perception",
     parts={
-        "identity": ("ecsuite.agents.perception:IdentityPerception", "the object's features as they are"),
+        "identity": ("ecsuite.agents.perception:IdentityPerception", "the object's features, unchanged"),
         "linear": ("ecsuite.agents.perception:LinearPerception", "one linear layer"),
         "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
         "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
@@ -149,7 +149,7 @@ PERCEPTIONS = Registry(
         ),
         "pretrained": (
             "ecsuite.agents.pretrained:PretrainedPerception",
-            "for images: a model of timm such as resnet18, with weights of your file, frozen or trained",
+            "for images: a model of timm such as resnet18, with weights from your file, frozen or trained",
         ),
     },
     base="ecsuite.agents.perception:Perception",

@@ -1,6 +1,6 @@
-"""Agents that are not trained: a sender of a fixed language, and a receiver with a lexicon.
+"""Untrained agents: a sender with a fixed language, and a receiver with a lexicon.
 
-The languages of the sender are those of Kharitonov & Baroni (2020, arXiv 2004.03420, section 3).
+Languages of the sender: Kharitonov & Baroni (2020, arXiv 2004.03420, section 3).
 """
 
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.runtime.errors import ConfigError
 
 CERTAIN = 1000.0
-"""The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for. Their
-probabilities are 0: numbers that are almost 0, as of a logit of 100, take a processor long."""
+"""Logit of the chosen symbol; other logits are 0, a difference that no channel noise compensates. The other
+probabilities are then exactly 0: denormal numbers, as for a logit of 100, are slow."""
 
 
 FALSE = 1e-37
-"""In place of the truth 0, whose logarithm is no number."""
+"""Substitute for the truth value 0, whose logarithm is undefined."""
 
 
 def sums_and_differences(values: Tensor, num_values: int) -> Tensor:
-    """Pairs (a, b), (..., 2), to (a + b, a - b) modulo the number of values, of the same shape."""
+    """Map pairs (a, b), (..., 2), to (a + b, a - b) modulo the number of values, of the same shape."""
     first, second = values.unbind(-1)
     return torch.stack([first + second, first - second], dim=-1) % num_values
 
 
 def require_pairs(place: str, num_attributes: int, num_values: int) -> None:
-    """Raise `ConfigError` if sums and differences of the values do not say which pair it was."""
+    """Raise `ConfigError` if sums and differences of the values do not determine the pair."""
     if num_attributes != 2:
-        raise ConfigError(f"{place}: sums are of 2 attributes, and the objects have {num_attributes}")
+        raise ConfigError(f"{place}: sums need 2 attributes, but the objects have {num_attributes}")
     if num_values % 2 == 0:
         raise ConfigError(
             f"{place}: with {num_values} values two pairs may have the same sum and difference: expected an odd "
@@ -42,25 +42,25 @@ def require_pairs(place: str, num_attributes: int, num_values: int) -> None:
 
 
 class ScriptedSender(Sender):
-    """Says one symbol for each attribute; it has no weights, and sees one-hot values as they are.
+    """Sender without weights that generates one symbol per attribute from one-hot values.
 
     Raises:
-        ConfigError: If the channel's messages do not have a symbol for each attribute, or too few symbols.
+        ConfigError: If messages do not have one symbol per attribute, or the vocabulary is too small.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
-        """Options of the language."""
+        """Options of the sender."""
 
         language: Literal["values", "sums"] = "values"
         """values: the symbol at a position is the value of one attribute. sums: for the values a and b, the symbols are
-        a + b and a - b, modulo the number of values, so that each depends on both."""
+        a + b and a - b, modulo the number of values, so that each symbol depends on both."""
 
     def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
         super().__init__()
         if options.perception.kind != "identity":
             raise ConfigError(
-                f"sender.perception: expected identity, since the sender says values, got {options.perception.kind}"
+                f"sender.perception: expected identity, since messages consist of values, got {options.perception.kind}"
             )
         self.language, self.vocab_size, self.max_len = options.language, vocab_size, max_len
         self.num_values = num_features // max_len
@@ -73,7 +73,7 @@ class ScriptedSender(Sender):
             require_pairs("sender.language", max_len, self.num_values)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning, (batch, num_attributes * num_values), one-hot."""
+        """Generate a message for each meaning, (batch, num_attributes * num_values), one-hot."""
         values = meanings.unflatten(-1, (self.max_len, self.num_values)).argmax(-1)  # (batch, max_len)
         if self.language == "sums":
             values = sums_and_differences(values, self.num_values)
@@ -83,24 +83,24 @@ class ScriptedSender(Sender):
 
 
 class LexiconReceiver(Receiver):
-    """Takes each symbol to be true or false of each feature, as a lexicon has it; it is not trained.
+    """Untrained receiver with a lexicon: the truth of each symbol for each feature.
 
-    The score of a candidate is the sum of the logarithms of how true symbols are of its features, so that with one-hot
-    features a message means what all of its symbols are true of.
+    The score of a candidate is the sum over symbols of the log of their truth for its features, so that with one-hot
+    features a message is the conjunction of its symbols.
 
     Raises:
-        ConfigError: If there is no row for each symbol, or rows differ in length, or its perception changes features.
+        ConfigError: If there is not one row per symbol, row lengths differ, or the perception changes features.
     """
 
     needs_projection = False
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
-        """Options of the lexicon."""
+        """Options of the receiver."""
 
         lexicon: tuple[tuple[float, ...], ...] = ()
-        """How true each symbol, a row, is of each feature of objects, a column, from 0 to 1: [[1, 0], [1, 1]]. Of
-        attribute values, features are one-hot: the values of the first attribute, then those of the next."""
+        """Truth, from 0 to 1, of each symbol (row) for each feature of objects (column): [[1, 0], [1, 1]]. For
+        attribute values, features are one-hot: all values of the first attribute, then of the next one."""
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
         rows = options.lexicon
@@ -113,10 +113,10 @@ class LexiconReceiver(Receiver):
             raise ConfigError("receiver.lexicon: expected numbers from 0 to 1")
         if options.perception.kind != "identity":
             raise ConfigError(
-                f"receiver.perception: expected identity, since a lexicon is of features, got {options.perception.kind}"
+                f"receiver.perception: expected identity: a lexicon describes features, got {options.perception.kind}"
             )
         super().__init__(state_size=len(rows[0]))
-        # EOS says nothing.
+        # EOS is true of all features.
         truth = torch.cat([torch.ones(1, self.state_size), torch.tensor(rows)])
         self.register_buffer("truth", truth, persistent=False)
 

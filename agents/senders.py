@@ -1,7 +1,7 @@
 """Senders: map a meaning to a message; independent of the channel type.
 
 A sender is made from its options, `num_features`, the width of a meaning, `vocab_size`, the number of content symbols,
-to which it adds EOS, and `max_len`, their maximum number in a message, which not every sender uses.
+to which it adds EOS, and `max_len`, their maximum number in a message, which some senders ignore.
 """
 
 from abc import ABC, abstractmethod
@@ -36,42 +36,42 @@ class MessageBuilder(Protocol):
 
 
 class Sender(nn.Module, ABC):
-    """Base class of senders, also of users' own."""
+    """Base class of senders, including user code."""
 
     knows_names = False
-    """Whether it gets the names of attribute values, `value_names`, and whether messages may end, `has_eos`, too."""
+    """Whether the constructor gets `value_names`, of attributes, and `has_eos`, whether messages may end."""
     casts_weights = False
-    """Whether its layers cast their weights to the precision of their input; others are called under autocast, in fp32.
+    """Whether layers cast their weights to the precision of their input; otherwise the sender is called under autocast.
     See `ecsuite.agents.autocast`."""
 
     @abstractmethod
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning.
+        """Generate a message for each meaning.
 
         Args:
-            meanings: (batch, num_features), in the precision of the computation where it casts weights, else in fp32.
-            builder: Makes a symbol of the logits of each step; its `message()` is what is returned.
+            meanings: (batch, num_features), in the precision of the computation if `casts_weights`, else in fp32.
+            builder: Converts the logits of each step to symbols; return its `message()`.
         """
 
     def represent(self, meanings: Tensor) -> Tensor | None:
-        """Give the first representation of meanings that it learns, (batch, size); None: none is known.
+        """Return the first learnt representation of meanings, (batch, size); None: unknown.
 
-        `rsa` and `transfer_sender` read it where the perception learns nothing. It is the output of the layer
+        `rsa` and `transfer_sender` use it if the perception has no trainable weights. It is the output of the layer
         `perceive`, if there is one.
 
         Args:
-            meanings: (batch, num_features).
+            meanings: Meanings, (batch, num_features).
         """
         perceive = getattr(self, "perceive", None)
         return perceive(meanings) if isinstance(perceive, nn.Module) else None
 
 
 def build_message(builder: MessageBuilder, logits: Tensor) -> Message:
-    """Build a message from the logits of all steps at once: of a sender without feedback of its symbols.
+    """Build a message from the logits of all steps at once, for a non-autoregressive sender.
 
     Args:
         builder: Collects the message symbol by symbol.
-        logits: (max_len, batch, vocab_size + 1).
+        logits: Logits, (max_len, batch, vocab_size + 1).
 
     Raises:
         ValueError: If there are logits for fewer than `max_len` steps.
@@ -100,7 +100,7 @@ Layers = Annotated[int, Meta(ge=1, le=9)]
 
 
 def cell_of_sender(cell: str, *, zero_input: bool) -> str:
-    """The cell of a sender: the published program's SRU with input of zeros applies tanh to its memory."""
+    """Cell of a sender: SRU with inputs of zeros applies tanh to its memory, as in the published program."""
     return "sru-tanh" if zero_input and cell == "sru" else cell
 
 
@@ -109,11 +109,11 @@ class Decoder(Sender):
 
     casts_weights = True
     scores: Linear
-    """The output layer, from the hidden state to logits (vocab_size + 1)."""
+    """Output layer, from the hidden state to logits (vocab_size + 1)."""
     embed: SymbolEmbedding | None
-    """Embedding of the previous symbol; None: the sender is not autoregressive, and its input is zeros."""
+    """Embedding of the previous symbol; None: the sender is not autoregressive, and its inputs are zeros."""
     start: nn.Parameter | None
-    """The learnt first input, (embedding,); None if it is the embedding of EOS or if there is no input."""
+    """Learnt first input, (embedding,); None if it is the embedding of EOS or there is no input."""
 
     def __init__(self, *, num_features: int, hidden_size: int, style: Style) -> None:
         super().__init__()
@@ -138,16 +138,16 @@ class Decoder(Sender):
 
 
 class RecurrentSender(Decoder):
-    """A recurrent decoder: the meaning gives its initial state, each symbol is its next input."""
+    """A recurrent decoder: the meaning sets its initial state, and each symbol is the next input."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(CellOptions):
         """Options of a recurrent sender."""
 
         num_layers: Layers = 1
-        """Number of layers; those above the first have an initial state of zeros."""
+        """Number of layers; layers above the first have an initial state of zeros."""
         zero_input: bool = False
-        """The input of every step is zeros: the sender is not autoregressive."""
+        """Use inputs of zeros at every step: the sender is not autoregressive."""
 
     def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int = 0) -> None:
         super().__init__(num_features=num_features, hidden_size=options.hidden_size, style=options.style)

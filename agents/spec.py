@@ -3,8 +3,8 @@
     lstm   lstm-2l   gru-z   gru-2l-z   husendz:dgsend   transformer-2l,init=copied   hier:gru,stop=first   cnn,blocks=3
 
 `-2l` means two layers, `-z` an input of zeros at every step, `:dgsend` the cell. The published program's names
-(`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are accepted, too. Equal agents have equal canonical names.
-An agent of a user's own file is `./mine.py:MySender`.
+(`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are also accepted. Equal agents have equal canonical names.
+An agent from a user's file is `./mine.py:MySender`.
 """
 
 import re
@@ -21,13 +21,13 @@ from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 Role = Literal["sender", "receiver"]
 
 NAME_OPTIONS = ("blocks", "form", "hidden", "init", "reset", "stop")
-"""Options that a name may have after a comma, where the agent has them."""
+"""Options that may follow a name after a comma, if the agent has them."""
 
 LAYERED = ("recurrent", "transformer", "bidirectional")
 """Kinds with a number of layers."""
 
 NOT_IN_GAMES: dict[Role, tuple[str, ...]] = {"sender": ("hashtable",), "receiver": ("hashtable", "knn")}
-"""Agents of papers that store a given language, so that no game can train them."""
+"""Agents of papers that store a given language; no game can train them."""
 
 ALIASES: tuple[tuple[str, str], ...] = (
     (r"rnn(?:autoreg)?:(.+)", r"\1"),
@@ -63,7 +63,7 @@ class AgentName:
         return ",".join([self.name, *(f"{key}={value}" for key, value in self.options)])
 
     def section(self) -> dict[str, Any]:
-        """The section of a config with the same agent."""
+        """Convert the name to a section of a config."""
         short = {} if own_code.is_foreign(self.family) else SHORT_OPTIONS
         options = {short.get(key, key): value_in_name(value, key) for key, value in self.options}
         kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
@@ -79,14 +79,14 @@ class AgentName:
 
 
 def agent_section(role: Role, name: str) -> dict[str, Any]:
-    """The section of an agent's name without options, such as `gru-2l`, `husendz:dgsend` or `hier:gru`."""
+    """Parse an agent's name without options, such as `gru-2l`, `husendz:dgsend` or `hier:gru`, to a section."""
     return parse_agent(role, name).section()
 
 
 def families(role: Role) -> dict[str, type]:
-    """The `Options` of agents that differ only in cell, layers and input, by pattern.
+    """The `Options` of families of agents that differ only in cell, layers and input, by pattern.
 
-    In a pattern CELL stands for any name in `CELLS`; the names of recurrent agents are those of cells.
+    In a pattern, CELL stands for any name in `CELLS`; the names of recurrent agents begin with the name of a cell.
     """
     registry, found = SENDERS if role == "sender" else RECEIVERS, dict[str, type]()
     for kind in registry.parts:
@@ -104,7 +104,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
     Args:
         role: sender or receiver.
         text: `name[,key=value]*`.
-        more: Families beside those of `families`.
+        more: Further families.
 
     Raises:
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
@@ -129,7 +129,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
         pattern, layers, zero = match.groups() if match else (name, None, None)
         has = option_types(known[pattern]) if pattern in known else {}
         if (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
-            pattern = name  # which is unknown
+            pattern = name  # an unknown name
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None
     if pattern not in known:
@@ -144,7 +144,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
 
 
 def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentName:
-    """An agent of a user's file; its canonical name has the first digits of the SHA-256 of the file."""
+    """An agent of a user's file; the canonical name contains the first digits of the file's SHA-256."""
     found = own_code.checksum(own_code.source_of(kind))[:12]
     if digest not in ("", found):
         raise ConfigError(
@@ -155,7 +155,7 @@ def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentName:
 
 
 def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tuple[str, str], ...]:
-    """The options that differ from their default, sorted."""
+    """Parse options that differ from their default, sorted."""
     choices, given = _choices(options), dict[str, str]()
     for assignment in assignments:
         typed_key, equals, typed_value = (part.strip() for part in assignment.partition("="))
@@ -176,7 +176,7 @@ def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tup
 
 
 def _choices(options: type) -> dict[str, tuple[str, ...]]:
-    """The values of each option that a name may have, the default first; () means any integer from 1."""
+    """Values of each option that a name may have, the default first; () means any integer from 1."""
     found = {}
     for name in NAME_OPTIONS:
         hint = option_types(options).get(SHORT_OPTIONS.get(name, name))

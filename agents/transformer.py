@@ -56,7 +56,7 @@ class DecoderLayer(nn.Module):
                 effect.
 
         Returns:
-            A function from a position's input and the place of the row that each follows on to its output, (batch,
+            A function from a position's input and the index of each row's predecessor to its output, (batch,
             size); it caches keys and values.
         """
         size, dtype = memory.shape[-1], memory.dtype
@@ -146,15 +146,15 @@ def position_codes(num_positions: int, size: int) -> Tensor:
 
 
 def fp32_norm(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
-    """The layer norm, computed in fp32, with outputs in the precision of its inputs."""
+    """Layer norm, computed in fp32, with outputs in the precision of its inputs."""
     return lambda inputs: norm(inputs.float()).to(inputs.dtype)
 
 
 class TransformerReceiver(Receiver):
     """A transformer encoder with post-norm (Vaswani et al. 2017, arXiv 1706.03762).
 
-    A position attends to itself and to those before it, so that one pass gives the state after each symbol, and none
-    depends on what a message of another end would have said. The state is the position of the last symbol.
+    A position attends to itself and to previous positions, so that one pass gives the state after each symbol,
+    independent of later symbols. The state is the output at the last symbol.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +171,7 @@ class TransformerReceiver(Receiver):
         """icy: embeddings without a bias, initialised from N(0, 1)."""
 
         def __post_init__(self) -> None:
-            """Check that the heads divide the width; `ConfigError` if not."""
+            """Check that the number of heads divides the width; `ConfigError` if not."""
             if self.hidden_size % self.num_heads:
                 raise ConfigError(
                     f"num_heads: expected a divisor of hidden_size, {self.hidden_size}, got {self.num_heads}"

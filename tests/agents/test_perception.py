@@ -161,11 +161,11 @@ MISTAKES = {
     (
         "mlp",
         IMAGES,
-    ): r"perception: mlp is not for images: set one of conv, conv_max, conv_grid, conv4, pretrained",
+    ): r"perception: mlp does not take images: set one of conv, conv_max, conv_grid, conv4, pretrained",
     (
         "conv",
         (50,),
-    ): r"perception: conv is not for vectors of 50 features: set one of identity, linear, tanh, mlp, recurrent",
+    ): r"perception: conv does not take vectors of 50 features: set one of identity, .*, recurrent",
 }
 
 

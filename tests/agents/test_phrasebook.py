@@ -176,7 +176,7 @@ def test_an_inventory_that_does_not_fit_is_refused_in_one_line(tmp_path, content
     ("changes", "message"),
     [
         (("receiver.perception=linear",), r"^receiver\.perception: expected identity"),
-        (("task.sender_input=targets_and_distractors",), r"^sender phrasebook: expected to see"),
+        (("task.sender_input=targets_and_distractors",), r"^sender phrasebook: expected it to see"),
         (("channel.length=fixed", "sender.fill=nothing"), r"^sender\.fill: messages .* expected repeat"),
         (("task=reconstruction,num_known=1",), r"^task: the receiver scores values"),
         (("sender.inventory=absent.json",), r"^absent\.json: cannot be read"),

@@ -87,7 +87,9 @@ def test_frozen_weights_stay_and_others_learn(dtype):
 
 def test_images_are_scaled():
     assert make(shape=(13, 13, 3), side=16)(torch.rand(2, 13, 13, 3)).shape == (2, 4)
-    with pytest.raises(ConfigError, match=r"perception.side: tiny takes no images of 13 pixels \(no 13"):
+    with pytest.raises(
+        ConfigError, match=r"perception.side: tiny does not accept images of 13 pixels \(no 13"
+    ):
         make(shape=(13, 13, 3))
 
 

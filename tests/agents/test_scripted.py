@@ -63,7 +63,7 @@ def test_sums_may_be_asked_of_the_receiver():
         (["world.num_values=4", "sender.language=sums"], "sender.language: with 4 values two pairs may have"),
         (["world.num_values=4", "task.asked=sums"], "task.asked: with 4 values two pairs may have the same"),
         (["task.asked=sums", "task.num_known=1"], "num_known: expected 0 with asked=sums"),
-        (["world.num_attributes=3", "channel.max_len=3", "task.asked=sums"], "task.asked: sums are of 2 attr"),
+        (["world.num_attributes=3", "channel.max_len=3", "task.asked=sums"], "task.asked: sums need 2 attr"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(overrides, message):
