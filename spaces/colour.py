@@ -1,4 +1,4 @@
-"""The space of the World Color Survey's 330 colours, and the colour naming of the speakers of its languages.
+"""Space of the 330 colours of the World Color Survey, and the colour naming of its languages' speakers.
 
 Kay, Berlin, Maffi, Merrifield and Cook (2009), The World Color Survey, CSLI; its data are downloaded by
 `ecsuite data wcs`.
@@ -19,7 +19,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Floats, Ints, Space, similar
 
 CHIPS, LANGUAGES, NAMING, NEED = "chips.csv", "languages.csv", "naming.tsv.xz", "need.csv"
-"""Files of the folder: the chips, the languages, the answers, and the need of each chip."""
+"""Files of the folder: chips, languages, answers, and need of each chip."""
 CHIP = "chip"
 """Attribute of a corpus with the number of a chip."""
 NO_ANSWER = ("*", "?")
@@ -33,19 +33,19 @@ VARIANCE = 64.0
 NUM_HUES = 40
 """Columns of hues in the chart; the greys are column 0."""
 TURNS = (-16, -12, -8, -4, 4, 8, 12, 16)
-"""Columns by which the hues of a language are rotated, as by Regier, Kay and Khetarpal (2007), figure 6, both ways."""
+"""Columns by which the hues of a language are rotated, as in Regier, Kay and Khetarpal (2007), figure 6, both ways."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswersNA:
     """Counts of the answer NA in a language, which is either a word or a missing answer.
 
-    The table does not distinguish them. NA counts as a word if speakers agree on it as on words: more than half of the
-    speakers give NA for some chip, and for a chip with one NA, another speaker gives it at least `CONCENTRATION` times
-    as often as answers are NA overall. Missing answers are spread over the chips, or are most of the answers. The
-    bounds are not from the literature. In the survey they hold for 3 of 95 languages with NA: Arabela (4.2 times),
-    Tucano (3.3) and Chinantec (3.2); of the others where most speakers give NA for some chip, Tifal has 2.2, and Cree,
-    85 % of whose answers are NA, 1.0.
+    The table does not distinguish the two. NA counts as a word if speakers agree on it as on words: more than half of
+    the speakers give NA for some chip, and for a chip with one NA, another speaker gives it at least `CONCENTRATION`
+    times as often as answers are NA overall. Missing answers are spread over the chips, or are most of the answers.
+    The bounds are not from the literature. In the survey they hold for 3 of 95 languages with NA: Arabela (4.2
+    times), Tucano (3.3) and Chinantec (3.2); of the others where most speakers give NA for some chip, Tifal has 2.2,
+    and Cree, 85 % of whose answers are NA, 1.0.
     """
 
     number: int
@@ -54,7 +54,7 @@ class AnswersNA:
     most: float
     """Largest share over chips of the speakers who answer NA."""
     agreement: float
-    """Probability that a second speaker answers NA for a chip that one answered so."""
+    """Probability that a second speaker answers NA for a chip for which one speaker answered NA."""
 
     @property
     def is_word(self) -> bool:
@@ -94,7 +94,7 @@ class SurveyLanguage:
     na: AnswersNA
 
     def encoder(self) -> Floats:
-        """q(w|m): the share of each word in the answers about a chip, (num_chips, num_terms); zeros without answers."""
+        """q(w|m): share of each word in the answers about a chip, (num_chips, num_terms); zeros without answers."""
         places = np.where(self.answers < 0, len(self.terms), self.answers)
         chips = np.arange(self.answers.shape[1])
         codes = (chips * (len(self.terms) + 1) + places).ravel()
@@ -105,14 +105,14 @@ class SurveyLanguage:
 
 
 def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
-    """The chips as meanings and as referents: p(u|m) is a Gaussian about the chip in CIELAB.
+    """Make the space with chips as meanings and as referents: p(u|m) is a Gaussian about the chip in CIELAB.
 
     Args:
         folder: Folder of the survey, see `ecsuite data wcs`.
         variance: Variance of the Gaussian, in squared units of CIELAB.
 
     Raises:
-        ConfigError: If a file is missing or is not as expected.
+        ConfigError: If a file is missing or invalid.
     """
     chart, lab = _chips(folder)
     squared = ((lab[:, None] - lab[None]) ** 2).sum(-1)
@@ -130,10 +130,10 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
 
 
 def survey(folder: Path) -> list[SurveyLanguage]:
-    """The languages of the survey, by their numbers.
+    """Read the languages of the survey, by number.
 
     Raises:
-        ConfigError: If a file is missing or is not as expected.
+        ConfigError: If a file is missing or invalid.
     """
     names = {int(row["language"]): row for row in _rows(folder / LANGUAGES)}
     answers: dict[int, list[list[str]]] = {}
@@ -146,7 +146,7 @@ def survey(folder: Path) -> list[SurveyLanguage]:
     except FileNotFoundError:
         raise _missing(folder) from None
     except (lzma.LZMAError, EOFError, ValueError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{folder / NAMING}: expected answers as of `ecsuite data wcs`: {error}") from None
+        raise ConfigError(f"{folder / NAMING}: expected answers of `ecsuite data wcs`: {error}") from None
     return [_language(number, names[number], rows) for number, rows in sorted(answers.items())]
 
 
@@ -175,10 +175,10 @@ def _chips(folder: Path) -> tuple[Ints, Floats]:
 
 
 def _need(folder: Path, number: int) -> Floats:
-    """The need of each chip, computed when the survey was prepared, (num_chips,)."""
+    """Need of each chip, computed when the survey was prepared, (num_chips,)."""
     need = np.array([float(row["need"]) for row in _rows(folder / NEED)])
     if len(need) != number:
-        raise ConfigError(f"{folder / NEED}: {len(need)} rows, expected {number}")
+        raise ConfigError(f"{folder / NEED}: {len(need)} rows: expected {number}")
     return need
 
 
@@ -191,7 +191,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 
 def _missing(folder: Path) -> ConfigError:
-    return ConfigError(f"{folder}: no World Color Survey is there; load it by ecsuite data wcs")
+    return ConfigError(f"{folder}: no World Color Survey there: download it with ecsuite data wcs")
 
 
 def _turned(chart: Ints, columns: int) -> Ints:
@@ -206,12 +206,12 @@ def _turned(chart: Ints, columns: int) -> Ints:
 
 @cache
 def _matrix() -> NDArray[np.float64]:
-    """The matrix from CIE XYZ to linear sRGB, IEC 61966-2-1, (3, 3)."""
+    """Matrix from CIE XYZ to linear sRGB, IEC 61966-2-1, (3, 3)."""
     return np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
 
 
 def to_rgb(lab: Floats) -> Floats:
-    """CIELAB as sRGB for pictures, (num_colours, 3), from 0 to 1, with the white point of the screen."""
+    """Convert CIELAB to sRGB for pictures, (num_colours, 3), from 0 to 1, with the white point of the screen."""
     height = (lab[:, 0] + 16) / 116
     parts = np.stack([height + lab[:, 1] / 500, height, height - lab[:, 2] / 200], axis=1)
     xyz = np.where(parts > 6 / 29, parts**3, 3 * (6 / 29) ** 2 * (parts - 4 / 29))

@@ -1,4 +1,4 @@
-"""Sources of semantic spaces: attribute values, features, a table, the colours of the World Color Survey."""
+"""Sources of semantic spaces: attribute values, features, tables, and the colours of the World Color Survey."""
 
 import csv
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MOST_MEANINGS = 1000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpaceOptions:
-    """The space and the need of its meanings."""
+    """Options of a space and the need of its meanings."""
 
     space: Annotated[str, Meta(description=f"{', '.join(KINDS)}, or {OWN}")] = "attributes"
     """attributes: the meanings of the corpus, similar by the number of shared attributes; features: the meanings of the
@@ -38,7 +38,7 @@ class SpaceOptions:
     variance: Positive | None = None
     """features, colour: variance of the Gaussian p(u|m); colour: 64 (squared units of CIELAB) if it is not given."""
     need: Annotated[str, Meta(description=f"{', '.join(NEEDS)}, or {OWN_NEED}")] = "space"
-    """p(m). space: the need of the space (of colours and of tables that have it, else uniform); power_law: by the rank
+    """p(m). space: the need of the space (for colours and tables that have it, else uniform); power_law: by the rank
     of the meaning; corpus: relative frequency in the corpus; capacity: maximises the information of this language; or
     a table of meanings and their `need`."""
 
@@ -55,7 +55,7 @@ class SpaceOptions:
         """Check that the tables can be read.
 
         Raises:
-            ConfigError: If a table is missing or not as expected.
+            ConfigError: If a table is missing or invalid.
         """
         if self.space not in KINDS:
             read_table(Path(self.space))
@@ -70,31 +70,31 @@ class SpaceOptions:
                 colours and tables.
 
         Raises:
-            ConfigError: If a file is missing or not as expected, or features are not numbers.
+            ConfigError: If a file is missing or invalid, or features are not numbers.
         """
         if self.space == "colour":
             return colour_space(data_folder("wcs"), self.variance or VARIANCE)
         if self.space.endswith(".csv"):
             return read_table(Path(self.space))
         if vectors is None:
-            raise ConfigError(f"space: {self.space} are those of a corpus: expected colour or {OWN}")
+            raise ConfigError(f"space: {self.space} need a corpus: expected colour or {OWN}")
         kinds = np.unique(vectors, axis=0)
         if len(kinds) > MOST_MEANINGS:
             raise ConfigError(
-                f"space: {len(kinds):,} different meanings, expected at most {MOST_MEANINGS:,}: a bound of so many "
+                f"space: {len(kinds):,} different meanings: expected at most {MOST_MEANINGS:,}, as a bound of so many "
                 "takes hours"
             )
         if self.space == "attributes":
             distances = (kinds[:, None] != kinds[None]).sum(-1).astype(np.float64)
             return _uniform("attributes", similar(distances, self.scale), kinds)
         if kinds.dtype.kind not in "fiu":
-            raise ConfigError("space: features are numbers, and the meanings of this corpus are names")
+            raise ConfigError("space: features are numbers, but the meanings of this corpus are names")
         assert self.variance is not None
         squared = ((kinds[:, None].astype(np.float64) - kinds[None]) ** 2).sum(-1)
         return _uniform("features", similar(squared, 2 * self.variance), kinds)
 
     def needed(self, space: Space, counts: Floats) -> Space:
-        """The space with the need of the option `need`.
+        """Set the need of a space according to the option `need`.
 
         Args:
             space: Returned by `make`.
@@ -118,12 +118,12 @@ def read_table(file: Path) -> Space:
     """Read a space from a CSV file: one row per meaning, with its name, p(u|m), and optionally its `need`.
 
     Raises:
-        ConfigError: If a cell is no number, or a distribution does not sum to 1.
+        ConfigError: If a cell is not a number, or a distribution does not sum to 1.
     """
     columns, names, table = _read_numbers(file)
     is_need = np.array([name == NEED for name in columns], bool)
     if not names or is_need.all():
-        raise ConfigError(f"{file}: expected a row a meaning and a column a referent")
+        raise ConfigError(f"{file}: expected a row per meaning and a column per referent")
     need = table[:, is_need][:, 0] if is_need.any() else np.full(len(names), 1 / len(names))
     return Space(
         name=file.name,
@@ -164,14 +164,14 @@ def _read_numbers(file: Path) -> tuple[list[str], list[str], Floats]:
         with file.open(newline="", encoding="utf-8") as lines:
             header, *rows = csv.reader(lines)
     except (OSError, ValueError, UnicodeDecodeError, csv.Error) as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else "no table of text"
+        reason = "no such file" if isinstance(error, FileNotFoundError) else "not a text table"
         raise ConfigError(
-            f"{file}: {reason}: expected a CSV file with a header and a row a meaning"
+            f"{file}: {reason}: expected a CSV file with a header and a row per meaning"
         ) from None
     table = np.zeros((len(rows), len(header) - 1))
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            raise ConfigError(f"{file}:{number}: {len(row)} cells, expected {len(header)} as in the header")
+            raise ConfigError(f"{file}:{number}: expected {len(header)} cells, as in row 1, got {len(row)}")
         for column, cell in enumerate(row[1:], 1):
             try:
                 table[number - 2, column - 1] = float(cell)
@@ -182,7 +182,7 @@ def _read_numbers(file: Path) -> tuple[list[str], list[str], Floats]:
     names = [row[0] for row in rows]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ConfigError(f"{file}: meaning {twice} is there twice")
+        raise ConfigError(f"{file}: meaning {twice} occurs twice: expected unique meanings")
     return header[1:], names, table
 
 

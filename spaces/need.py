@@ -11,14 +11,14 @@ MOST_STEPS = 200_000
 
 
 def power_law(number: int, exponent: float = 1.0) -> Floats:
-    """Zipf's law in the order of the meanings: p(m) falls as 1 / rank^exponent, (number,)."""
+    """Zipf's law in the order of the meanings: p(m) is proportional to 1 / rank^exponent, (number,)."""
     weights = 1.0 / np.arange(1, number + 1) ** exponent
     need: Floats = weights / weights.sum()
     return need
 
 
 def capacity_achieving(encoder: Floats) -> Floats:
-    """The capacity-achieving prior: p(m) that maximises I(M; W).
+    """Compute the capacity-achieving prior: p(m) that maximises I(M; W).
 
     The algorithm of Blahut (1972) and Arimoto (1972) for the capacity of the channel q(w|m), until the capacity is
     bounded within `PRECISION`. Meanings that the language does not name have need 0.
@@ -28,7 +28,7 @@ def capacity_achieving(encoder: Floats) -> Floats:
             are unused words.
 
     Returns:
-        (num_meanings,).
+        p(m), (num_meanings,).
     """
     is_named = encoder.sum(1) > 0
     table = encoder[is_named][:, encoder.any(0)]

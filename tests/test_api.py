@@ -150,12 +150,12 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: run.understand([]), "expected at least one message"),
         (lambda run: run.understand([[1.0]]), r"message 0: expected a list of integers from 0, got \[1.0\]"),
         (lambda run: run.understand(None), "expected a list of integers for each message, got None"),
-        (lambda run: run.understand([[1]], [[0, 1], [2]]), "meanings: expected rows of one length"),
+        (lambda run: run.understand([[1]], [[0, 1], [2]]), "meanings: expected rows of equal length"),
         (lambda run: run.understand([[1]], np.zeros((0, 2), int)), "candidates: expected at least one"),
         (lambda run: run.evaluate(["a"]), "changes: expected values by key, such as .*; got \\['a'\\]"),
         (lambda run: run.intervene(["permut"]), "unknown intervention 'permut'; did you mean 'permute'"),
         (lambda run: run.speak(3), "meanings: expected rows, got 3"),
-        (lambda run: ec.load_run(run.folder.parent), "no run folder: it has no config.yaml"),
+        (lambda run: ec.load_run(run.folder.parent), "not a run folder: it has no config.yaml"),
         (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
         (lambda run: ec.list_parts(3), "kind: expected a kind of parts, such as channels; got 3"),
         (
@@ -276,8 +276,12 @@ def test_mistakes(run, call, message):
             lambda run: run.speak([[0, 0]]),
             "sees several objects",
         ),
-        ({"channel": "quantized"}, lambda run: run.speak([[0, 0]]), "words of this channel are values"),
-        ({"channel": "quantized"}, lambda run: run.understand([[1]]), "words of this channel are values"),
+        ({"channel": "quantized"}, lambda run: run.speak([[0, 0]]), "words of this channel are real-valued"),
+        (
+            {"channel": "quantized"},
+            lambda run: run.understand([[1]]),
+            "words of this channel are real-valued",
+        ),
         ({"world": "shape"}, lambda run: run.speak(np.zeros((1, 4, 4, 3), dtype=np.uint8)), "expected"),
     ],
 )
@@ -315,10 +319,10 @@ def test_corpora_in_python_are_compared_at_one_size():
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"world.held_out": 0.25}, "4 of the 4 objects that are held out here were in training"),
+        ({"world.held_out": 0.25}, "4 of the 4 objects held out here were in training"),
         (
             {"world.held_out_value": "attribute0=1"},
-            "4 of the 4 objects that are held out here were in training",
+            "4 of the 4 objects held out here were in training",
         ),
         ({"world.held_out": 0.25, "world.candidates": "split"}, "the combination is not tested"),
         ({"world.shared_values": 1}, None),

@@ -18,7 +18,7 @@ MISTAKES = {
         "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, "
     ),
     "train-game disc_tiny --sender gru,hidden_size=x": "--sender: sender.hidden_size: expected int, got 'x'",
-    "train-game shape_gs --world thing": "sender.perception: conv_grid is not for vectors of 16 features: set one of",
+    "train-game shape_gs --world thing": "sender.perception: conv_grid does not take vectors of 16 features: ",
     "train-game disc_tiny --world unequal_attributes": "--world: world.num_values: expected list, got 4",
     "train-game disc_tiny --receiver x": "--receiver: unknown receiver 'x'; choices: ",
     "train-game disc_tiny --sender hashtable": (
@@ -72,7 +72,7 @@ MISTAKES = {
     "train-game disc_tiny --seed -1": "--seed: expected 0 to 2,147,483,647, got -1",
     "train-game disc_tiny --seed 2147483648": "--seed: expected 0 to 2,147,483,647, got 2147483648",
     "train-game disc_tiny --train-data x": "--train-data: world.train_data and valid_data: give both files",
-    "train-game disc_tiny --set task.num_distractors=16": "17 distinct candidates need as many objects, but ",
+    "train-game disc_tiny --set task.num_distractors=16": "17 distinct candidates need 17 objects, but ",
     "train-game disc_tiny --out a_file": "a_file is a file: choose another folder with --out",
     "train-game disc_tiny --out .": ". is not empty and not a run folder: choose another folder with --out",
     "show thing_qt --rounds 0": "--rounds 0: expected 1 to 50",
@@ -193,7 +193,7 @@ TYPICAL = {
     ),
     "cuda without a GPU": (
         "train-game disc_tiny --device cuda",
-        "device cuda: this machine has no CUDA device that torch can use; try auto",
+        "device cuda: this machine has no CUDA device that torch can use: try auto",
     ),
     "a missing extra": ("show other other --plot curves.svg", "pip install -e '.[plots]'"),
     "a folder that there is not": (

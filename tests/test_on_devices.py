@@ -207,7 +207,7 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
     train(experiment, tmp_path, resume=True, device="cuda", progress=lambda *_: None, note=notes.append)
     (line,) = notes
     assert line.startswith(
-        "the run was on cpu up to step 2 and goes on on cuda: from there its noise is drawn"
+        "the run was on cpu up to step 2 and continues on cuda: from there its noise is drawn"
     )
     devices = json.loads((tmp_path / "metadata.json").read_text())["devices"]
     assert devices == [{"device": "cpu", "from_step": 0}, {"device": "cuda", "from_step": 2}]

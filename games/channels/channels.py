@@ -1,6 +1,6 @@
-"""Channels: how a sender's logits become symbols, what is fed back to the sender, and the training objective.
+"""Channels: conversion of a sender's logits to symbols, feedback to the sender, and the training objective.
 
-A channel makes a `MessageBuilder` for one batch. In `train` mode messages have what training needs: a differentiable
+A channel makes a `MessageBuilder` for one batch. In `train` mode, messages have a differentiable
 relaxation (soft, gumbel) or log-probabilities (reinforce). In `greedy` and `sample` mode, messages are ids; messages of
 quantized and continuous channels are values in all modes.
 """
@@ -45,12 +45,12 @@ class RelaxedOptions(SymbolOptions):
     temperature_min: Positive = 0.1
     """Lower bound of the temperature."""
     straight_through: bool = False
-    """One-hot symbols forward, relaxed gradient backward."""
+    """Whether symbols are one-hot in the forward pass, with the relaxed gradient in the backward pass."""
     trainable_temperature: bool = False
-    """The temperature begins with `temperature` and is learnt, instead of being decayed."""
+    """Whether the temperature is learnt, starting from `temperature`, instead of decayed."""
 
     def __post_init__(self) -> None:
-        """Check that the temperature is within its bounds, and changes in one way; `ConfigError` if not."""
+        """Check that the temperature is within its bounds, and either learnt or decayed; `ConfigError` if not."""
         if self.temperature < self.temperature_min:
             raise ConfigError(
                 f"temperature: expected at least channel.temperature_min, {self.temperature_min}, got "
@@ -58,8 +58,8 @@ class RelaxedOptions(SymbolOptions):
             )
         if self.trainable_temperature and self.temperature == self.temperature_min:
             raise ConfigError(
-                f"trainable_temperature: a learnt temperature stays above channel.temperature_min, so it can't begin "
-                f"with it, {self.temperature}: raise channel.temperature"
+                f"trainable_temperature: a learnt temperature stays above channel.temperature_min, so it can't start "
+                f"at {self.temperature}: raise channel.temperature"
             )
         if self.trainable_temperature and self.temperature_decay != 1:
             raise ConfigError(
@@ -67,7 +67,7 @@ class RelaxedOptions(SymbolOptions):
             )
 
     def temperature_in(self, epoch: int) -> float:
-        """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
+        """Temperature in an epoch, counted from 0: decayed by a factor per epoch, down to a minimum."""
         return max(self.temperature_min, self.temperature * self.temperature_decay**epoch)
 
 
@@ -79,24 +79,23 @@ class Channel(nn.Module, ABC):
     vocab_size: int
     """Number of different content symbols."""
     symbol_size: int
-    """Width of a symbol as the receiver gets it, and number of logits that a sender gives for one."""
+    """Width of a symbol for the receiver, and number of logits per symbol of the sender."""
     num_logits: int | None = None
-    """Number of logits that a sender gives for a symbol, and width of what is fed back to it, where these are not
-    `symbol_size`."""
+    """Number of logits per symbol of the sender, and width of the feedback to it, if different from `symbol_size`."""
     num_levels: int | None = None
     """Levels of each value, for channels whose symbols (words) are vectors of values; None for a vocabulary."""
     has_eos = False
     """Whether the sender may end a message early."""
     has_samples = True
-    """Whether messages may be sampled; otherwise all modes give the same."""
+    """Whether messages may be sampled; otherwise all modes give equal messages."""
     has_policy_gradient = False
-    """Whether the sender learns from the value of the loss alone, and not from its gradient."""
+    """Whether the sender learns from the value of the loss only, not from its gradient."""
     options_of_games: ClassVar[tuple[str, ...]] = ()
-    """Options that `objective` alone reads, so that agents who act, whose learner has one of its own, do not."""
+    """Options that only `objective` reads; agents that act, whose learner has its own objective, do not use them."""
     needs_greedy_loss = False
-    """Whether `objective` asks for the loss and cost of the most likely messages."""
+    """Whether `objective` needs the loss and cost of the most likely messages."""
     noise: MessageNoise | None = None
-    """Noise of messages before the receiver gets them; None: a channel without the option `noise`."""
+    """Noise of messages before the receiver gets them; None: the channel has no option `noise`."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -110,81 +109,81 @@ class Channel(nn.Module, ABC):
 
         Args:
             mode: train, sample or greedy.
-            like: A tensor with the size and device of the batch.
-            generator: Source of the noise; not used by greedy.
+            like: A tensor with the batch size and device.
+            generator: Source of the noise; not used in mode greedy.
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
 
     @property
     def is_of_values(self) -> bool:
-        """Whether words are vectors of values, and not symbols of a vocabulary that agents know."""
+        """Whether words are real-valued vectors, rather than symbols of a vocabulary."""
         return self.num_levels is not None
 
     @property
     def sizes(self) -> dict[str, int | None]:
-        """`vocab_size` and `max_len` as metadata of a corpus; None for a vocabulary beyond integers of 64 bits."""
+        """`vocab_size` and `max_len` as metadata of a corpus; None for a vocabulary beyond 64-bit integers."""
         return {
             "vocab_size": self.vocab_size if self.vocab_size < MAX_INTEGER else None,
             "max_len": self.max_len,
         }
 
     def start_epoch(self, epoch: int) -> None:
-        """Get ready for the messages of an epoch; called before each step of training."""
+        """Prepare for the messages of an epoch; called before each training step."""
         return
 
     def shares(self, values: Tensor) -> Tensor:
-        """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
+        """Convert values of words to numbers from 0 to 1, which the corpus stores as levels; the same shape."""
         return values.float().clamp(0, 1)
 
     def as_symbols(self, words: Tensor) -> tuple[Ragged, tuple[str, ...] | None]:
-        """Words of values as the corpus has them, see `words_to_symbols`.
+        """Convert real-valued words to symbols for the corpus; see `words_to_symbols`.
 
         Args:
-            words: (num_messages, max_len, word_size).
+            words: Words, (num_messages, max_len, word_size).
         """
         assert self.num_levels is not None
         return words_to_symbols(self.shares(words).cpu().numpy(), self.num_levels)
 
     @property
     def has_noise(self) -> bool:
-        """Whether the receiver may get another message than the one that is said."""
+        """Whether the receiver may get another message than the sent one."""
         is_own = type(self).received is not Channel.received
         return is_own or (self.noise is not None and self.options.noise.kind != "none")
 
     def received(self, message: Message, generator: Noise | None) -> Message:
-        """A message as the receiver gets it in training, with the noise of the channel.
+        """Add the noise of the channel to a message, as in training.
 
-        In evaluation it is called where `evaluation.noise` asks for it.
+        In evaluation it is called only with `evaluation.noise`.
 
         Args:
-            message: As it was said: ids, or what training has in their place.
-            generator: Source of what is drawn.
+            message: Sent messages: ids, or their relaxation in training.
+            generator: Source of random draws.
         """
         return message if self.noise is None else self.noise(message, generator)
 
     def require_noise(self, kind: str, *, training: bool, evaluation: bool) -> None:
-        """Raise `ConfigError` where a run says when messages meet noise, and they have none.
+        """Raise `ConfigError` if settings of noise are given for a channel without noise.
 
         Args:
-            kind: The name of the channel.
-            training: The setting `training.noise`.
-            evaluation: The setting `evaluation.noise`.
+            kind: Name of the channel.
+            training: Setting `training.noise`.
+            evaluation: Setting `evaluation.noise`.
         """
         if evaluation and not self.has_noise:
             raise ConfigError(
-                f"evaluation.noise: channel {kind} has none: expected false, or noise such as channel.noise=deletion"
+                f"evaluation.noise: channel {kind} has no noise: expected false, or set channel.noise=deletion"
             )
         if not (training or (self.has_noise and evaluation)):
             raise ConfigError(
-                f"training.noise: channel {kind} has none or it is read nowhere: expected true, or also "
+                f"training.noise: channel {kind} has no noise, or it is used nowhere: expected true, or also "
                 "evaluation.noise"
             )
 
     def make_noise(self, part: Part) -> MessageNoise:
-        """A noise for messages of the channel.
+        """Make the noise of the channel's messages.
 
         Raises:
-            ConfigError: If it changes the length of messages that all are equally long, or is not of words of values.
+            ConfigError: If it changes the length of messages of fixed length, or does not support real-valued words.
         """
         sizes: dict[str, Any] = {
             "vocab_size": self.vocab_size,
@@ -194,7 +193,7 @@ class Channel(nn.Module, ABC):
         noise: MessageNoise = NOISES.make(part, **sizes)
         if self.is_of_values and not noise.is_of_values:
             raise ConfigError(
-                f"channel.noise: {part.kind} is of symbols, and the words of this channel are values: expected "
+                f"channel.noise: {part.kind} needs symbols, but the words of this channel are real-valued: expected "
                 "erasure or confusion"
             )
         if noise.changes_length and not self.has_eos:
@@ -205,19 +204,19 @@ class Channel(nn.Module, ABC):
         return noise
 
     def any_words(self, draws: Tensor) -> Tensor:
-        """Words of values, all equally likely, from numbers from 0 to 1, (num_steps, batch, word_size)."""
+        """Real-valued words, uniformly distributed, from numbers from 0 to 1, (num_steps, batch, word_size)."""
         assert self.num_levels is not None
         return (draws * self.num_levels).floor().clamp(max=self.num_levels - 1) / (self.num_levels - 1)
 
     def objective(
         self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
     ) -> Tensor:
-        """The objective to minimise, a scalar.
+        """Compute the objective to minimise, a scalar.
 
         Args:
             loss: Expected loss of each example, (batch,).
             cost: Cost of each message, (batch,).
-            message: The messages.
+            message: Messages.
             greedy: In training, loss and cost of the most likely messages, if `needs_greedy_loss`.
         """
         return (loss + cost).mean()
@@ -249,7 +248,7 @@ class SymbolChannel(Channel):
 
 
 class SoftChannel(SymbolChannel):
-    """Messages of softmax weights: continuous in training, discrete in evaluation."""
+    """Channel of softmax weights: continuous in training, discrete in evaluation."""
 
     Options = RelaxedOptions
     options: RelaxedOptions
@@ -257,10 +256,10 @@ class SoftChannel(SymbolChannel):
 
     def __init__(self, options: RelaxedOptions) -> None:
         super().__init__(options)
-        # The minimum and softplus of it is the temperature, which has a gradient everywhere.
+        # temperature = temperature_min + softplus(raw): differentiable everywhere.
         start = torch.tensor(options.temperature - options.temperature_min).expm1().log()
         self.raw_temperature = nn.Parameter(start) if options.trainable_temperature else None
-        # A tensor that stays the same one, so that the operations of a step are the same in every epoch.
+        # One tensor for all epochs, so that recorded steps can be replayed.
         self.temperature, self.epoch = torch.tensor(options.temperature_in(0)), 0
 
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
@@ -278,7 +277,7 @@ class SoftChannel(SymbolChannel):
         )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move tensors, as `to` does."""
+        """Move tensors; see `to`."""
         self.temperature = fn(self.temperature)
         return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -301,9 +300,9 @@ class GumbelChannel(SoftChannel):
 class ReinforceChannel(SymbolChannel):
     """Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).
 
-    As in EGG: baselines of the loss and of the message's cost, and an entropy bonus. Mean baselines are over all steps
-    so far and are saved with the model; greedy ones are loss and cost of the most likely message for the same example
-    (Rennie et al. 2017, arXiv 1612.00563).
+    As in EGG: baselines of the loss and of the message's cost, and an entropy bonus. Mean baselines average over all
+    steps so far and are saved with the model; greedy baselines are loss and cost of the most likely message for the
+    example (Rennie et al. 2017, arXiv 1612.00563).
     """
 
     has_policy_gradient = True
@@ -316,7 +315,7 @@ class ReinforceChannel(SymbolChannel):
         entropy_coefficient: Weight = 0.1
         """Weight of the entropy bonus."""
         baseline: Literal["none", "mean", "greedy"] = "mean"
-        """Baseline of losses: nothing, the mean so far, or the loss of the most likely message."""
+        """Baseline of losses: none, the running mean, or the loss of the most likely message."""
 
     options: Options
     baselines: Tensor
@@ -335,10 +334,10 @@ class ReinforceChannel(SymbolChannel):
     def objective(
         self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
     ) -> Tensor:
-        """The surrogate whose gradient is the policy gradient plus the receiver's own. See the base class.
+        """Compute a surrogate whose gradient is the policy gradient plus the receiver's gradient. See the base class.
 
         mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where log p
-        is the sum over the symbols of the message, and the entropy is their mean.
+        is the sum, and the entropy the mean, over the symbols of the message.
         """
         if message.log_probability is None or message.entropy is None:  # evaluation: no policy gradient
             return super().objective(loss, cost, message)
@@ -365,17 +364,17 @@ def gumbel_noise(options: SymbolOptions, like: Tensor, generator: Noise | None) 
 
 
 MOST_MESSAGES = 1024
-"""Most different messages of a channel that are all enumerated; of larger channels, some are sampled."""
+"""Maximum number of messages of a channel that are enumerated; for larger channels, messages are sampled."""
 
 
 def num_messages(channel: Channel) -> int:
-    """How many different messages there are."""
+    """Number of different messages."""
     lengths = range(channel.max_len + 1) if channel.has_eos else (channel.max_len,)
     return sum(channel.vocab_size**length for length in lengths)
 
 
 def all_messages(channel: Channel) -> Tensor:
-    """Each message once, (num_messages, max_len), with EOS after those that end early, and then PAD."""
+    """Enumerate all messages, (num_messages, max_len), with EOS and then PAD after messages that end early."""
     max_len, rows = channel.max_len, []
     for length in range(max_len + 1) if channel.has_eos else (max_len,):
         codes = np.indices((channel.vocab_size,) * length).reshape(length, channel.vocab_size**length).T
@@ -387,14 +386,14 @@ def all_messages(channel: Channel) -> Tensor:
 
 
 def words_to_symbols(words: NDArray[np.float32], num_levels: int) -> tuple[Ragged, tuple[str, ...] | None]:
-    """Map words of values to symbol ids: 1 + the number whose digits are the levels, least significant digit first.
+    """Map real-valued words to symbol ids: 1 + the number whose digits are the levels, least significant digit first.
 
     Args:
         words: Values from 0 to 1, (num_messages, max_len, word_size).
-        num_levels: Levels of a value.
+        num_levels: Number of levels of a value.
 
     Returns:
-        The messages and None. Where such ids need more than 31 bits: ids from 1 in lexicographic order of the digits,
+        The messages and None. If these ids exceed 31 bits: ids from 1 in lexicographic order of the digits,
         and the digits as symbol names, with an empty name for id 0.
     """
     levels = np.rint(words * (num_levels - 1)).astype(np.int64)

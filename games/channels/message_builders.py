@@ -1,7 +1,7 @@
-"""Message builders: how the logits of one batch become symbols, step by step, and a message.
+"""Message builders: conversion of the logits of one batch to symbols, step by step, and to a message.
 
-A builder is of one mode of its channel: relaxed symbols for training, ids for training by sampling and for evaluation,
-or words of values.
+A builder implements one mode of a channel: relaxed symbols for training, ids for training by sampling and for
+evaluation, or real-valued words.
 """
 
 from collections.abc import Callable
@@ -23,12 +23,12 @@ from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.registry import Part
 
 FloatLevels = Annotated[int, Meta(ge=2, le=1 << 24)]
-"""Number of levels of a value that float32, with its 24 bits of precision, tells apart."""
+"""Number of levels of a value, up to the 24-bit precision of float32."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SymbolOptions:
-    """Options of every channel of symbols."""
+    """Options of all channels of symbols."""
 
     vocab_size: Count = 5
     """Number of content symbols. EOS is not counted."""
@@ -42,48 +42,48 @@ class SymbolOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueOptions:
-    """Options of channels whose symbols (words) are vectors of values."""
+    """Options of channels whose symbols (words) are real-valued vectors."""
 
     max_len: Count = 10
     """Number of words per message; there is no EOS."""
     noise: Annotated[Part, NOISES] = NO_NOISE
     """Noise of words before the receiver gets them: erasure or confusion."""
     word_size: Count = 6
-    """Values per word; there are num_levels to the power word_size different words."""
+    """Number of values per word; there are num_levels to the power word_size different words."""
     num_levels: FloatLevels = 2
     """Number of levels of each value."""
     normalize: Literal["sigmoid", "minmax"] = "sigmoid"
-    """How logits become values from 0 to 1; minmax: scaled within each word."""
+    """Map from logits to values from 0 to 1; minmax: scaled within each word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContinuousOptions(ValueOptions):
-    """Options of words of real values from 0 to 1."""
+    """Options of continuous words with values from 0 to 1."""
 
     value_noise: Weight = 0.0
-    """Standard deviation of normal noise that is added to the values in training, and to sampled messages."""
+    """Standard deviation of normal noise on the values in training and in sampled messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariationalOptions:
-    """Options of words of real values that are drawn from normal distributions."""
+    """Options of continuous words drawn from normal distributions."""
 
     max_len: Count = 1
     """Number of words per message; there is no EOS."""
     noise: Annotated[Part, NOISES] = NO_NOISE
     """Noise of words before the receiver gets them: erasure or confusion."""
     word_size: Count = 16
-    """Values per word."""
+    """Number of values per word."""
     num_levels: FloatLevels = 2
-    """Number of levels of a value in the corpus, equally likely in the standard normal distribution."""
+    """Number of levels of a value in the corpus, equally likely under the standard normal distribution."""
     kl_coefficient: Weight = 0.01
-    """Weight of the KL divergence of the words' distributions from the standard normal one."""
+    """Weight of the KL divergence of the word distributions from the standard normal distribution."""
 
 
 class RelaxedMessageBuilder:
     """Builds messages of softmax weights instead of symbols, so that the loss is differentiable in the sender.
 
-    A message of variable length has no certain end: with p_t the weight of EOS at step t, it ends at step t with
+    The end of a message of variable length is random: with p_t the weight of EOS at step t, it ends at step t with
     probability p_t (1 - p_1) ... (1 - p_{t-1}), and at the latest after `max_len` symbols. Losses are expectations
     over the end, and their gradient trains the sender to choose it. Gumbel noise, if any, is (max_len, batch,
     vocab_size + 1). Straight-through: one-hot symbols forward, relaxed gradient backward.
@@ -108,7 +108,7 @@ class RelaxedMessageBuilder:
         return len(self.weights) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
+        """Convert logits (batch, vocab_size + 1) to weights of the same shape and precision."""
         if self.scale is None:
             self._begin(logits)
         assert self.scale is not None
@@ -124,9 +124,9 @@ class RelaxedMessageBuilder:
         return weights.to(logits.dtype)
 
     def _begin(self, logits: Tensor) -> None:
-        """Divide the noise by the temperature; where there is no EOS, its logit becomes -inf with the noise of it.
+        """Divide the noise by the temperature; without EOS, its logit becomes -inf by its noise.
 
-        So the gradient for the temperature, for which -inf is a constant, is finite.
+        So -inf is a constant, and the gradient of the temperature is finite.
         """
         if isinstance(self.temperature, Tensor):
             self.scale = 1 / self.temperature
@@ -155,7 +155,7 @@ class RelaxedMessageBuilder:
 
 
 class _EndProbabilities(torch.autograd.Function):
-    """See `end_probabilities`; steps are the last dimension but one."""
+    """See `end_probabilities`; steps are the second last dimension."""
 
     @staticmethod
     def forward(ctx: Any, stops: Tensor) -> Tensor:
@@ -168,7 +168,7 @@ class _EndProbabilities(torch.autograd.Function):
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        # By steps, as a quotient of probabilities could be 0 / 0: the gradient of what goes on beyond a step.
+        # Step by step, as a quotient of probabilities could be 0 / 0: the gradient of continuing beyond a step.
         stops, before = ctx.saved_tensors
         *steps, beyond = gradient.unbind(-2)
         further = []
@@ -180,14 +180,14 @@ class _EndProbabilities(torch.autograd.Function):
 
 
 end_probabilities: Callable[[Tensor], Tensor] = with_replicas(_EndProbabilities, _EndProbabilities.apply)
-"""The probability that a message ends with each step, or after the last, (num_steps + 1, batch), of the probabilities
-to end with a step if it goes on until there, (num_steps, batch)."""
+"""Probability that a message ends at each step, or after the last step, (num_steps + 1, batch), from probabilities
+of ending at each step if it has not ended before, (num_steps, batch)."""
 
 
 class DiscreteMessageBuilder(IdBuilder):
     """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
 
-    The noise is (max_len, batch, vocab_size + 1). If `track`, log-probabilities and entropies are kept for REINFORCE.
+    The noise is (max_len, batch, vocab_size + 1). If `track`, log-probabilities and entropies are stored for REINFORCE.
     """
 
     def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
@@ -200,20 +200,20 @@ class DiscreteMessageBuilder(IdBuilder):
     def done(self) -> bool:
         """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
 
-        The latter only where that may be looked at; see `may_look_at` and `looks_at_ends`. A message is the same
-        either way, but for the amount of PAD.
+        The latter only if values may be read; see `may_look_at` and `looks_at_ends`. Messages are equal
+        in both cases, except for the amount of PAD.
         """
         if len(self.ids) == self.options.max_len or self.options.length == "fixed":
             return len(self.ids) == self.options.max_len
         if self.track and not self.looks_at_ends:
             return False
-        fewest = 2 if self.track else 1  # so that all weights of the sender have a gradient, if one of zeros
+        fewest = 2 if self.track else 1  # so that all weights of the sender have a gradient, possibly zero
         if self.unfinished is None or len(self.ids) < fewest or not may_look_at(self.unfinished):
             return False
         return not bool(self.unfinished.any())
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
+        """Convert logits (batch, vocab_size + 1) to ids (batch,), PAD for messages that have ended."""
         logits = logits.float()
         if self.options.length == "fixed":
             logits = without_eos(logits)
@@ -244,11 +244,11 @@ class DiscreteMessageBuilder(IdBuilder):
 
 
 def of_sampled(symbols: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of messages of ids, and the mean entropy of their symbols in nats, (...) each.
+    """Compute log-probabilities of messages of ids, and mean entropies of their symbols in nats, (...) each.
 
     Args:
-        symbols: Ids, (num_steps, ...); PAD stands where a message has ended, and counts for nothing.
-        logits: Of as many symbols or one less, without an EOS that was appended, (num_logits, ..., vocab_size + 1).
+        symbols: Ids, (num_steps, ...); PAD after the end of a message is ignored.
+        logits: Logits of the symbols, except an appended EOS, (num_logits, ..., vocab_size + 1).
     """
     is_said = symbols != PAD
     length, is_said, said = is_said.sum(0).float(), is_said[: len(logits)], symbols[: len(logits)]
@@ -263,7 +263,7 @@ class ValueMessageBuilder:
     """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
 
     If `is_rounded`, values are rounded to levels, with the gradient of the values (straight-through). Noise, if any, is
-    (max_len, batch, word_size) and is added to them.
+    (max_len, batch, word_size) and is added to the values.
     """
 
     def __init__(self, options: ValueOptions, *, is_rounded: bool, noise: Tensor | None = None) -> None:
@@ -276,7 +276,7 @@ class ValueMessageBuilder:
         return len(self.words) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, word_size) to values of the same shape and precision."""
+        """Convert logits (batch, word_size) to values of the same shape and precision."""
         values = as_values(logits.float(), self.options.normalize)
         if self.is_rounded:
             steps = self.options.num_levels - 1
@@ -295,7 +295,7 @@ class ValueMessageBuilder:
 class VariationalMessageBuilder:
     """Builds messages of `max_len` words without EOS, each drawn from a normal distribution.
 
-    The sender gives its mean and the logarithm of its variance, (batch, 2 * word_size) in all. Noise is standard
+    The sender's logits are mean and log-variance of each word, (batch, 2 * word_size) in all. Noise is standard
     normal, (max_len, batch, word_size); None: each word is the mean.
     """
 
@@ -310,7 +310,7 @@ class VariationalMessageBuilder:
         return len(self.words) == self.max_len
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
+        """Convert logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
         mean, log_variance = logits.float().chunk(2, dim=-1)
         # Kingma & Welling 2014, arXiv 1312.6114, appendix B.
         self.divergence = self.divergence + 0.5 * (mean**2 + log_variance.exp() - log_variance - 1).sum(-1)
@@ -338,7 +338,7 @@ MessageBuilder = (
 
 
 def as_values(logits: Tensor, normalize: str) -> Tensor:
-    """Logits (batch, word_size) to values from 0 to 1; with `minmax`, equal logits give 0.5."""
+    """Convert logits (batch, word_size) to values from 0 to 1; with `minmax`, equal logits give 0.5."""
     if normalize == "sigmoid":
         return logits.sigmoid()
     low, high = logits.amin(-1, keepdim=True), logits.amax(-1, keepdim=True)
@@ -347,8 +347,8 @@ def as_values(logits: Tensor, normalize: str) -> Tensor:
 
 
 def without_eos(logits: Tensor) -> Tensor:
-    """The logits, (..., vocab_size + 1), with that of EOS set to -inf."""
+    """Set the logit of EOS to -inf in logits, (..., vocab_size + 1)."""
     masked = logits.clone()
-    # By a number: an index tensor would be copied to the device, and waited for, at every step.
+    # By an integer index: an index tensor would be copied to the device, with a synchronisation, at every step.
     masked[..., EOS] = -torch.inf
     return masked

@@ -1,8 +1,8 @@
 """Noise of a channel: edits of symbols between the sender and the receiver, and their random numbers.
 
-Each edit treats ids and relaxed symbols alike, and returns a message whose symbols, ends and length agree. EOS, which
-ends the message, is never lost and never becomes another symbol. The random numbers of a pair of agents come from its
-generator; pairs that train side by side have one each.
+Edits support ids and relaxed symbols, and return a message whose symbols, ends and length are consistent. EOS, which
+ends the message, is never lost or replaced. The random numbers of a pair of agents come from its
+generator; pairs that train in parallel have one generator each.
 """
 
 from abc import ABC, abstractmethod
@@ -23,34 +23,34 @@ from ecsuite.parts.registry import Part, parts_in_list
 
 @dataclass(frozen=True, slots=True)
 class ReplicaNoise:
-    """The generators of pairs that play side by side under `torch.func.vmap`.
+    """Generators of pairs that play in parallel under `torch.func.vmap`.
 
-    With generators of their own, each pair gets the noise that it would get alone.
+    With its own generator, a pair gets the same noise as alone.
     """
 
     generators: Sequence[torch.Generator]
-    """The generator of each pair; several may have the same."""
+    """Generator of each pair; pairs may share a generator."""
     replica: Tensor
-    """The number of the pair, a single value under vmap."""
+    """Index of the pair, a scalar under vmap."""
 
 
 Noise = torch.Generator | ReplicaNoise
-"""A source of noise."""
+"""Source of noise."""
 
 
 def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -> torch.Generator:
-    """The random generator for one purpose and index: a pure function of its arguments, so no state is saved."""
+    """Make the generator for one purpose and index: a pure function of its arguments, so no state is saved."""
     return seeded(torch.Generator(device), seed, purpose, index)
 
 
 def seeded(generator: torch.Generator, seed: int, purpose: str, index: int) -> torch.Generator:
-    """A generator, which from now on draws what a new one for one purpose and index would draw."""
+    """Seed a generator as a new one for a purpose and an index; returns the generator."""
     words = np.random.SeedSequence([seed, index, *purpose.encode()]).generate_state(1, np.uint64)
     return generator.manual_seed(int(words[0] >> np.uint64(1)))
 
 
 def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the exponential distribution of rate 1, (batch, ...)."""
+    """Draw from the exponential distribution with rate 1, (batch, ...)."""
 
     def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.empty(shape, device=device).exponential_(generator=each)
@@ -59,7 +59,7 @@ def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device)
 
 
 def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the standard Gumbel distribution, (max_len, batch, ...)."""
+    """Draw from the standard Gumbel distribution, (max_len, batch, ...)."""
     tiny = torch.finfo(torch.float32).tiny
 
     def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
@@ -69,7 +69,7 @@ def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> T
 
 
 def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the standard normal distribution, (max_len, batch, ...)."""
+    """Draw from the standard normal distribution, (max_len, batch, ...)."""
 
     def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.randn(shape, generator=each, device=device)
@@ -78,7 +78,7 @@ def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> T
 
 
 def uniform(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the uniform distribution from 0 to 1, (batch, ...)."""
+    """Draw from the uniform distribution on [0, 1), (batch, ...)."""
 
     def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.rand(shape, generator=each, device=device)
@@ -93,9 +93,9 @@ def _drawn(
     device: torch.device,
 ) -> Tensor:
     """Draw noise of a shape."""
-    if device.type == "meta":  # which has shapes and no values
+    if device.type == "meta":  # shapes without values
         return torch.empty(shape, device=device)
-    assert noise is not None, "something is drawn in a call that said it would not be: expected a generator"
+    assert noise is not None, "random numbers are drawn in a call without a generator"
     if not isinstance(noise, ReplicaNoise):
         return draw(shape, noise)
     first, *others = noise.generators
@@ -105,7 +105,7 @@ def _drawn(
 
 
 def whole(message: Message, num_steps: int) -> Message:
-    """A message of ids with PAD up to `num_steps`, as on every device; others have all steps anyway."""
+    """Pad a message of ids with PAD to `num_steps` steps; other messages have all steps."""
     missing = num_steps - len(message.symbols)
     if message.symbols.is_floating_point() or missing <= 0:
         return message
@@ -114,13 +114,13 @@ def whole(message: Message, num_steps: int) -> Message:
 
 
 def without(message: Message, lost: Tensor) -> Message:
-    """Leave symbols out; those after them move up.
+    """Remove symbols; later symbols move up.
 
-    Relaxed, a symbol that is lost may also have been the end: that probability goes to where the next symbol moves.
+    In relaxed messages, a lost symbol may have been the end: its end probability moves to the next symbol's position.
 
     Args:
-        message: Of variable length, with all steps.
-        lost: Which symbols are lost, (num_steps, batch); where that would be EOS, it is not.
+        message: Messages of variable length, with all steps.
+        lost: Mask of lost symbols, (num_steps, batch); ignored for EOS.
     """
     symbols, ends = message.symbols, message.ends
     if ends is None:
@@ -128,10 +128,10 @@ def without(message: Message, lost: Tensor) -> Message:
         return _of_ids(message, _moved(symbols, _places(~lost), ~lost))
     lost = (
         lost & (torch.arange(len(lost), device=lost.device) < len(lost) - 1)[:, None]
-    )  # the last one is EOS alone
+    )  # the last symbol is EOS
     going_on = torch.ones_like(
         symbols[0, :, EOS]
-    )  # the probability that no lost symbol just before was the end
+    )  # the probability that no lost symbol directly before was the end
     weights = []
     for step, is_lost in zip(symbols, lost, strict=True):
         stopped = 1 - going_on[:, None]
@@ -140,7 +140,7 @@ def without(message: Message, lost: Tensor) -> Message:
         )
         going_on = torch.where(is_lost, going_on * (1 - step[:, EOS]), 1.0)
     places = _places(~lost)
-    # A lost symbol and the next that is kept have one place.
+    # A lost symbol and the next remaining one have the same position.
     moved_ends = (_at(places, len(ends)) * ends).sum(1)
     moved = _moved_weights(torch.stack(weights), places, ~lost)
     is_empty = torch.arange(len(lost), device=lost.device)[:, None] >= (~lost).sum(0)
@@ -148,12 +148,12 @@ def without(message: Message, lost: Tensor) -> Message:
 
 
 def with_inserted(message: Message, before: Tensor, inserted: Tensor) -> Message:
-    """Put symbols in; those after them move down, and what has no room any more is lost.
+    """Insert symbols; later symbols move down, and symbols beyond the last position are lost.
 
     Args:
-        message: Of variable length, with all steps.
-        before: Before which symbols one is put in, if the message goes on to there, (num_steps, batch).
-        inserted: Ids of the symbols, (num_steps, batch).
+        message: Messages of variable length, with all steps.
+        before: Mask of symbols before which one is inserted, if the message is that long, (num_steps, batch).
+        inserted: Ids of the inserted symbols, (num_steps, batch).
     """
     symbols, ends = message.symbols, message.ends
     if ends is None:
@@ -175,11 +175,11 @@ def with_inserted(message: Message, before: Tensor, inserted: Tensor) -> Message
 
 
 def rotated(message: Message, by: Tensor, vocab_size: int) -> Message:
-    """Let each content symbol be the one that comes so many ids after it, in a ring; 0: it stays.
+    """Shift the ids of content symbols cyclically by `by`.
 
     Args:
-        message: With all steps.
-        by: From 0 to vocab_size - 1, (num_steps, batch).
+        message: Messages with all steps.
+        by: Shifts from 0 (unchanged) to vocab_size - 1, (num_steps, batch).
         vocab_size: Number of content symbols.
     """
     symbols = message.symbols
@@ -192,11 +192,11 @@ def rotated(message: Message, by: Tensor, vocab_size: int) -> Message:
 
 
 def erased(message: Message, lost: Tensor, symbol_size: int) -> Message:
-    """Take the weights of symbols away, also of EOS; where a message ends stays known.
+    """Set the weights of symbols, including EOS, to 0; the end of a message stays known.
 
     Args:
-        message: With all steps.
-        lost: Which symbols, (num_steps, batch).
+        message: Messages with all steps.
+        lost: Mask of erased symbols, (num_steps, batch).
         symbol_size: Number of content symbols and EOS.
     """
     weights = message.symbols
@@ -206,22 +206,22 @@ def erased(message: Message, lost: Tensor, symbol_size: int) -> Message:
 
 
 def _places(kept: Tensor) -> Tensor:
-    """The place of each symbol, (num_steps, batch): the number of those before it that are kept."""
+    """Position of each symbol, (num_steps, batch): the number of earlier symbols that remain."""
     return kept.cumsum(0) - kept.long()
 
 
 def _at(places: Tensor, num_steps: int) -> Tensor:
-    """Whether a symbol has a place, (num_places, num_steps, batch)."""
+    """Whether a symbol has a position, (num_places, num_steps, batch)."""
     return torch.arange(num_steps, device=places.device)[:, None, None] == places
 
 
 def _moved(ids: Tensor, places: Tensor, kept: Tensor) -> Tensor:
-    """Ids at their places, and PAD where there is none, (num_steps, batch)."""
+    """Ids at their new positions, and PAD at empty positions, (num_steps, batch)."""
     return ((_at(places, len(ids)) & kept) * (ids - PAD)).sum(1) + PAD
 
 
 def _moved_weights(weights: Tensor, places: Tensor, kept: Tensor) -> Tensor:
-    """Weights at their places, and zeros where there are none, (num_steps, batch, symbol_size)."""
+    """Weights at their new positions, and zeros at empty positions, (num_steps, batch, symbol_size)."""
     is_at = _at(places, len(weights)) & kept  # (num_places, num_steps, batch)
     return torch.einsum("pnb,nbs->pbs", is_at.to(weights.dtype), weights)
 
@@ -244,31 +244,31 @@ def _of_weights(message: Message, symbols: Tensor, ends: Tensor) -> Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareOptions:
-    """Options of noise that each symbol meets by itself."""
+    """Options of noise that affects each symbol independently."""
 
     probability: Accuracy = 0.1
-    """Share of the symbols that it changes."""
+    """Probability that a symbol is changed."""
 
 
 class MessageNoise(ABC):
-    """Base class of noise, also of users' own: a message as it is said to a message as the receiver gets it.
+    """Base class of noise, including user code: maps sent messages to received messages.
 
     Args:
-        options: Those of the class.
+        options: Options of the class.
         vocab_size: Number of content symbols, with ids from 1.
-        max_len: Most content symbols of a message.
+        max_len: Maximum number of content symbols per message.
         has_eos: Whether messages end with EOS; otherwise all have `max_len` symbols.
     """
 
     Options: type[Any] = ShareOptions
     changes_length = False
-    """Whether messages may get longer or shorter; refused where all are equally long."""
+    """Whether messages may become longer or shorter; rejected for messages of fixed length."""
     is_of_values = False
-    """Whether it works on words of values, too; otherwise it is of symbols."""
+    """Whether real-valued words are supported; otherwise only symbols."""
     words: Callable[[Tensor], Tensor] | None = None
-    """Words of values, from numbers from 0 to 1, (num_steps, batch, word_size); None: there are symbols."""
+    """Function from numbers from 0 to 1, (num_steps, batch, word_size), to real-valued words; None: symbols."""
     position: int | None = None
-    """The only position, from 0, whose symbols may meet it: all other draws are 1; None: all may."""
+    """The only position, from 0, whose symbols are affected: draws at other positions are 1; None: all positions."""
 
     def __init__(self, options: Any, *, vocab_size: int, max_len: int, has_eos: bool) -> None:
         self.options, self.vocab_size, self.has_eos = options, vocab_size, has_eos
@@ -276,19 +276,19 @@ class MessageNoise(ABC):
 
     @abstractmethod
     def change(self, message: Message, generator: Noise | None) -> Message:
-        """The message as the receiver gets it, of as many steps; see `ecsuite.games.channels.noise`.
+        """Add noise to a message; the number of steps stays the same. See `ecsuite.games.channels.noise`.
 
         Args:
-            message: With all `num_steps`: ids with PAD after the end, or weights.
-            generator: Source of all that is drawn.
+            message: Messages with all `num_steps`: ids with PAD after the end, or weights.
+            generator: Source of all random draws.
         """
 
     def __call__(self, message: Message, generator: Noise | None) -> Message:
-        """The message as the receiver gets it."""
+        """Add noise to a message."""
         return self.change(whole(message, self.num_steps), generator)
 
     def draw(self, message: Message, generator: Noise | None) -> Tensor:
-        """A number from 0 to 1 for each symbol, (num_steps, batch), all equally likely."""
+        """Draw a uniform number from 0 to 1 for each symbol, (num_steps, batch)."""
         shape = (message.symbols.shape[1], self.num_steps)
         drawn = uniform(shape, generator, message.symbols.device).t()
         if self.position is None:
@@ -296,21 +296,21 @@ class MessageNoise(ABC):
         return torch.where(self.steps(message) == self.position, drawn, 1.0)
 
     def steps(self, message: Message) -> Tensor:
-        """The position of each symbol, from 0, (num_steps, 1)."""
+        """Position of each symbol, from 0, (num_steps, 1)."""
         return torch.arange(self.num_steps, device=message.symbols.device)[:, None]
 
     def is_met(self, message: Message, generator: Noise | None) -> Tensor:
-        """Whether a symbol meets the noise, (num_steps, batch): with the option `probability`."""
+        """Draw whether noise affects each symbol, (num_steps, batch), with the option `probability`."""
         met: Tensor = self.draw(message, generator) < self.options.probability
         return met
 
     def any_of(self, number: int, message: Message, generator: Noise | None) -> Tensor:
-        """A whole number from 0 for each symbol, (num_steps, batch), less than `number`."""
+        """Draw a uniform integer from 0 to `number` - 1 for each symbol, (num_steps, batch)."""
         return (self.draw(message, generator) * number).long().clamp(max=number - 1)
 
 
 class NoNoise(MessageNoise):
-    """The receiver gets what was said."""
+    """No noise: the receiver gets the message as sent."""
 
     Options = NoOptions
     is_of_values = True
@@ -321,7 +321,7 @@ class NoNoise(MessageNoise):
 
 
 class Erasure(MessageNoise):
-    """The receiver does not get some symbols, or words, and knows that there was one (the erasure channel)."""
+    """Erasure channel: some symbols, or words, are lost, but the receiver knows their positions."""
 
     is_of_values = True
 
@@ -333,9 +333,9 @@ class Erasure(MessageNoise):
 
 
 class Confusion(MessageNoise):
-    """Some symbols become another one, all others equally likely (the symmetric channel); EOS does not.
+    """Symmetric channel: some symbols, except EOS, are replaced by another symbol, uniformly at random.
 
-    Words of values become any word.
+    Real-valued words are replaced by any word.
     """
 
     is_of_values = True
@@ -355,7 +355,7 @@ class Confusion(MessageNoise):
 
 
 class Deletion(MessageNoise):
-    """Some symbols get lost, and those after them move up (the deletion channel); EOS does not."""
+    """Deletion channel: some symbols, except EOS, are lost, and later symbols move up."""
 
     changes_length = True
 
@@ -365,7 +365,7 @@ class Deletion(MessageNoise):
 
 
 class Insertion(MessageNoise):
-    """Before some symbols, or before EOS, comes one more, all equally likely; what has no room is lost."""
+    """Insertion of uniformly random symbols before some symbols or EOS; symbols beyond the last position are lost."""
 
     changes_length = True
 
@@ -376,18 +376,18 @@ class Insertion(MessageNoise):
 
 
 class Several(MessageNoise):
-    """Several kinds of noise, one after the other."""
+    """Several kinds of noise, applied in order."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of several kinds of noise."""
 
         of: tuple[str, ...] = ("confusion", "erasure")
-        """Names with options, such as ["deletion,probability=0.1", confusion]; a list in the place of a name is short
+        """Names with options, such as ["deletion,probability=0.1", confusion]; a list as the value of noise is short
         for this."""
 
         def __post_init__(self) -> None:
-            """Check each of them; `ConfigError` if there is none, or one is unknown."""
+            """Check the kinds of noise; `ConfigError` if there are none, or one is unknown."""
             parts_in_list(NOISES, self.of, "of")
 
     def __init__(self, options: Options, **sizes: Any) -> None:
@@ -407,4 +407,4 @@ class Several(MessageNoise):
 
 
 NO_NOISE = Part("none", NoOptions())
-"""The noise of a channel that names none."""
+"""Default noise of channels."""

@@ -1,4 +1,4 @@
-"""Channels whose words are vectors of values: continuous ones, DIAL's, and the codebook of VQ-VIB.
+"""Channels whose words are real-valued vectors: quantised, continuous, DIAL, and the codebook of VQ-VIB.
 
 See `ecsuite.games.channels.channels` for channels of symbols.
 """
@@ -28,11 +28,11 @@ from ecsuite.runtime.ragged import Ragged
 
 
 class QuantizedChannel(Channel):
-    """Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).
+    """Real-valued words, each value rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).
 
     A word has `word_size` values and no embedding; the gradient ignores the rounding (straight-through). There is no
     noise, and all modes give the same messages. A sigmoid maps logits to values from 0 to 1. The paper's program uses
-    min-max over the batch instead, so that the message for one object depends on the others; our option `minmax` is
+    min-max over the batch instead, so that the message for one object depends on the batch; our option `minmax` is
     computed within each word.
     """
 
@@ -55,7 +55,7 @@ class QuantizedChannel(Channel):
 
 
 class ContinuousChannel(QuantizedChannel):
-    """Words of real values, a baseline without symbols; values are rounded to levels only in the corpus."""
+    """Continuous words, a baseline without symbols; values are rounded to levels only in the corpus."""
 
     Options = ContinuousOptions
     options: ContinuousOptions
@@ -66,7 +66,7 @@ class ContinuousChannel(QuantizedChannel):
         self.has_samples = options.value_noise > 0
 
     def any_words(self, draws: Tensor) -> Tensor:
-        """All values from 0 to 1 are equally likely. See the base class."""
+        """Values are uniform from 0 to 1. See the base class."""
         return draws
 
     def start_message(
@@ -82,10 +82,10 @@ class ContinuousChannel(QuantizedChannel):
 
 
 class VariationalChannel(Channel):
-    """Words of real values, drawn from normal distributions that the sender gives, as in a variational auto-encoder.
+    """Continuous words, drawn from the sender's normal distributions, as in a variational autoencoder.
 
-    The objective adds the weighted KL divergence of these distributions from the standard normal one (Kingma & Welling
-    2014, arXiv 1312.6114; the weight, Higgins et al. 2017). Greedy messages are the means.
+    The objective adds the weighted KL divergence of these distributions from the standard normal distribution (Kingma
+    & Welling 2014, arXiv 1312.6114; the weight, Higgins et al. 2017). Greedy messages are the means.
     """
 
     Options = VariationalOptions
@@ -110,12 +110,12 @@ class VariationalChannel(Channel):
         return VariationalMessageBuilder(self.max_len, noise)
 
     def any_words(self, draws: Tensor) -> Tensor:
-        """Drawn from the standard normal distribution. See the base class."""
+        """Words from the standard normal distribution. See the base class."""
         words: Tensor = torch.special.ndtri(draws.clamp(1e-6, 1 - 1e-6))
         return words
 
     def shares(self, values: Tensor) -> Tensor:
-        """The share of the standard normal distribution below each value. See the base class."""
+        """Cumulative probabilities of the standard normal distribution. See the base class."""
         shares: Tensor = torch.special.ndtr(values.float())
         return shares
 
@@ -131,21 +131,21 @@ class VariationalChannel(Channel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegularisedOptions:
-    """Options of the channel of DIAL."""
+    """Options of the DIAL channel."""
 
     max_len: Count = 1
     """Number of words per message; there is no EOS."""
     word_size: Count = 1
-    """Bits of a word."""
+    """Number of bits per word."""
     noise_std: Weight = 2.0
-    """Standard deviation of the noise that pushes values to the ends in training; the paper has 2."""
+    """Standard deviation of the noise that pushes values to 0 or 1 in training; 2 in the paper."""
 
 
 class _Builder(ValueMessageBuilder):
-    """Builds words of squashed noisy values, or of bits where there is no noise."""
+    """Builds words of squashed noisy values, or of bits if there is no noise."""
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, word_size) to values of the same shape and precision."""
+        """Convert logits (batch, word_size) to values of the same shape and precision."""
         values = logits.float()
         if self.noise is None:
             values = (values > 0).float()
@@ -156,10 +156,10 @@ class _Builder(ValueMessageBuilder):
 
 
 class RegularisedChannel(QuantizedChannel):
-    """The discretise/regularise unit of Foerster et al. (2016, arXiv 1605.06676, section 5.2), DIAL's channel.
+    """Discretise/regularise unit of DIAL (Foerster et al. 2016, arXiv 1605.06676, section 5.2).
 
-    In training the receiver gets sigmoid(logit + noise), through which the gradient goes back to the sender; in
-    evaluation whether the logit is positive. Large noise makes the sender choose large logits, and so bits.
+    In training the receiver gets sigmoid(logit + noise), which passes the gradient back to the sender; in
+    evaluation, the sign of the logit as a bit. Large noise makes the sender choose large logits, and so bits.
     """
 
     Options = RegularisedOptions  # type: ignore[assignment]
@@ -178,21 +178,21 @@ class RegularisedChannel(QuantizedChannel):
 
 
 class VqvibChannel(Channel):
-    """The vector-quantized variational information bottleneck of Tucker, Levy, Shah and Zaslavsky (2022), VQ-VIB_N.
+    """Vector-quantized variational information bottleneck, VQ-VIB_N (Tucker, Levy, Shah and Zaslavsky 2022).
 
-    "Trading off Utility, Informativeness, and Complexity in Emergent Communication", NeurIPS 35. The sender gives a
-    normal distribution, a vector is drawn from it, and the nearest vector of the codebook is the word that the receiver
-    gets, with the gradient of what was drawn (straight-through). The cost of a message is its complexity, bounded by
-    the KL divergence of the sender's distribution from the standard normal one, and the squared distance of what was
-    drawn from its word: that of the codebook, and `commitment` times that of the sender. These are the second and third
-    term of equation 3 of van den Oord et al. (2017), but for their scale: here they are the mean over the values of a
-    word, as in programs with `mse_loss`, and there the sum, which is `word_size` times as large. Divergence and
-    distances are summed over the words of a message. The objective is `utility` times the loss, with `complexity` times
-    the divergence: their ratio decides how many words there are. The paper's term for informativeness is the loss of
-    games that rebuild the target.
+    "Trading off Utility, Informativeness, and Complexity in Emergent Communication", NeurIPS 35. The sender outputs a
+    normal distribution, a vector is sampled from it, and the nearest vector of the codebook is the word that the
+    receiver gets, with the gradient of the sample (straight-through). The cost of a message is its complexity,
+    bounded by the KL divergence of the sender's distribution from the standard normal distribution, and the squared
+    distance of the sample from its word: once for the codebook, and `commitment` times for the sender, as in the
+    second and third term of equation 3 of van den Oord et al. (2017), except for their scale: here they are the mean
+    over the values of a word, as in programs with `mse_loss`, there the sum, which is `word_size` times as large.
+    Divergence and distances are summed over the words of a message. The objective is `utility` times the loss, with
+    `complexity` times the divergence: their ratio determines the number of words. The paper's term for
+    informativeness is the loss of games that reconstruct the target.
 
-    In the corpus, a word is the number of its vector, from 1; of a society, that of the nearest one of the first
-    sender, as numbers of different codebooks have nothing in common.
+    In the corpus, a word is the index of its vector, from 1; in a society, the index of the nearest vector of the first
+    sender, as indices of different codebooks are not comparable.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,11 +200,11 @@ class VqvibChannel(Channel):
         """Options of the channel."""
 
         vocab_size: Count = 64
-        """Number of vectors of the codebook."""
+        """Number of vectors in the codebook."""
         max_len: Count = 1
         """Number of words per message; there is no EOS."""
         word_size: Count = 16
-        """Values of a vector."""
+        """Number of values of a vector."""
         noise: Annotated[Part, NOISES] = NO_NOISE
         """Noise of words before the receiver gets them: erasure or confusion."""
         utility: Weight = 1.0
@@ -212,7 +212,7 @@ class VqvibChannel(Channel):
         complexity: Weight = 0.01
         """Weight of the KL divergence, in nats, which bounds the complexity of a message."""
         commitment: Weight = 0.25
-        """Weight of the distance that the sender is taught; that of the codebook has weight 1. Both are squared, and
+        """Weight of the sender's distance term; the codebook's term has weight 1. Both distances are squared, and
         means over the values of a word."""
 
     options: Options
@@ -247,10 +247,10 @@ class VqvibChannel(Channel):
         return self.codebook[places]
 
     def words_of(self, vectors: Tensor) -> Tensor:
-        """The number of the nearest vector of the codebook, from 0.
+        """Index of the nearest vector of the codebook, from 0.
 
         Args:
-            vectors: (..., word_size).
+            vectors: Vectors, (..., word_size).
         """
         distances = torch.cdist(vectors.float().flatten(0, -2), self.codebook.float())
         return distances.argmin(-1).view(vectors.shape[:-1])
@@ -270,11 +270,11 @@ class VqvibChannel(Channel):
 
 
 class CodebookMessageBuilder(VariationalMessageBuilder):
-    """Builds messages of vectors of a codebook, see `VqvibChannel`.
+    """Builds messages of vectors of a codebook; see `VqvibChannel`.
 
     Args:
-        channel: Its codebook and its options.
-        noise: Standard normal, (max_len, batch, word_size); None: each word is that of the mean.
+        channel: Channel with the codebook and the options.
+        noise: Standard normal noise, (max_len, batch, word_size); None: words are nearest to the means.
     """
 
     def __init__(self, channel: VqvibChannel, noise: Tensor | None) -> None:
@@ -283,7 +283,7 @@ class CodebookMessageBuilder(VariationalMessageBuilder):
         self.distortion: Tensor | float = 0.0
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
+        """Convert logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
         given = super().step(logits)
         drawn, log_variance = given.chunk(2, dim=-1)
         word = self.channel.codebook[self.channel.words_of(drawn.detach())]

@@ -1,1 +1,1 @@
-"""Settings of experiments, the sources that they name, and the registries of their parts."""
+"""Settings of experiments, their sources, and registries of parts."""

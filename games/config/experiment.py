@@ -1,4 +1,4 @@
-"""Reading of experiments from layers of settings, also of settings that an earlier version wrote.
+"""Reading of experiments from layers of settings, including settings written by earlier versions.
 
 The layers are, from the lowest to the highest: the defaults, a shipped experiment or a YAML file, `--set`, and options
 of the command. A layer is a tree: nested mappings as in a YAML file.
@@ -37,7 +37,7 @@ CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
 NEAREST = "nearest"
 """Value of `distractors`: the objects that are most similar to the target."""
 EARLIER_CANDIDATES = (
-    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
+    "begun when the candidates of held-out rounds were only held-out objects; now they are all objects: choose "
     "another folder with --out, or set world.candidates: split"
 )
 """Error about a run whose held-out rounds had other candidates."""
@@ -64,7 +64,7 @@ def worlds_of(tree: Tree) -> Iterator[Tree]:
 def with_rules_of(tree: Tree) -> Tree:
     """Complete the config of a run with the rules under which it began: `candidates: split` if the option is missing.
 
-    Versions without this option drew the candidates of held-out rounds from the held-out objects alone.
+    Versions without this option drew the candidates of held-out rounds only from held-out objects.
     """
     tree = copy.deepcopy(tree)
     for world in worlds_of(tree):
@@ -79,19 +79,19 @@ def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None
     """Check that a run began under the rules that its settings imply now.
 
     Args:
-        folder: Folder that messages name.
+        folder: Folder, for error messages.
         tree: Content of its config.
-        mixes: Whether new runs of the same settings would be stored next to it, as in a sweep.
+        mixes: Whether new runs of the same settings would be stored next to the run, as in a sweep.
 
     Raises:
-        ConfigError: If it began under other rules.
+        ConfigError: If the run began under other rules.
     """
     for world in worlds_of(tree):
         if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
             raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
         if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
             raise ConfigError(
-                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
+                f"{folder}: begun when the nearest distractors of a target were equal in all rounds; now they "
                 "are drawn among equally near ones: choose another folder with --out"
             )
 
@@ -118,21 +118,21 @@ def load_experiment(
     flags_by_key: Mapping[str, str] | None = None,
     changed_by: str = "set",
 ) -> Experiment:
-    """Read a shipped experiment by its name, or a YAML file; the foreign parts that it names are imported.
+    """Read a shipped experiment by name, or a YAML file, and import the foreign parts that it names.
 
     Args:
-        name_or_file: Name of a shipped experiment such as `disc_small`, a path that ends in `.yaml` or `.yml`, or own
+        name_or_file: Name of a shipped experiment such as `disc_small`, a path that ends in `.yaml` or `.yml`, or user
             data: a table of objects (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face
             (`hf:NAME`).
         overrides: Assignments `section.key=value` with a value in YAML; later ones take precedence.
         flags: Values of options of the command by `section.key`, a layer above the overrides, or below them for keys
             `section.kind`. None: option not given.
-        note: Called with a line about users' own code that changed since the run began.
+        note: Called with a line about user code that changed since the run began.
         changes: Values by `section.key`, a layer below the overrides.
-        trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
+        trust_code: Whether to import the foreign parts of a config that a run wrote.
         is_of_run: Whether the file was found in a run folder instead of being named by the user.
-        flags_by_key: Option as the user wrote it, such as `--epochs`, by its `section.key`, for messages.
-        changed_by: Name of the changes in messages.
+        flags_by_key: Option as the user wrote it, such as `--epochs`, by `section.key`, for error messages.
+        changed_by: Name of the changes in error messages.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
@@ -166,7 +166,7 @@ def load_experiment(
         own_code.trust(own_code.foreign_kinds(tree))
     below = [(name_or_file, tree)]
     if "world.train_data" in given:
-        # The files have their own number of distractors, unless the user gives one.
+        # The files determine the number of distractors, unless the user gives one.
         task = [DEFAULTS["task"][KIND], *(kind for _, kind in _kinds_named(below, "task"))][-1]
         if "num_distractors" in option_types(TASKS.load(task).Options):
             below.append((name_or_file, {"task": {"num_distractors": None}}))
@@ -182,10 +182,10 @@ def load_experiment(
 
 
 def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
-    """Check that no layer names other objects than the data that are given as the game.
+    """Check that no layer names objects other than the data given as the game.
 
     Raises:
-        ConfigError: If one does; the message names both.
+        ConfigError: If a layer does; the message names both.
     """
     for source, tree in layers:
         settings = tree.get("world")
@@ -195,7 +195,7 @@ def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """Make the experiment of a mapping, such as the config in the metadata of a corpus.
+    """Make an experiment from a mapping, such as the config in the metadata of a corpus.
 
     Raises:
         ConfigError: If a key or value is not valid; the message begins with `source`.
@@ -229,7 +229,7 @@ def with_changes(
         experiment: The experiment.
         changes: Values by `section.key`.
         flags_by_key: See `load_experiment`.
-        changed_by: Name in messages of changes that were not made by an option of the command.
+        changed_by: Name, in error messages, of changes that were not made by a command option.
 
     Raises:
         ConfigError: If a key or value is not valid.
@@ -246,7 +246,7 @@ def with_changes(
 
 
 def _tree(changes: Mapping[str, Any]) -> Tree:
-    """Make the layer of values by `section.key` that were given in Python."""
+    """Make a layer from values by `section.key` given in Python."""
     if not isinstance(changes, Mapping):
         raise ConfigError(
             f"changes: expected values by key, such as {{'channel.vocab_size': 20}}; got {shown(changes)}"
@@ -260,7 +260,7 @@ def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
 
 
 def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]:
-    """Load the kinds of a part that layers name; return each with the index of its layer."""
+    """Load the kinds of a part that layers name; return each kind with the index of its layer."""
     found: list[tuple[int, str]] = []
     for number, (source, tree) in enumerate(layers):
         with named_source(source):
@@ -274,12 +274,12 @@ def _kinds_named(layers: Sequence[Layer], section: str) -> list[tuple[int, str]]
 
 
 def _read(layers: Sequence[Layer]) -> Experiment:
-    """Make the experiment of layers, given from the lowest to the highest.
+    """Make the experiment from layers, ordered from the lowest to the highest.
 
     Sections that the play does not read are dropped from the layers below the one that names the play.
 
     Raises:
-        ConfigError: If a setting is not valid, or the layer that names the play, or one above it, has a section that
+        ConfigError: If a setting is not valid, or the layer that names the play, or a higher layer, has a section that
             the play does not read.
     """
     chosen, play = [(0, DEFAULTS["play"][KIND]), *_kinds_named(layers, "play")][-1]
@@ -321,8 +321,8 @@ def _read(layers: Sequence[Layer]) -> Experiment:
 def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
     """Prepend the defaults, and insert a layer with the default perceptions of a world below each layer that names it.
 
-    `read_part` thus drops options that the new perceptions do not have, as for any layer that names another kind. A
-    perception that a lower layer names stays; one that the last naming layer or a higher one names replaces it.
+    So `read_part` drops options that the new perceptions do not have, as for any layer that names another kind. A
+    perception in a lower layer stays; a perception in the last naming layer or a higher layer replaces it.
     """
     named: list[tuple[int, str]] = []
     for number, world in _kinds_named(layers, "world"):
@@ -344,13 +344,13 @@ def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
-    """Layer with the default perceptions of a world for agents of some roles."""
+    """Make a layer with the default perceptions of a world for some roles."""
     kinds = dict(zip(ROLES, WORLDS.load(world).default_perceptions, strict=True))
     return {role: {"perception": {KIND: kinds[role]}} for role in roles}
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
-    """Perception of an agent in a layer; a perception given by its name alone has that kind."""
+    """Perception of an agent in a layer, as a section even if given by name only."""
     agent = tree.get(role)
     found = agent.get("perception") if isinstance(agent, Mapping) else None
     if isinstance(agent, str) and "perception" in agent:
@@ -366,7 +366,7 @@ def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tre
         given_by: Source of the assignments in messages.
 
     Raises:
-        ConfigError: If one has no `=`, or its value is not YAML.
+        ConfigError: If an assignment has no `=`, or its value is not YAML.
     """
     settings: list[tuple[str, Any]] = []
     for assignment in assignments:
@@ -390,7 +390,7 @@ def listed(text: str) -> list[str]:
 
 
 def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
-    """Make the layer of settings, pairs of `section.key` and value; later ones take precedence.
+    """Make the layer of settings, pairs of `section.key` and value; later settings take precedence.
 
     Raises:
         ConfigError: If a key is not a string.
@@ -401,7 +401,7 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
             raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
         *sections, last = key.removesuffix(".").split(".")
         place = tree
-        for section in sections:  # one that is given by its name becomes a mapping
+        for section in sections:  # a section given by name becomes a mapping
             below = place.get(section)
             if isinstance(below, Mapping):
                 place[section] = dict(below)

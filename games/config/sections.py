@@ -42,30 +42,30 @@ ROLES: tuple[Role, Role] = ("sender", "receiver")
 NUM_KEPT = 2
 """Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
 KEPT = ("interactions", "probabilities", "languages")
-"""Names of what a run may store of its evaluations."""
+"""Names of data that a run may store of its evaluations."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingOptions:
-    """How the agents are trained."""
+    """Options of training."""
 
     seed: Seed = 1
     """Seed of the initial weights, the examples and the channel's noise."""
     num_examples: Annotated[int, Meta(ge=1, le=2**48)] = 32768
-    """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
-    shapeworld rounds are drawn without end, and none comes again."""
+    """Training examples per epoch, equal in all epochs, in a new order. In worlds thing, shape and
+    shapeworld, rounds are drawn without end, and none is repeated."""
     num_epochs: Natural = 10
     """Passes over the training examples; 0: agents are taught a language (sender.taught) and do not play."""
     batch_size: Count = 1024
     """Examples per batch."""
     accumulate: Count = 1
-    """Batches of a step: the weights change by the mean of their gradients."""
+    """Number of batches per step: weights change by the mean gradient."""
     precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, but
-    fp32 for small games on the CPU and in plays that do not compute in bf16; tf32: products of fp32 whose factors CUDA
-    rounds to 10 bits after the point."""
+    fp32 for small games on the CPU and in plays without bf16; tf32: fp32 products whose factors CUDA
+    rounds to 10 bits of mantissa."""
     deterministic: bool = False
-    """On CUDA, only kernels that repeat to the byte, which may be slower; the CPU always repeats."""
+    """On CUDA, use only deterministic kernels, which may be slower; the CPU is always deterministic."""
     evaluate_every: Count = 32
     """Steps between evaluations."""
     checkpoint_every: Count = 32
@@ -75,29 +75,29 @@ class TrainingOptions:
     max_minutes: Positive | None = None
     """Stop after this many minutes."""
     keep_best: str | None = None
-    """Corpus and measures are of the evaluation with the best value of this figure, such as accuracy, loss or
-    metrics.topsim; of a figure after a minus, lower values are better; null: of the last state."""
+    """Corpus and measures are from the evaluation with the best value of this figure, such as accuracy, loss or
+    metrics.topsim; with a minus, lower values are better; null: from the last state."""
     patience: Count | None = None
-    """Stop after this many evaluations without a better value of the figure of keep_best."""
+    """Stop after this number of evaluations without a better value of keep_best."""
     init_sender: str | None = None
-    """Run folder whose sender's weights the sender begins with; of several, each that of its number, in turn."""
+    """Run folder with initial weights of senders; sender i gets the weights of sender i mod n of that run."""
     init_receiver: str | None = None
-    """Run folder whose receiver's weights the receiver begins with; of several, each that of its number, in turn."""
+    """Run folder with initial weights of receivers; receiver i gets the weights of receiver i mod n of that run."""
     freeze_sender: bool = False
-    """The weights of senders stay as they are, also at the end of a generation."""
+    """Senders are not trained, and not replaced at the end of a generation."""
     freeze_receiver: bool = False
-    """The weights of receivers stay as they are, also at the end of a generation."""
+    """Receivers are not trained, and not replaced at the end of a generation."""
     noise: bool = True
-    """Whether the receiver gets messages with the noise of the channel in training."""
+    """Whether the noise of the channel applies in training."""
     after_step: str | None = None
-    """A function of your own, `./FILE.py:NAME`, that is called as `NAME(play, step, measures)` after each step, and may
+    """A user function, `./FILE.py:NAME`, that is called as `NAME(play, step, measures)` after each step, and may
     change the play; null: none."""
 
     def __post_init__(self) -> None:
-        """Check that there is something to watch and something to train, and the name of a function.
+        """Check that `patience` has a figure, an agent is trained, and `after_step` is a function.
 
         Raises:
-            ConfigError: If there is not.
+            ConfigError: If not.
         """
         if self.patience is not None and self.keep_best is None:
             raise ConfigError(
@@ -111,11 +111,11 @@ class TrainingOptions:
             )
 
     def init_of(self, role: Role) -> str | None:
-        """The run whose weights an agent begins with; None: drawn at random."""
+        """Run with the initial weights of a role; None: random weights."""
         return self.init_sender if role == "sender" else self.init_receiver
 
     def is_frozen(self, role: Role) -> bool:
-        """Whether the weights of agents stay as they are."""
+        """Whether the agents of a role are frozen."""
         return self.freeze_sender if role == "sender" else self.freeze_receiver
 
 
@@ -128,24 +128,24 @@ class EvaluationOptions:
     batch_size: Count | None = None
     """Examples per batch of evaluations and of the corpus; null: as in training."""
     corpus_size: Count = 10000
-    """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
+    """Number of messages in the corpus: one per distinct meaning, and at most the number of meanings."""
     mode: Literal["greedy", "sample"] = "greedy"
     """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
     metrics: tuple[str, ...] = ()
-    """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
+    """Metrics of the language at each evaluation, such as [topsim], without intervals and null."""
     metrics_corpus_size: Count = 500
-    """Messages that these metrics are of, at most; their time grows with it."""
+    """Maximum number of messages for these metrics; their time grows with it."""
     noise: bool = False
-    """Whether the receiver gets messages with the noise of the channel in evaluations."""
+    """Whether the noise of the channel applies in evaluations."""
     noise_objects: bool = False
-    """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
+    """Whether the final agents also play rounds about noise objects, images or vectors: a control."""
     keep: tuple[str, ...] = ()
-    """interactions: what was seen, said and answered in the last evaluation, as interactions.parquet in the run folder;
-    probabilities: the same with the probabilities of the answers. languages: of each evaluation, the most likely
-    messages of all speakers about the first metrics_corpus_size meanings, as languages.jsonl, for the metric drift."""
+    """interactions: observations, messages and answers of the last evaluation, in interactions.parquet;
+    probabilities: also with the probabilities of the answers. languages: for each evaluation, the most likely messages
+    of all speakers about the first metrics_corpus_size meanings, in languages.jsonl, for the metric drift."""
 
     def __post_init__(self) -> None:
-        """Check the names of what is kept; `ConfigError` if one is unknown."""
+        """Check the names in `keep`; `ConfigError` if one is unknown."""
         for name in self.keep:
             try:
                 require_kept(name)
@@ -159,15 +159,15 @@ class EvaluationOptions:
 
 
 def require_kept(name: str) -> None:
-    """Raise `ConfigError` if there is nothing of this name that a run may keep of its evaluation."""
+    """Raise `ConfigError` if a run can't store data of this name of its evaluation."""
     if name not in KEPT:
         raise unknown_name("name", name, KEPT)
 
 
 SIGNALLING = Part("signalling", own_code.NoOptions())
-"""The play of an experiment that names none."""
+"""Default play of an experiment."""
 LITERAL = Part("literal", own_code.NoOptions())
-"""The reasoning of receivers that do not reason."""
+"""Default reasoning: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,27 +183,27 @@ class Experiment:
     world: Annotated[Part, WORLDS]
     """The source of meanings."""
     task: Annotated[Part, TASKS]
-    """Task of the receiver, and how it is scored."""
+    """Task of the receiver, and its scoring."""
     channel: Annotated[Part, CHANNELS]
-    """How the sender's logits become symbols."""
+    """Conversion of the sender's logits to symbols."""
     sender: Annotated[Part, SENDERS]
-    """The agent that gives messages."""
+    """Agent that sends messages."""
     receiver: Annotated[Part, RECEIVERS]
-    """The agent that gets messages."""
+    """Agent that receives messages."""
     optimizer: Annotated[Part, OPTIMIZERS]
-    """How gradients change the weights."""
+    """Update rule of the weights."""
     schedule: Annotated[Part, SCHEDULES]
-    """How the learning rate changes over the steps."""
+    """Change of the learning rate over the steps."""
     loss: Annotated[Part, LOSSES]
     """Objective that training minimises."""
     reasoning: Annotated[Part, REASONINGS] = LITERAL
-    """How receivers take messages: by their networks, or by asking what else might have been said."""
+    """Interpretation of messages by receivers: directly by their networks, or by reasoning about alternatives."""
     society: SocietyOptions = field(default_factory=SocietyOptions)
-    """The agents of the game, and who plays with whom."""
+    """Agents of the game, and their meetings."""
     generations: GenerationOptions = field(default_factory=GenerationOptions)
-    """When agents are replaced, and what the new ones learn before they play."""
+    """Replacement of agents, and learning of new agents before they play."""
     training: TrainingOptions = field(default_factory=TrainingOptions)
-    """How the agents are trained."""
+    """Options of training."""
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
     """Settings of the evaluation and of the corpus."""
     data: Mapping[str, str] = field(default_factory=dict)
@@ -212,14 +212,14 @@ class Experiment:
     code: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each file of foreign parts, by its path or module."""
     weights: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
+    """SHA-256 of initial weights from other runs, by role; empty until a run has read them."""
 
     def __post_init__(self) -> None:
-        """Check the name, a part of the name of run folders; `ConfigError` if it is not valid in one."""
+        """Check that the name is valid in folder names; `ConfigError` if not."""
         require_folder_name(self.name, "name")
 
     def to_tree(self) -> Tree:
-        """Every setting as in a YAML file."""
+        """All settings, as in a YAML file."""
         tree: Tree = to_tree(self)
         for key in OF_SOCIETIES:
             if getattr(self, key) == OF_SOCIETIES[key]():
@@ -240,20 +240,20 @@ class Experiment:
 
     @property
     def is_society(self) -> bool:
-        """Whether there are several agents of a role, or agents are replaced; if not, two agents meet."""
+        """Whether a role has several agents, or agents are replaced; otherwise two agents meet."""
         return any(getattr(self, key) != made() for key, made in OF_SOCIETIES.items())
 
     def to_yaml(self) -> str:
-        """The complete config with every key, in the order of this module."""
+        """Complete config with every key, in the order of this module."""
         return as_yaml(self.to_tree())
 
 
 PARTS: Mapping[str, Registry] = {
     name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
 }
-"""The sections that name a part."""
+"""Sections that name a part."""
 OF_SOCIETIES: Mapping[str, type] = {"society": SocietyOptions, "generations": GenerationOptions}
-"""The sections that the config of a single pair leaves out."""
+"""Sections that the config of a single pair omits."""
 OF_AGENTS = (
     ("training", "init_sender"),
     ("training", "init_receiver"),
@@ -264,18 +264,17 @@ OF_AGENTS = (
     ("evaluation", "keep"),
     ("evaluation", "noise"),
 )
-"""Options that only plays of senders and receivers in a world read."""
+"""Options that are read only by plays of senders and receivers in a world."""
 PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evaluation": EvaluationOptions}
-"""The sections of options without a part."""
+"""Sections of options without a part."""
 TEXTS = ("name", "about")
-"""The settings that are no sections."""
+"""Settings that are not sections."""
 CHECKSUMS = ("data", own_code.CODE, "weights")
-"""The sections that a run adds to its config: checksums of its data files, of users' code, and of the weights that
-agents begin with."""
+"""Sections that a run adds to its config: checksums of its data files, of user code, and of initial weights. """
 METRICS = "evaluation.metrics"
-"""The setting that names metrics."""
+"""Setting that names metrics."""
 LISTS = (METRICS, "evaluation.keep")
-"""The settings that are lists of names."""
+"""Settings that are lists of names."""
 DEFAULTS: Tree = {
     "play": {KIND: SIGNALLING.kind},
     "world": {KIND: "attributes"},
@@ -288,16 +287,16 @@ DEFAULTS: Tree = {
     "loss": {KIND: "task"},
     "reasoning": {KIND: LITERAL.kind},
 }
-"""The bottom layer; the world adds the perceptions."""
+"""Bottom layer; the world adds the perceptions."""
 
 
 def with_training(experiment: Experiment, **changes: object) -> Experiment:
-    """The experiment with some of its training settings replaced."""
+    """Replace training settings of an experiment."""
     return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
 
 
 def unread_settings(play: str) -> list[str]:
-    """The sections of a config, and the options of training and evaluation, that a kind of play does not read."""
+    """Sections of a config, and options of training and evaluation, that a kind of play does not read."""
     if play == SIGNALLING.kind:
         return []
     kind = PLAYS.load(play)
@@ -307,7 +306,7 @@ def unread_settings(play: str) -> list[str]:
 
 
 def foreign_parts(value: Any) -> Iterator[str]:
-    """The names of the foreign parts in a part, in options, or in an experiment."""
+    """Iterate over the names of the foreign parts in a part, in options, or in an experiment."""
     if isinstance(value, Part):
         if own_code.is_foreign(value.kind):
             yield value.kind
@@ -318,7 +317,7 @@ def foreign_parts(value: Any) -> Iterator[str]:
 
 
 def all_keys() -> list[str]:
-    """Every key of a config: the sections, and the options of every kind; imports every class."""
+    """List all keys of a config: sections, and options of every kind; imports every class."""
     keys = list(TEXTS)
     for section, registry in PARTS.items():
         keys += [section, f"{section}.{KIND}", *(f"{section}.{option}" for option in all_options(registry))]
@@ -328,7 +327,7 @@ def all_keys() -> list[str]:
 
 
 def unknown_key(key: str) -> ConfigError:
-    """The error for a key of a config that no section has; it may be one of a part in a section."""
+    """Make the error for an unknown key of a config."""
     keys = all_keys()
     if not difflib.get_close_matches(key, [each.rpartition(".")[2] for each in keys], n=1, cutoff=0.7):
         inner = [each for section, registry in PARTS.items() for each in keys_of(registry, section)]

@@ -1,4 +1,4 @@
-"""The sections society and generations of an experiment: how many agents there are, and of which runs."""
+"""Sections society and generations of an experiment: numbers and sources of agents, and their replacement."""
 
 import re
 from collections.abc import Sequence
@@ -12,36 +12,36 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 FRESH = "fresh"
-"""The name of a member that begins with weights of its own."""
+"""Name of a member with random initial weights."""
 WORDS = ("sender", "receiver", "frozen")
 """Words that may follow a name after a colon."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSource:
-    """The source of an agent, and its role."""
+    """Source of an agent, and its role."""
 
     source: str
     """A run folder, or `FRESH`."""
     role: str | None
-    """All that is taken of the run, `sender` or `receiver`; None: both."""
+    """The only role taken from the run, `sender` or `receiver`; None: both."""
     is_frozen: bool
 
     @property
     def run(self) -> str | None:
-        """The run folder; None: it is fresh."""
+        """Run folder; None: random weights."""
         return None if self.source == FRESH else self.source
 
     def is_of(self, role: str) -> bool:
-        """Whether it has what an agent of a role needs."""
+        """Whether the source has an agent of a role."""
         return self.role in (None, role)
 
 
 def members_in(names: Sequence[str]) -> list[AgentSource]:
-    """The members of a list such as `[runs/a*4, runs/b:sender, fresh, runs/c:frozen]`.
+    """Parse a list of members such as `[runs/a*4, runs/b:sender, fresh, runs/c:frozen]`.
 
     Raises:
-        ConfigError: If one has no name, or no number after `*`, or contradicts itself.
+        ConfigError: If a member has no name, no number after `*`, or contradictory words.
     """
     members: list[AgentSource] = []
     for name in names:
@@ -62,13 +62,13 @@ def members_in(names: Sequence[str]) -> list[AgentSource]:
 
 
 def communities_of(members: Sequence[AgentSource]) -> list[int]:
-    """The community of each member, from 0: those of one source are one, in the order in which they are named."""
+    """Community of each member, from 0, in order of appearance: members from one source form a community."""
     sources = list(dict.fromkeys(member.source for member in members))
     return [sources.index(member.source) for member in members]
 
 
 def without_places(names: Sequence[str]) -> list[str]:
-    """Members with the numbers of their sources in the place of names: a run is the same wherever it lies."""
+    """Replace sources of members by numbers: the identity of a run does not depend on its location."""
     members = members_in(names)
     numbers = communities_of(members)
     return [
@@ -80,57 +80,57 @@ def without_places(names: Sequence[str]) -> list[str]:
 
 
 EVERYONE = Part("all", NoOptions())
-"""The meetings of a society that names none."""
+"""Default meetings of a society."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SocietyOptions:
-    """The agents of a game, and who plays with whom."""
+    """Agents of a game, and their meetings."""
 
     senders: Count = 1
     """Number of senders."""
     receivers: Count = 1
     """Number of receivers."""
     agents: Count | None = None
-    """Number of agents that each send and receive, and do not play with themselves; null: senders and receivers are
+    """Number of agents that both send and receive, and do not play with themselves; null: senders and receivers are
     different agents."""
     shares: Literal["nothing", "perception", "symbols", "both"] = "nothing"
-    """Modules that an agent uses for both sending and receiving: nothing, its perception, its embedding of symbols, or
-    these two."""
+    """Modules shared between an agent's sending and receiving: nothing, its perception, its embedding of symbols, or
+    both."""
     self_play_every: Count | None = None
-    """Every so many steps each agent that sends and receives hears itself, in place of others (Lian et al. 2024,
+    """Number of steps between steps in which agents hear themselves instead of others (Lian et al. 2024,
     NeLLCom-X); null: never."""
     meets: Annotated[Part, MEETINGS] = EVERYONE
-    """Which sender plays with which receiver; a list of these is of phases."""
+    """Pairs of senders and receivers that play; a list of meetings defines phases."""
     members: tuple[str, ...] = ()
-    """Sources of agents, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
-    receiver with its weights, or the named one of them; its agents are taken in turn. []: all are fresh."""
+    """Source of each agent: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run provides a sender and a
+    receiver with its weights, or only the named one; its agents are used in rotation. []: all are fresh."""
     pairs_per_step: Count | None = None
-    """Pairs that play in a step, each a batch of its own; null: as many as there are senders or receivers, whichever
-    are more. Pairs are drawn so that every agent plays once before any plays again."""
+    """Number of pairs that play in a step, each with its own batch; null: the larger number of senders and
+    receivers. Pairs are drawn so that every agent plays once before any agent plays again."""
     sender_speeds: tuple[Accuracy, ...] = ()
-    """Probability that a sender's weights change after it played (Rita et al. 2022): one for each sender, or one for
+    """Probability that a sender's weights change after it played (Rita et al. 2022): one value per sender, or one for
     all; []: 1."""
     receiver_speeds: tuple[Accuracy, ...] = ()
     """Probability that a receiver's weights change after it played, as for senders."""
     imitate_every: Count | None = None
-    """Every so many steps, senders learn the messages of the one that was understood best, instead of playing
+    """Number of steps between steps in which senders learn the messages of the best sender instead of playing
     (Chaabouni et al. 2022)."""
     students: Count | None = None
-    """Senders that learn at such a step: they and a teacher are drawn anew each time, and the best of them teaches;
+    """Number of senders that learn in such a step: they and a teacher are redrawn each time, and the best one teaches;
     null: all but the best."""
     voting: bool = False
-    """Evaluations also have the accuracy of the vote of all receivers that a sender meets (Chaabouni et al. 2022)."""
+    """Whether evaluations include the accuracy of the vote of a sender's receivers (Chaabouni et al. 2022)."""
 
     def __post_init__(self) -> None:
-        """Check that the settings fit one another; `ConfigError` if not."""
+        """Check that the settings fit together; `ConfigError` if not."""
         if self.members:
             self._check_members()
         if self.agents is not None:
             if self.senders != 1 or self.receivers != 1:
                 raise ConfigError("agents: expected either agents, or senders and receivers")
             if self.agents == 1:
-                raise ConfigError("agents: an agent does not play with itself, expected at least 2, got 1")
+                raise ConfigError("agents: an agent does not play with itself: expected at least 2, got 1")
         elif self.self_play_every is not None:
             raise ConfigError(
                 "self_play_every: senders and receivers are different agents: set society.agents"
@@ -141,13 +141,13 @@ class SocietyOptions:
             speeds = getattr(self, f"{role}_speeds")
             if len(speeds) not in (0, 1, self.number(role)):
                 raise ConfigError(
-                    f"{role}_speeds: expected one for each of {self.number(role)} {role}s, got {len(speeds)}"
+                    f"{role}_speeds: expected one value for each of {self.number(role)} {role}s, got {len(speeds)}"
                 )
         if self.self_play_every is not None and self.shares != "nothing":
-            # What both uses have in common has one gradient then, which can't be that of one of them.
+            # Shared modules then have one gradient, which can't belong to one role only.
             if any(speed < 1 for speed in (*self.sender_speeds, *self.receiver_speeds)):
                 raise ConfigError(
-                    "self_play_every: agents that hear themselves by what they share learn in both roles or in none: "
+                    "self_play_every: agents with shared modules that hear themselves learn in both roles or in none: "
                     "expected no speeds below 1, or shares=nothing"
                 )
         if self.imitate_every is not None and self.number("sender") == 1:
@@ -163,26 +163,26 @@ class SocietyOptions:
             raise ConfigError("voting: needs several receivers, such as society.receivers=4")
 
     def _check_members(self) -> None:
-        """Check that members are as many as agents, and that one learns; `ConfigError` if not."""
+        """Check that the numbers of members and agents agree, and that one learns; `ConfigError` if not."""
         members = members_in(self.members)
         if self.senders != 1 or self.receivers != 1:
-            raise ConfigError("members: they say how many senders and receivers there are: expected either")
+            raise ConfigError("members: they set the numbers of senders and receivers: expected only one")
         if self.agents not in (None, len(members)):
-            raise ConfigError(f"members: {len(members)} are named, and society.agents is {self.agents}")
+            raise ConfigError(f"members: {len(members)} are named, but society.agents is {self.agents}")
         for role in ("sender", "receiver"):
             if not any(member.is_of(role) for member in members) and self.agents is None:
-                raise ConfigError(f"members: none is a {role}, expected at least one")
+                raise ConfigError(f"members: none is a {role}: expected at least one")
         if all(member.is_frozen for member in members):
-            raise ConfigError("members: all are frozen, so there is nothing to train")
+            raise ConfigError("members: all are frozen: nothing is left to train")
 
     def members_of(self, role: str) -> list[AgentSource]:
-        """The named members that are agents of a role, in their order; agents that do both are of both."""
+        """Named members with a role, in order; agents with both roles belong to both."""
         return [
             member for member in members_in(self.members) if self.agents is not None or member.is_of(role)
         ]
 
     def number(self, role: str) -> int:
-        """How many agents there are of a role."""
+        """Number of agents of a role."""
         if self.members:
             return len(self.members_of(role))
         return self.agents or (self.senders if role == "sender" else self.receivers)
@@ -195,38 +195,38 @@ class SocietyOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerationOptions:
-    """When agents are replaced, and what the new ones learn before they play."""
+    """Replacement of agents, and learning of new agents before they play."""
 
     every: Count | None = None
-    """Steps of a generation; null: nobody is replaced."""
+    """Number of steps per generation; null: agents are not replaced."""
     roles: Literal["both", "senders", "receivers"] = "both"
-    """Roles of the agents that are replaced."""
+    """Roles of the replaced agents."""
     which: Literal["all", "oldest", "random", "none"] = "all"
-    """Which of them; none: they stay, and learn the corpus of their own language again."""
+    """Agents that are replaced; none: all stay, and learn the corpus of their own language again."""
     number: Count = 1
-    """How many of each role, where they are the oldest or random ones."""
+    """Number of replaced agents per role, if they are the oldest or random."""
     transmit: bool = False
-    """Whether messages are written down at the end of a generation, for new agents to learn from (iterated learning,
+    """Whether messages are recorded at the end of a generation, for new agents to learn from (iterated learning,
     Kirby et al. 2014; Ren et al. 2020)."""
     size: Count = 1000
-    """Examples that each sender writes down: the bottleneck."""
+    """Number of recorded examples per sender: the bottleneck."""
     sampled: bool = True
-    """Whether these messages are sampled, where the channel can; otherwise they are the most likely ones."""
+    """Whether recorded messages are sampled, if the channel supports it; otherwise the most likely messages."""
     sender_steps: Natural = 0
-    """Steps, at the beginning of a generation, in which new senders learn the messages of those they replace."""
+    """Number of first steps of a generation in which new senders learn the messages of the senders they replace."""
     receiver_steps: Natural = 0
-    """Steps after these in which new receivers learn what the messages mean."""
+    """Number of following steps in which new receivers learn the meanings of messages."""
     batch_size: Count | None = None
-    """Messages that an agent learns in a step; null: as many as training.batch_size, or all that are written down."""
+    """Messages that an agent learns per step; null: training.batch_size, or all recorded messages if fewer."""
     receivers_learn: Literal["messages", "sender"] = "messages"
-    """Messages that new receivers learn: those that were written down, or those that a sender sends now, whose weights
+    """Messages that new receivers learn: recorded messages, or current messages of a sender, whose weights
     do not change meanwhile (Ren et al. 2020)."""
 
     def __post_init__(self) -> None:
         """Check that the phases fit into a generation; `ConfigError` if not."""
         if self.every is None:
             if any(getattr(self, each.name) != each.default for each in fields(self)):
-                raise ConfigError("every: expected the steps of a generation, such as 500, got null")
+                raise ConfigError("every: expected a number of steps per generation, such as 500, got null")
             return
         if self.number > 1 and self.which in ("all", "none"):
             raise ConfigError(
@@ -235,14 +235,14 @@ class GenerationOptions:
         num_learning = self.sender_steps + self.receiver_steps
         if num_learning >= self.every:
             raise ConfigError(
-                f"every: {num_learning} steps of learning leave none of {self.every} to play, expected more"
+                f"every: {num_learning} learning steps leave none of {self.every} steps to play: expected more"
             )
         if bool(num_learning) != self.transmit:
             expected = "sender_steps or receiver_steps" if self.transmit else "transmit: true"
-            raise ConfigError(f"transmit: new agents learn what was written down: expected {expected}")
+            raise ConfigError(f"transmit: new agents learn recorded messages: expected {expected}")
         for role in ("sender", "receiver"):
             if getattr(self, f"{role}_steps") and self.roles not in ("both", f"{role}s"):
-                raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles), expected 0")
+                raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles): expected 0")
         if not self.receiver_steps:
             require_defaults(self, ("receivers_learn",), "without receiver_steps")
         if not self.transmit:
@@ -250,4 +250,4 @@ class GenerationOptions:
         if self.batch_size is not None and self.batch_size > self.size:
             raise ConfigError(f"batch_size: expected at most the {self.size} of size, got {self.batch_size}")
         if self.which == "none" and not self.transmit:
-            raise ConfigError("which: nobody is replaced and nothing is learnt, expected transmit: true")
+            raise ConfigError("which: no agent is replaced and nothing is learnt: expected transmit: true")

@@ -1,4 +1,4 @@
-"""Sources of users' objects: which world reads a file, folder or data set of Hugging Face, and the digest of each."""
+"""Sources of users' objects (files, folders, data sets of Hugging Face): their kinds of world, and their hashes."""
 
 import hashlib
 import os
@@ -16,9 +16,9 @@ from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 PREFIX = "hf:"
-"""Prefix of the name of a data set."""
+"""Prefix of names of data sets."""
 SAVED = ("dataset_dict.json", "state.json")
-"""Files in a folder that `save_to_disk` wrote."""
+"""Files in a folder written by `save_to_disk`."""
 DEFAULT_SPLIT = "train"
 
 
@@ -27,15 +27,15 @@ class StoredImage:
     """An image of a data set."""
 
     content: bytes
-    """As in its file."""
+    """Content of the image file."""
     name: str
-    """The name of its file or, where it has none, of its row: `row 17`."""
+    """Name of the image file or, without one, of its row: `row 17`."""
     label: str | None
-    """The name of its class."""
+    """Name of the class."""
 
 
 def is_data_set(source: str) -> bool:
-    """Whether a source is a data set of Hugging Face: its name, or a folder with one."""
+    """Whether a source is a data set of Hugging Face: a name, or a folder with a data set."""
     folder = Path(source)
     return (
         source.startswith(PREFIX) or any((folder / name).is_file() for name in SAVED) or _parquet_in(folder)
@@ -52,15 +52,15 @@ def has_images(source: str) -> bool:
 
 
 def _image_column(found: Any) -> str | None:
-    """The first column of images; None if there is none."""
+    """First column of images; None without images."""
     return next((name for name, kind in found.features.items() if type(kind).__name__ == "Image"), None)
 
 
 def read_columns(source: str) -> dict[str, list[Any]]:
-    """The columns of a data set without images; classes by their names.
+    """Read the columns of a data set without images; classes by name.
 
     Raises:
-        ConfigError: If it can't be loaded, or a column holds neither texts nor numbers.
+        ConfigError: If it can't be loaded, or a column has neither texts nor numbers.
     """
     return _texts(_load(source), source)
 
@@ -81,7 +81,7 @@ def _texts(found: Any, source: str) -> dict[str, list[Any]]:
 
 
 def read_stored_images(source: str) -> Iterator[StoredImage]:
-    """The images of a data set, with the names of the first column of classes.
+    """Iterate over the images of a data set, with the names of the first column of classes.
 
     Raises:
         ConfigError: If it can't be loaded, or a row has no image.
@@ -111,7 +111,7 @@ def _images(found: Any, source: str) -> Iterator[StoredImage]:
 
 
 def digest(source: str) -> str:
-    """The SHA-256 of the content of a data set, wherever it lies."""
+    """SHA-256 of the content of a data set, independent of its location."""
     made, found = hashlib.sha256(), _load(source)
     if _image_column(found) is not None:
         for image in _images(found, source):
@@ -122,7 +122,7 @@ def digest(source: str) -> str:
 
 
 def _load(source: str) -> Any:
-    """The rows of a data set."""
+    """Load the rows of a data set."""
     try:
         import datasets
     except ImportError:
@@ -144,14 +144,14 @@ def _load(source: str) -> Any:
             raise unknown_name(f"split of {name}:", chosen, found)
         found = found[chosen]
     elif split not in (None, DEFAULT_SPLIT) and folder.exists():
-        raise ConfigError(f"{source}: {name} has no splits: leave :{split} out")
+        raise ConfigError(f"{source}: {name} has no splits: leave out :{split}")
     if not len(found):
         raise ConfigError(f"{source}: has no rows")
     return found
 
 
 def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
-    """A data set that lies in a folder, or several by their split."""
+    """Load a data set from a folder, or several by split."""
     try:
         if any((folder / name).is_file() for name in SAVED):
             return _validated(datasets.load_from_disk(str(folder)))
@@ -167,7 +167,7 @@ def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
 
 
 def _validated(found: Any) -> Any:
-    """A saved data set whose files hold together; else reading of its values could end the process."""
+    """Validate the files of a saved data set; reading damaged values could end the process."""
     for part in found.values() if hasattr(found, "values") else (found,):
         part.data.table.validate(full=True)
     return found
@@ -180,7 +180,7 @@ def _refuse(source: str) -> Any:
 
 
 def _from_parquet(datasets: Any, files: list[Path]) -> Any:
-    """A data set of Parquet files, without a copy in the cache."""
+    """Load a data set from Parquet files, without a copy in the cache."""
     from pyarrow import concat_tables
 
     table = concat_tables([read_parquet(file) for file in files])
@@ -188,14 +188,14 @@ def _from_parquet(datasets: Any, files: list[Path]) -> Any:
 
 
 def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
-    """A data set of the hub, or of its copy on this machine."""
+    """Load a data set from the hub, or from its local copy."""
     from huggingface_hub import constants
 
     stay_offline_without_network()
     datasets.config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE
     try:
         return datasets.load_dataset(name, split=split)
-    except Exception as error:  # of the network, the hub or the library: what to do is the same
+    except Exception as error:  # errors of network, hub or library: the remedy is the same
         raise ConfigError(
             f"{source}: can't be loaded: {_line(error)}; without a network, run on another machine: python -c "
             f"\"import datasets; datasets.load_dataset('{name}').save_to_disk('data')\", copy the folder data here, "
@@ -204,7 +204,7 @@ def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
 
 
 def stay_offline_without_network() -> None:
-    """Use only local copies if the hub has no address; otherwise, libraries try for half a minute."""
+    """Use only local copies if the hub can't be resolved; otherwise, libraries retry for half a minute."""
     from huggingface_hub import constants
 
     host = urlparse(constants.ENDPOINT).hostname
@@ -217,20 +217,20 @@ def stay_offline_without_network() -> None:
 
 
 def _line(error: Exception) -> str:
-    """An error in one line."""
+    """Format an error in one line."""
     return f"{' '.join(str(error).split()) or type(error).__name__:.200}".rstrip(". ")
 
 
 TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
-"""Endings of tables of objects, which may be packed."""
+"""Suffixes of tables of objects, which may be compressed."""
 PACKED = (".gz", ".xz")
-"""Endings of packed files."""
+"""Suffixes of compressed files."""
 ENDINGS = (*TABLES, *(ending + packed for ending in TABLES for packed in PACKED), ".npz")
-"""Endings of files of objects."""
+"""Suffixes of files of objects."""
 OBJECTS, IMAGES = "objects", "images"
-"""The shipped experiments of own data, whose worlds have the same names."""
+"""Names of the shipped experiments on user data, and of their worlds."""
 READERS = {OBJECTS: (OBJECTS,), IMAGES: (IMAGES, "image_features")}
-"""The worlds that read each kind of source."""
+"""Worlds that read each kind of source."""
 
 
 def is_own_data(source: str) -> bool:
@@ -244,35 +244,35 @@ def is_own_data(source: str) -> bool:
 
 
 def kind_of(source: str) -> str:
-    """The kind of a source: `objects` for a table, `images` for images.
+    """Determine the kind of a source: `objects` for a table, `images` for images.
 
     Raises:
-        ConfigError: If it is a run folder, or a data set that can't be loaded.
+        ConfigError: If the source is a run folder, or a data set that can't be loaded.
     """
     folder = Path(source)
     if (folder / RUN_CONFIG).is_file():
         raise ConfigError(
-            f"{source}: a run folder, expected a game; its game is {folder / RUN_CONFIG}, and ecsuite evaluate "
+            f"{source}: a run folder: expected a game; its game is {folder / RUN_CONFIG}, and ecsuite evaluate "
             f"{source} evaluates its agents"
         )
     if is_data_set(source):
         return IMAGES if has_images(source) else OBJECTS
     if source.endswith("/") and not folder.is_dir():
-        raise ConfigError(f"{source}: no such folder; expected a folder of images")
+        raise ConfigError(f"{source}: no such folder: expected a folder of images")
     return IMAGES if folder.is_dir() else OBJECTS
 
 
 def name_of(source: str) -> str:
-    """The name of an experiment about a source: `photos` of `photos/`, `cifar10` of `hf:cifar10:test`."""
+    """Name of an experiment on a source: `photos` for `photos/`, `cifar10` for `hf:cifar10:test`."""
     path = Path(source.removeprefix(PREFIX).split(":")[0])
     return path.name.partition(".")[0] if path.name.lower().endswith(ENDINGS) else path.resolve().name
 
 
 def content_digest(source: str) -> str:
-    """The SHA-256 of the content of a file, a folder of images, or a data set.
+    """Compute SHA-256 of the content of a file, a folder of images, or a data set.
 
     Raises:
-        ConfigError: If it can't be read.
+        ConfigError: If the content can't be read.
     """
     try:
         if is_data_set(source):
@@ -295,7 +295,7 @@ SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".
 
 
 def find_images(folder: Path) -> tuple[list[Path], list[str]]:
-    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
+    """Find the images of a folder, sorted by name, and their classes; no classes without subfolders."""
     if not folder.is_dir():
         raise ConfigError(f"{folder}: expected a folder of images")
     loose = list(_images_in(folder))
@@ -304,24 +304,24 @@ def find_images(folder: Path) -> tuple[list[Path], list[str]]:
     in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
     if loose and in_classes:
         raise ConfigError(
-            f"{folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
+            f"{folder}: {loose[0].name} is in no subfolder, but {in_classes[0][0].relative_to(folder)} is: "
             "expected a subfolder per class, or no subfolders"
         )
     if deeper is not None:
         raise ConfigError(
-            f"{folder}: {deeper.relative_to(folder)} lies two folders deep: give the folder of the classes, such as "
+            f"{folder}: {deeper.relative_to(folder)} is two folders deep: give the folder of the classes, such as "
             f"{deeper.parent.parent}"
         )
     if not loose and not in_classes:
         raise ConfigError(
-            f"{folder}: no images found in it or its subfolders; expected file names that end in "
+            f"{folder}: no images in it or its subfolders: expected file names that end in "
             f"{', '.join(SUFFIXES)}"
         )
     return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
 
 
 def _images_in(folder: Path) -> Iterator[Path]:
-    """The images directly in a folder, sorted by name."""
+    """Images directly in a folder, sorted by name."""
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
             yield path
@@ -331,9 +331,9 @@ _NAME = re.compile(r"(?P<part>.*)-images[-.]idx3-ubyte(\.gz)?")
 
 
 def find_idx_files(folder: Path) -> list[tuple[str, Path, Path]]:
-    """The parts of a data set in a folder, or in its folder `raw`: name, images and labels, sorted by name.
+    """Find the parts of an IDX data set in a folder, or in its folder `raw`: name, images and labels, sorted by name.
 
-    Of a part that is there packed and unpacked, the latter. Raises `ConfigError` if a part has no labels.
+    Uncompressed files take precedence over compressed ones. Raises `ConfigError` if a part has no labels.
     """
     parts: dict[str, Path] = {}
     for place in (folder, folder / "raw"):
@@ -346,6 +346,6 @@ def find_idx_files(folder: Path) -> list[tuple[str, Path, Path]]:
         stem = images.name.replace("-images", "-labels").replace("idx3", "idx1").removesuffix(".gz")
         labels = [file for file in (images.with_name(stem), images.with_name(f"{stem}.gz")) if file.is_file()]
         if not labels:
-            raise ConfigError(f"{images}: expected the labels beside it, in {stem}")
+            raise ConfigError(f"{images}: expected labels in the same folder, in {stem}")
         found.append((part, images, labels[0]))
     return found

@@ -1,4 +1,4 @@
-"""Optimizers and schedules of the learning rate; sender and receiver can have their own rates."""
+"""Optimizers and learning rate schedules; sender and receiver can have different rates."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,28 +20,28 @@ from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
-"""Parameters, or parameter groups with their own rate, as torch's optimizers take them."""
+"""Parameters, or parameter groups with their own rate, as for torch's optimizers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptimizerOptions:
-    """Options of every optimizer."""
+    """Options of all optimizers."""
 
     lr: Positive = 0.001
-    """Learning rate, which the schedule changes."""
+    """Learning rate, modified by the schedule."""
     sender_lr: Positive | None = None
     """Learning rate of the sender; null: lr."""
     receiver_lr: Positive | None = None
     """Learning rate of the receiver; null: lr."""
     clip_norm: Positive | None = None
-    """Maximum norm of the gradient of all weights together; a larger one is scaled down to it; null: no clipping."""
+    """Maximum norm of the gradient of all weights together; larger gradients are scaled down; null: no clipping."""
     clip_value: Positive | None = None
     """Maximum absolute gradient of a single weight, clipped before clip_norm; null: no clipping. With a tiny number,
     only the signs of gradients count."""
 
 
 class Optimizer(ABC):
-    """Base class of optimizers, also of users' own; their `Options` derive from `OptimizerOptions`."""
+    """Base class of optimizers, including user code; their `Options` derive from `OptimizerOptions`."""
 
     Options: type[OptimizerOptions] = OptimizerOptions
 
@@ -69,7 +69,7 @@ class AdamW(Optimizer):
         """Options of AdamW."""
 
         weight_decay: Weight = 0.01
-        """Share of each weight that is taken off at every step, times the learning rate."""
+        """Decay rate of weights per step, times the learning rate."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer for these parameters."""
@@ -78,21 +78,21 @@ class AdamW(Optimizer):
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum (Polyak 1964) if asked for."""
+    """Stochastic gradient descent, optionally with momentum (Polyak 1964)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(OptimizerOptions):
         """Options of gradient descent."""
 
         momentum: Share = 0.0
-        """Share of the last update that is added to the next one."""
+        """Share of the last update that is added to the next update."""
         nesterov: bool = False
         """Nesterov's momentum."""
         weight_decay: Weight = 0.0
-        """Weight of the squared norm of the weights in the loss, halved."""
+        """Coefficient of half the squared norm of the weights in the loss."""
 
         def __post_init__(self) -> None:
-            """Raise `ConfigError` for Nesterov's momentum without a momentum."""
+            """Raise `ConfigError` for Nesterov's momentum without momentum."""
             if self.nesterov and self.momentum == 0:
                 raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
 
@@ -141,7 +141,7 @@ class Optimise:
     Args:
         part: The section `optimizer`.
         module: Module whose weights are trained.
-        modules_of: The modules of a role, sender or receiver.
+        modules_of: Function from a role, sender or receiver, to its modules.
 
     Raises:
         ConfigError: If no weight is trainable, or a role with its own rate has no trainable weight.
@@ -156,7 +156,7 @@ class Optimise:
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         if not self.parameters:
             raise ConfigError(
-                "training: no agent has weights that learn: scripted and frozen ones learn nothing"
+                "training: no agent has trainable weights: scripted and frozen agents have none"
             )
         self.clip_norm, self.clip_value = options.clip_norm, options.clip_value
         rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
@@ -172,12 +172,12 @@ class Optimise:
         """Factor on all learning rates: the value of the schedule at this step."""
         self._factor: float | None = None  # factor of the last step
         self.scale: Callable[[], object] | None = None
-        """Called before an update, to change the gradients of weights."""
+        """Called before an update, to modify gradients."""
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
         self._buffers: list[Tensor] = []
-        self._sum: Tensor | None = None  # sum of objectives; not finite if one of them is not
+        self._sum: Tensor | None = None  # sum of objectives; not finite if an objective is not
 
     def __call__(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> None:
         """Update the weights by the gradient of a scalar; see `backward`."""
@@ -201,21 +201,21 @@ class Optimise:
 
         Args:
             objective: A scalar.
-            share: Divisor of its gradient.
+            share: Divisor of the gradient.
             only: Modules whose weights get the gradient, such as `play.modules_of("sender")`; None: all.
 
         Raises:
-            NotFiniteError: If it is not finite, on the CPU. Buffers, such as the statistics of normalisation, are then
-                restored to their values before the update.
+            NotFiniteError: If the objective is not finite, on the CPU. Buffers, such as normalisation statistics, are
+                then restored to their values before the update.
         """
         self.add(objective.detach(), self.gradients(objective, only), share)
 
     def gradients(self, objective: Tensor, only: Iterable[nn.Module] | None = None) -> list[Tensor | None]:
-        """Gradient of each weight; None if the objective does not depend on the weight, or it is not in `only`."""
+        """Gradient of each weight; None if the objective does not depend on it, or it is not in `only`."""
         if not all(parameter.requires_grad for parameter in self.parameters):
             raise FrozenError(
-                "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
-                "them yet, or cut the graph by detach()"
+                "trained weights were frozen within a step: freeze them in __init__, before the optimiser is "
+                "created, or cut the graph by detach()"
             )
         if not objective.requires_grad:  # no agent learns in this step
             return [None] * len(self.parameters)
@@ -231,7 +231,7 @@ class Optimise:
             gradients = [found.get(id(parameter)) for parameter in self.parameters]
         overlapping = _overlapping(gradients)
         return [
-            # Optimizers modify gradients in place, which need the layout of the weights.
+            # Optimizers modify gradients in place, which requires the layout of the weights.
             each if each is None or (each.stride() == parameter.stride() and place not in overlapping)
             else torch.empty_like(parameter).copy_(each)
             for place, (each, parameter) in enumerate(zip(gradients, self.parameters, strict=True))
@@ -296,7 +296,7 @@ class Optimise:
     def _state_of(self, places: tuple[int, ...]) -> int | None:
         """Index of a set of weights and their optimizer state, a part of the key of a recording.
 
-        None: some of the state does not exist yet. It is created at the first step of an agent, and removed when the
+        None: some of the state does not exist yet. It is created in the first step of an agent, and removed when the
         agent is replaced.
         """
         state, known = self.optimizer.state, self._known
@@ -361,7 +361,7 @@ def _groups(
         own = [each for each in left if id(each) in of_role]
         left = [each for each in left if id(each) not in of_role]
         if rate is not None and not own:
-            raise ConfigError(f"optimizer.{role}_lr: the {role} has no weights that are trained")
+            raise ConfigError(f"optimizer.{role}_lr: the {role} has no trainable weights")
         if own:
             groups.append({"params": own} | ({} if rate is None else {"lr": rate}))
     return [*groups, {"params": left}] if left else groups
@@ -372,7 +372,7 @@ class Constant:
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """A constant rate has no options."""
+        """No options."""
 
     def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
         pass
@@ -383,7 +383,7 @@ class Constant:
         return options
 
     def factor(self, step: int) -> float:
-        """The factor on the optimizer's rate at a step, counted from 0."""
+        """Factor on the optimizer's rate at a step, counted from 0."""
         return 1.0
 
 
@@ -391,21 +391,21 @@ def with_epochs(options: Any, num_epochs: int) -> Any:
     """Options with `num_epochs` set; `ConfigError` if the run is longer."""
     if options.num_epochs is not None and options.num_epochs < num_epochs:
         raise ConfigError(
-            f"schedule.num_epochs: the rate is at its end after {options.num_epochs} epochs, expected at least "
+            f"schedule.num_epochs: the schedule ends after {options.num_epochs} epochs: expected at least "
             f"training.num_epochs ({num_epochs})"
         )
     return replace(options, num_epochs=options.num_epochs or num_epochs)
 
 
 class LinearDecay:
-    """The rate decreases by the same amount at every step, and reaches 0 at the end of its horizon."""
+    """The rate decreases linearly, and reaches 0 at the end of the schedule."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of a linear decrease."""
 
         num_epochs: Count | None = None
-        """Epochs until the rate reaches 0; null: those of the run, which are part of it from then on."""
+        """Epochs until the rate reaches 0; null: epochs of the run, which are then stored in its config."""
 
     horizon = staticmethod(with_epochs)
 
@@ -414,14 +414,14 @@ class LinearDecay:
         self.num_steps = options.num_epochs * steps_per_epoch
 
     def factor(self, step: int) -> float:
-        """The factor on the optimizer's rate at a step, counted from 0."""
+        """Factor on the optimizer's rate at a step, counted from 0."""
         return 1 - step / self.num_steps
 
 
 class Cosine:
-    """The rate follows half a cosine to the end of its horizon (Loshchilov & Hutter 2017, arXiv 1608.03983, eq. 5).
+    """The rate follows half a cosine to the end of the schedule (Loshchilov & Hutter 2017, arXiv 1608.03983, eq. 5).
 
-    Before that it may rise from 0 by the same amount at every step.
+    Before that it may rise linearly from 0.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -429,11 +429,11 @@ class Cosine:
         """Options of a decrease by a cosine."""
 
         num_epochs: Count | None = None
-        """Epochs until the rate is at its end; null: those of the run, which are part of it from then on."""
+        """Epochs until the end of the schedule; null: epochs of the run, which are then stored in its config."""
         last: Share = 0.0
-        """Share of the rate at the end."""
+        """Final rate relative to the initial rate."""
         warmup_steps: Natural = 0
-        """Steps in which the rate rises, before it decreases."""
+        """Number of steps in which the rate rises, before it decreases."""
 
     horizon = staticmethod(with_epochs)
 
@@ -448,7 +448,7 @@ class Cosine:
             )
 
     def factor(self, step: int) -> float:
-        """The factor on the optimizer's rate at a step, counted from 0."""
+        """Factor on the optimizer's rate at a step, counted from 0."""
         warmup, last = self.options.warmup_steps, self.options.last
         if step < warmup:
             return (step + 1) / (warmup + 1)
@@ -464,9 +464,9 @@ class StepDecay:
         """Options of a decrease in steps."""
 
         every: Count = 1
-        """Epochs between two changes of the rate."""
+        """Number of epochs between changes of the rate."""
         by: Positive = 0.9
-        """The factor."""
+        """Factor on the rate at each change."""
 
     def __init__(self, options: Options, *, steps_per_epoch: int) -> None:
         self.options, self.steps_per_epoch = options, steps_per_epoch
@@ -477,6 +477,6 @@ class StepDecay:
         return options
 
     def factor(self, step: int) -> float:
-        """The factor on the optimizer's rate at a step, counted from 0."""
+        """Factor on the optimizer's rate at a step, counted from 0."""
         factor: float = self.options.by ** (step // self.steps_per_epoch // self.options.every)
         return factor

@@ -1,1 +1,1 @@
-"""Worlds with steps, in which agents act and speak."""
+"""Environments: worlds with steps, in which agents act and speak."""

@@ -26,15 +26,15 @@ class AgentsOptions:
     """Options of recurrent agents that act."""
 
     hidden_size: Count = 64
-    """Width of the state and of the layer before it."""
+    """Width of the state and of the input layer."""
     cell: str = "gru"
     """The recurrent cell."""
     forgetful: tuple[str, ...] = ()
     """Names of agents without memory between steps, such as [speaker]."""
     is_shared: bool = False
-    """All agents share weights; each gets its index as a one-hot input."""
+    """Whether all agents share weights; each gets its index as a one-hot input."""
     speaks_apart: bool = False
-    """An agent that acts and speaks has a network for each, with the same inputs."""
+    """Whether agents that act and speak have a separate network for each, with the same inputs."""
 
     def __post_init__(self) -> None:
         """Validate the name of the cell; `ConfigError` if it is unknown."""
@@ -55,9 +55,9 @@ class ActingAgents(nn.Module, ABC):
     """Base class of trainable agents: all agents of an environment in one module.
 
     Args:
-        options: Its `Options`.
+        options: `Options` of the agents.
         environment: Environment of the agents.
-        channel: Channel of their messages.
+        channel: Channel of the agents.
     """
 
     Options: type
@@ -147,9 +147,9 @@ class ScriptedAgents:
         self.environment, self.channel = environment, channel
         needed = environment.num_script_symbols
         if needed is None:
-            raise ConfigError(f"{type(environment).__name__}: there are no scripted agents for it")
+            raise ConfigError(f"{type(environment).__name__}: it has no scripted agents")
         if channel.is_of_values or channel.vocab_size < needed:
-            raise ConfigError(f"scripted agents say {needed} symbols: expected a channel of as many")
+            raise ConfigError(f"scripted agents need {needed} symbols: expected a larger channel.vocab_size")
 
     def begin(self, batch: int) -> Policy:
         """See `Policies`."""

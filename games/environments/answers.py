@@ -1,4 +1,4 @@
-"""Learner for environments that give the right answers, as for the receivers of signalling games."""
+"""Learner for environments that provide the correct answers, as for the receivers of signalling games."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class Answers(PolicyGradient):
-    """Learn answers by cross-entropy with the right answers, and messages from the likelihood of these.
+    """Learn answers by cross-entropy with the correct answers, and messages from the likelihood of correct answers.
 
     In differentiable channels, the gradient passes through the message to the speaker. In other channels, symbols are
     reinforced by the advantage: minus the cross-entropy of the rest of the episode, minus the baseline.
@@ -25,8 +25,8 @@ class Answers(PolicyGradient):
         super().__init__(options, agents=agents, channel=channel)
         if not agents.environment.tells_right:
             raise ConfigError(
-                f"play.learner: answers are learnt from the right ones, which {type(agents.environment).__name__} does "
-                "not tell: expected another learner, such as policy_gradient"
+                f"play.learner: learner answers needs correct answers, which {type(agents.environment).__name__} does "
+                "not provide: expected another learner, such as policy_gradient"
             )
 
     def objective(
@@ -42,7 +42,7 @@ class Answers(PolicyGradient):
 
 
 def _of_right(episodes: TensorEpisodes) -> Tensor:
-    """Log-probability of the right answers, (steps, batch, num_agents); 0 where none is due."""
+    """Log-probability of the correct answers, (steps, batch, num_agents); 0 if no answer is due."""
     assert episodes.right is not None
     found = []
     for agent, scores in enumerate(episodes.scores):

@@ -1,4 +1,4 @@
-"""Environments whose agents see what others see, in place of hearing them: references for the worth of messages."""
+"""Environments in which agents see others' observations instead of messages: references for the value of messages."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,23 +11,23 @@ from ecsuite.games.environments.environment import Environment, Floats, Integers
 from ecsuite.games.environments.fitting import require_fitting, stepped
 
 Broadcasts = Literal["nothing", "heard", "all"]
-"""Views of others in place of messages: see `Broadcast`."""
+"""Observations of others that replace messages; see `Broadcast`."""
 FACTS = (
     *("max_steps", "attribute_names", "silent_reward", "silent_accuracy", "oracle_reward"),
     *("right_reward", "tells_right", "steps_per_turn", "other_purposes"),
 )
-"""Attributes of an environment that are those of the environment in it."""
+"""Attributes copied from the wrapped environment."""
 
 
 class Broadcast(Environment):
-    """An environment in which no message arrives, and agents see what others see and do.
+    """Wrapper in which no message arrives, and agents get observations and actions of others.
 
-    With `heard`, in the place and at the time of each message: what its speaker saw at that step, then what it did,
-    one-hot, filled with zeros up to the width of the speaker with most of each. With `all`, at each step what all other
-    agents see at that step.
+    With `heard`, each message is replaced, at the same time, by the speaker's observation at that step and its action,
+    one-hot, both padded with zeros to the maximum width over speakers. With `all`, agents get at each step the
+    observations of all other agents.
 
     Args:
-        environment: The environment in it.
+        environment: The wrapped environment.
         broadcasts: heard or all.
     """
 
@@ -59,7 +59,7 @@ class Broadcast(Environment):
         """See the base class."""
         before: Moment = moment.inner
         after, rewards = stepped(self.environment, before, actions)
-        told = np.zeros((len(actions), len(self.agents) + 1, self.num_seen + self.num_done))  # first: nobody
+        told = np.zeros((len(actions), len(self.agents) + 1, self.num_seen + self.num_done))  # 0: no agent
         for number, (seen, spec) in enumerate(zip(before.observations, self.environment.agents, strict=True)):
             if spec.speaks:
                 told[:, number + 1, : seen.shape[1]] = seen
@@ -76,7 +76,7 @@ class Broadcast(Environment):
         return self.environment.notes(seed)
 
     def _seeing(self, moment: Moment, told: Floats) -> Moment:
-        """State in which agents see what is told by each agent before, (batch, 1 + num_agents, width), or all."""
+        """State in which agents see the entries, (batch, 1 + num_agents, width), of agents heard, or everything."""
         rows, observations = np.arange(len(told))[:, None], list[Floats]()
         for number, spec in enumerate(self.environment.agents):
             others = [seen for other, seen in enumerate(moment.observations) if other != number]

@@ -45,7 +45,7 @@ from ecsuite.runtime.errors import ConfigError
 
 OBJECTS = Part("attributes", AttributeWorld.Options(num_attributes=3, num_values=4))
 SPLITS = {"train": "train", "corpus": "all", "seen": "seen"}
-"""Split of the objects for each purpose; others use the validation split, held out if the world holds any out."""
+"""Split of the objects for each purpose; other purposes use the validation split, held out if the world has one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,34 +53,34 @@ class DialogueOptions:
     """Options of dialogues."""
 
     turns: Count = 2
-    """Messages of each agent."""
+    """Number of messages of each agent."""
     num_symbols: tuple[Count, ...] = ()
     """Vocabulary size of each of the two agents, such as [3, 4]; []: all symbols of the channel."""
     reward: Literal["all", "each"] = "all"
-    """all: 1 if every answer is right, else 0. each: the share of right answers."""
+    """all: 1 if every answer is correct, else 0. each: the share of correct answers."""
     mistake_cost: Weight = 0.0
-    """Penalty, times 1 minus the reward and subtracted from it; 10 in Kottur et al. (2017)."""
+    """Penalty for mistakes, times 1 minus the reward; 10 in Kottur et al. (2017)."""
 
     def __post_init__(self) -> None:
         """Validate that `num_symbols` has no or two entries; `ConfigError` if not."""
         if len(self.num_symbols) not in (0, 2):
             raise ConfigError(
-                f"num_symbols: expected a number for each of two agents, got {len(self.num_symbols)}"
+                f"num_symbols: expected one number for each of the two agents, got {len(self.num_symbols)}"
             )
 
     def rewards(self, right: Floats) -> Floats:
-        """Rewards for a share, or a probability, of right answers, minus the cost of mistakes."""
+        """Rewards for a share, or a probability, of correct answers, minus the cost of mistakes."""
         return right - self.mistake_cost * (1 - right)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DialogueTopic:
-    """Observations, right answers and meanings of a batch of dialogues."""
+    """Observations, correct answers and meanings of a batch of dialogues."""
 
     seen: tuple[Floats, Floats]
     """Observation of each agent, constant over the steps, (batch, num_features) each."""
     right: Integers
-    """Right answers of each agent, (batch, 2, num_answers); -1: the agent has no question."""
+    """Correct answers of each agent, (batch, 2, num_answers); -1: the agent has no question."""
     about: Integers
     """Meanings of the messages, (batch, num_attributes), or by speaker, (batch, 2, num_attributes)."""
 
@@ -92,9 +92,9 @@ class Dialogue(Environment):
     step, its observation ends with a one-hot vector: talk, or the index of the answer that is due.
 
     Args:
-        options: Its `Options`.
+        options: `Options` of the dialogue.
         num_features: Width of `DialogueTopic.seen` of each agent.
-        num_choices: Number of possible answers of each agent; 1: it has no questions.
+        num_choices: Number of possible answers of each agent; 1: the agent has no questions.
         num_answers: Number of answers of each agent with questions.
     """
 
@@ -136,15 +136,15 @@ class Dialogue(Environment):
 
     @abstractmethod
     def talk(self, seed: int, episodes: Integers) -> DialogueTopic:
-        """Make the topics of episodes, numbers (batch,): a pure function of the seed and of each number."""
+        """Make the topics of episodes, numbers (batch,): a pure function of the seed and of each episode number."""
 
     def reset(self, seed: int, episodes: Integers) -> Moment:
         """See the base class."""
         talk, shape = self.talk(seed, episodes), (len(episodes), 2, self.num_answers)
         if talk.right.shape != shape or (talk.right < 0).all(1).any():
             raise ConfigError(
-                f"environment {type(self).__name__}: expected right answers of shape {shape} from talk, of one agent "
-                "at least, not -1, in each place"
+                f"environment {type(self).__name__}: expected correct answers of shape {shape} from talk, of at least "
+                "one agent per answer, not -1"
             )
         return self._moment(talk, 0, np.ones(len(episodes), bool))
 
@@ -203,7 +203,7 @@ class ObjectOptions(DialogueOptions):
     """Options of dialogues about objects."""
 
     world: Annotated[Part, WORLDS] = OBJECTS
-    """World of the objects. If it holds objects out, evaluations are about these."""
+    """World of the objects. If it has held-out objects, evaluations are about them."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -212,7 +212,7 @@ class ObjectRounds:
 
     Args:
         part: The world.
-        num_distractors: Distractors of a round.
+        num_distractors: Number of distractors per round.
 
     Raises:
         ConfigError: If the objects of the world are neither values nor vectors.
@@ -243,12 +243,12 @@ class ObjectRounds:
         return self.worlds[seed]
 
     def other_purposes(self) -> dict[str, str]:
-        """The purposes of further evaluations, see `Environment.other_purposes`."""
+        """Purposes of further evaluations; see `Environment.other_purposes`."""
         found = {name: split for name, (_, split) in self.of(0).extra_evaluations().items()}
         return {name: split for name, split in found.items() if split in PURPOSES}
 
     def notes(self, seed: int) -> tuple[str, ...]:
-        """The lines about the world of a seed; see `Environment.notes`."""
+        """Lines about the world of a seed; see `Environment.notes`."""
         world = self.of(seed)
         untested = world.untested_note()
         return (*world.notes, *([] if untested is None else [untested]))
@@ -278,7 +278,7 @@ class ObjectRounds:
         return candidates, places
 
     def columns(self, seed: int, *episodes: Integers) -> dict[str, NDArray[np.str_]]:
-        """Corpus column `split`: `held_out` if any target is, of `episodes`, (batch,) each; empty without splits."""
+        """Corpus column `split`: `held_out` if any target of `episodes`, (batch,) each, is held out; or no column."""
         world, found = self.of(seed), list[NDArray[np.str_]]()
         for each in episodes:
             candidates, places = self.draw(seed, each)
@@ -305,5 +305,5 @@ class ObjectRounds:
 
 
 def attribute_names(names: Sequence[Sequence[str]]) -> list[str]:
-    """Attribute names from value names such as `color=red`; `attribute0` and so on if these have none."""
+    """Attribute names from value names such as `color=red`; `attribute0` and so on for other names."""
     return list(names_in(names)) or [f"attribute{place}" for place in range(len(names))]

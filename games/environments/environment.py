@@ -37,18 +37,18 @@ PURPOSES = {"train": 0, "valid": 1 << 40, "corpus": 1 << 41, "audit": 1 << 42, "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSpec:
-    """An agent of an environment."""
+    """Description of an agent of an environment."""
 
     name: str
     num_features: int
-    """Width of its observation."""
+    """Width of the observation."""
     num_actions: int = 1
-    """Number of actions, ids from 0; 1: nothing to choose."""
+    """Number of actions, ids from 0; 1: no choice."""
     speaks: bool = True
     num_heard: int = 0
-    """Most messages heard at a step."""
+    """Maximum number of messages heard per step."""
     num_symbols: int | None = None
-    """Number of symbols that it may say, ids from 1; None: all of the channel."""
+    """Number of symbols of the agent, ids from 1; None: all symbols of the channel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ class Moment:
     acting: NDArray[np.bool_] | None = None
     """Mask of active agents whose action counts, (batch, num_agents); None: all active agents."""
     right: Integers | None = None
-    """Right action of each agent at the coming step, (batch, num_agents); -1: undefined; None: all undefined."""
+    """Correct action of each agent at the coming step, (batch, num_agents); -1: undefined; None: all undefined."""
     meanings: Integers
     """Meanings of the messages of the coming step, (batch, num_agents, num_attributes), by speaker."""
     inner: Any = field(default=None, repr=False)
@@ -79,13 +79,13 @@ class Environment(ABC):
     """Base class of environments.
 
     Args:
-        options: Its `Options`.
+        options: `Options` of the environment.
     """
 
     Options: ClassVar[type] = NoOptions
     agents: tuple[AgentSpec, ...]
     max_steps: int
-    """Most steps of an episode."""
+    """Maximum number of steps per episode."""
     attribute_names: tuple[str, ...]
     """Names of the attributes of `Moment.meanings`."""
     num_script_symbols: int | None = None
@@ -95,15 +95,15 @@ class Environment(ABC):
     silent_accuracy: float | None = None
     """Known accuracy without messages; None: unknown."""
     oracle_reward: float | None = None
-    """Known expected reward of the best agents that see everything, an upper bound; None: unknown."""
+    """Known expected reward of the best agents with full observation, an upper bound; None: unknown."""
     right_reward: float | None = None
-    """Reward of a completely right episode, from which the accuracy is computed; None: there is no accuracy."""
+    """Reward of an episode without mistakes, from which the accuracy is computed; None: no accuracy."""
     tells_right: bool = False
-    """Whether moments contain the right actions, `Moment.right`."""
+    """Whether moments contain the correct actions, `Moment.right`."""
     steps_per_turn: int | None = None
-    """Steps per turn of a dialogue; None: there are no turns."""
+    """Steps per turn of a dialogue; None: no turns."""
     other_purposes: Mapping[str, str] = MappingProxyType({})
-    """Further evaluations, such as one on training objects: name to a key of `PURPOSES`."""
+    """Further evaluations, such as on training objects: name to a key of `PURPOSES`."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -114,7 +114,7 @@ class Environment(ABC):
 
     @abstractmethod
     def reset(self, seed: int, episodes: Integers) -> Moment:
-        """Begin episodes with these numbers, (batch,): a pure function of the seed and of each number."""
+        """Begin episodes with these numbers, (batch,): a pure function of the seed and of each episode number."""
 
     @abstractmethod
     def step(self, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
@@ -130,15 +130,15 @@ class Environment(ABC):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Choose for a scripted agent that knows the environment, as a reference for trained agents.
+        """Choose action and symbol of a scripted agent that knows the environment, a reference for trained agents.
 
         Called only if `num_script_symbols` is not None.
 
         Args:
             agent: Index of the agent.
-            seen: Its observation, (batch, num_features).
-            heard: First symbol of each message that it hears, (batch, num_heard), from 1; 0: no message.
-            memory: Its memory of these episodes, empty at the beginning; changed in place.
+            seen: Observation of the agent, (batch, num_features).
+            heard: First symbol of each message heard, (batch, num_heard), from 1; 0: no message.
+            memory: Memory of the agent in these episodes, empty at the beginning; changed in place.
 
         Returns:
             Actions, and symbols from 1, (batch,) each.

@@ -8,7 +8,7 @@ from ecsuite.runtime.given_values import require_different
 
 
 def require_described(environment: Environment) -> None:
-    """Raise `ConfigError` if agents, max_steps or attribute_names are missing, or attribute names are equal."""
+    """Raise `ConfigError` if agents, max_steps or attribute_names are missing, or attribute names are not unique."""
     needed = ("agents", "max_steps", "attribute_names")
     if missing := [name for name in needed if not hasattr(environment, name)]:
         raise ConfigError(f"environment {type(environment).__name__}: expected {', '.join(missing)}")
@@ -41,7 +41,7 @@ def require_fitting(environment: Environment, moment: Moment, batch: int, method
             f"environment {name}: expected observations of {len(specs)} agents, got {len(moment.observations)}"
         )
     shapes = {
-        f"what {spec.name} sees": (seen, (batch, spec.num_features))
+        f"observations of {spec.name}": (seen, (batch, spec.num_features))
         for spec, seen in zip(specs, moment.observations, strict=True)
     } | {
         "heard": (moment.heard[..., :most], (batch, len(specs), most)),

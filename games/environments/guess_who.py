@@ -1,4 +1,4 @@
-"""Guess who: an agent that sees several objects has to find out which of them the other agent sees."""
+"""Guess who: an agent that sees several objects has to find out which one the other agent sees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ OTHER_ROUND = 1 << 39
 
 
 class GuessWho(Dialogue):
-    """An asker sees candidates, an answerer sees the target; the asker speaks first, and finally picks a candidate.
+    """An asker sees candidates, an answerer sees the target; the asker speaks first, and finally chooses a candidate.
 
     If both ask, each agent sees a target and the candidates for the other agent's target, and both pick.
     """
@@ -32,7 +32,7 @@ class GuessWho(Dialogue):
         """Options of guess who."""
 
         num_candidates: Levels = 4
-        """Objects among which the asker chooses, with the target."""
+        """Number of objects, including the target, among which the asker chooses."""
         both_ask: bool = False
         """Each agent sees an object, and has to find out the other agent's object."""
 
@@ -99,9 +99,9 @@ class GuessWho(Dialogue):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Ask for the attribute that best separates the remaining candidates, and hear its value: see the base class.
+        """Ask for the attribute that best separates the remaining candidates, and hear its value; see the base class.
 
-        An answerer that was not asked says the value of the first attribute.
+        An answerer without a question sends the value of the first attribute.
         """
         step = memory["step"] = memory.get("step", -1) + 1
         batch, number = len(seen), 1 if agent else self.options.num_candidates

@@ -1,4 +1,4 @@
-"""A grid with a guide that sees the walker and the goal, and a walker that does not."""
+"""A grid world: a guide sees the walker and the goal, the walker does not."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,7 @@ class GuidedGrid(Environment):
         size: Levels = 5
         """Number of rows and of columns."""
         num_steps: Count = 12
-        """Most steps of an episode."""
+        """Maximum number of steps per episode."""
         cost: Weight = 0.02
         """Cost of a step."""
 
@@ -93,7 +93,7 @@ class GuidedGrid(Environment):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Say the best move after the one before, or make the move that was heard: see the base class."""
+        """Send the best move after the previous one, or make the move that was heard; see the base class."""
         batch = len(seen)
         if agent == 1:
             return (heard[:, 0] - 1).clip(0), np.ones(batch, np.int64)

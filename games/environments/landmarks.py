@@ -1,9 +1,10 @@
 """Particle environments with landmarks: a speaker and a listener, and two agents that know each other's goal.
 
-Both have the observations, motion and rewards of `simple_speaker_listener` and `simple_reference` of mpe2 1.1.1, the
-multi-agent particle environments of Lowe et al. (2017, arXiv 1706.02275) after Mordatch and Abbeel (2018), in float64:
-from the same positions and goals, the same actions give the same numbers (`tests/games/environments/test_landmarks.py`
-compares with the package, and with recorded figures where it is not installed). Positions are drawn differently.
+Both environments have the observations, motion and rewards of `simple_speaker_listener` and `simple_reference` of
+mpe2 1.1.1, the multi-agent particle environments of Lowe et al. (2017, arXiv 1706.02275) after Mordatch and Abbeel
+(2018), in float64: equal positions, goals and actions give equal results
+(`tests/games/environments/test_landmarks.py` compares with the package, or with recorded figures if it is not
+installed). Positions are drawn differently.
 """
 
 from abc import abstractmethod
@@ -35,7 +36,7 @@ class LandmarkOptions:
     """Options of environments with landmarks."""
 
     num_steps: Count = 25
-    """Steps of an episode."""
+    """Number of steps per episode."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,9 +131,9 @@ class Landmarks(Environment):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Say the index of the goal, and go to the landmark whose index was heard last: see the base class.
+        """Send the index of the goal, and go to the landmark whose index was heard last; see the base class.
 
-        The action is chosen after which the agent would come to rest nearest to the goal.
+        The action is chosen that lets the agent come to rest nearest to the goal.
         """
         spec, batch = self.agents[agent], len(seen)
         symbols = seen[:, -3:].argmax(1) + 1 if spec.speaks else np.ones(batch, np.int64)
@@ -157,9 +158,9 @@ def _colours(high: float, low: float) -> Floats:
 
 
 class SpeakerListener(Landmarks):
-    """A speaker that sees which landmark is the goal, and a listener that moves and can't tell the landmarks apart.
+    """A speaker that sees which landmark is the goal, and a listener that moves and can't distinguish the landmarks.
 
-    The reward of both is minus the squared distance of the listener from the goal, at each step.
+    Both get minus the squared distance of the listener from the goal at each step.
     """
 
     num_movers, num_speakers, colours = 1, 1, _colours(0.65, 0.15)

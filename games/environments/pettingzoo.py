@@ -1,4 +1,4 @@
-"""Adapters for PettingZoo's parallel interface: from its environments to ours, and from ours to its.
+"""Adapters for PettingZoo's parallel interface: environments of PettingZoo in ecsuite, and of ecsuite in PettingZoo.
 
 Example:
     from mpe2 import simple_spread_v3
@@ -21,17 +21,17 @@ from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 METHODS = ("reset", "step", "observation_space", "action_space", "possible_agents")
-"""Attributes required of an environment of PettingZoo."""
+"""Attributes required of a PettingZoo environment."""
 
 
 class FromPettingZoo(Environment):
-    """An environment of PettingZoo with a broadcast channel: all other agents hear every speaker, one step later.
+    """A PettingZoo environment with a broadcast channel: all other agents hear every speaker, one step later.
 
     Subclasses set `make`. Observations are vectors (boxes, flattened) and actions discrete; all agents stay until the
     end. The seed of an episode is derived from the run's seed and the episode's number.
 
     Raises:
-        ConfigError: If what `make` returns has another interface.
+        ConfigError: If the result of `make` has another interface.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class FromPettingZoo(Environment):
         """Options of environments of PettingZoo."""
 
         num_steps: Count = 100
-        """Most steps of an episode."""
+        """Maximum number of steps per episode."""
 
     make: ClassVar[Callable[[], Any]]
     """Factory of environments, such as `mpe2.simple_spread_v3.parallel_env`."""
@@ -58,7 +58,7 @@ class FromPettingZoo(Environment):
         env = self.spare[0]
         if missing := [method for method in METHODS if not hasattr(env, method)]:
             raise ConfigError(
-                f"environment {self.name}: expected PettingZoo's parallel interface, and {type(env).__name__} has no "
+                f"environment {self.name}: expected PettingZoo's parallel interface, but {type(env).__name__} has no "
                 f"{', '.join(missing)}"
             )
         self.names: list[str] = list(env.possible_agents)
@@ -66,7 +66,7 @@ class FromPettingZoo(Environment):
         for name in speakers:
             if name not in self.names:
                 raise ConfigError(
-                    f"environment {self.name}: speaker {name} is none of {', '.join(self.names)}"
+                    f"environment {self.name}: speaker {name} is not one of {', '.join(self.names)}"
                 )
         self.agents = tuple(
             AgentSpec(
@@ -149,8 +149,9 @@ def _number(space: Any, name: str, agent: str) -> int:
 def to_pettingzoo(environment: Environment, *, num_symbols: int, seed: int = 1) -> Any:
     """Wrap an environment as a `pettingzoo.ParallelEnv`.
 
-    The action of an agent that speaks is action + num_actions * symbol, as in mpe2; symbols that it hears are appended
-    to its observation, one-hot. Each reset begins the next episode; `reset(seed=...)` begins with episode 0 of a seed.
+    The action of an agent that speaks is action + num_actions * symbol, as in mpe2; symbols that an agent hears are
+    appended to the observation, one-hot. Each reset begins the next episode; `reset(seed=...)` begins with episode 0
+    of a seed.
 
     Args:
         environment: The environment.

@@ -24,8 +24,8 @@ IMPOSSIBLE = -1e9
 class PPO(PolicyGradient):
     """Proximal policy optimisation: several updates per batch of episodes, with clipped probability ratios.
 
-    The choice of an agent at a step is joint: its action and every symbol of its message. Advantages are generalised
-    (GAE, Schulman et al. 2016, arXiv 1506.02438), in standard deviations of a batch; the baseline is that of
+    An agent's choice at a step is joint: its action and all symbols of its message. Advantages are generalised
+    (GAE, Schulman et al. 2016, arXiv 1506.02438), in standard deviations of a batch; the baseline is the one of
     `policy_gradient`: one value per agent, from the observations of all agents (Yu et al. 2022, arXiv 2103.01955).
     """
 
@@ -34,9 +34,9 @@ class PPO(PolicyGradient):
         """Options of PPO."""
 
         clip: Positive = 0.2
-        """Clipping range: ratios of new to old probabilities beyond 1 ± this bring no gain."""
+        """Clipping range: probability ratios outside 1 ± this value bring no gain."""
         trace: Rate = 0.95
-        """Lambda of GAE: 0: advantages look one step ahead; 1: to the end of the episode."""
+        """Lambda of GAE. 0: advantages look one step ahead; 1: to the end of the episode."""
         num_updates: Count = 4
         """Updates per batch of episodes."""
 
@@ -46,9 +46,7 @@ class PPO(PolicyGradient):
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)
         if not channel.has_policy_gradient:
-            raise ConfigError(
-                "play.learner: ppo learns what to say as it learns what to do: expected channel reinforce"
-            )
+            raise ConfigError("play.learner: ppo learns symbols like actions: expected channel reinforce")
         try:
             import torchrl.objectives  # noqa: F401
         except ImportError:
@@ -114,7 +112,7 @@ class PPO(PolicyGradient):
     def choices(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
         """Action and symbols of each agent, and the mask of its choices, (steps, batch, num_agents, 1 + max_len) each.
 
-        Symbols after the end of a message, and messages of agents that do not speak, are no choices: they are 0.
+        Symbols after the end of a message and messages of silent agents are not choices: they are 0.
         """
         words = episodes.words[..., : self.channel.max_len]
         is_idle = ~episodes.counts  # neither action nor message counts
@@ -154,5 +152,5 @@ def joint(logits: Tensor) -> Independent[Categorical]:
 
 
 def _mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the values in the mask."""
+    """Mean of the values where the mask is true."""
     return (values.reshape(mask.shape) * mask).sum() / mask.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""The switch riddle (Foerster et al. 2016, arXiv 1605.06676): prisoners, a room that they visit, and a switch in it."""
+"""Switch riddle (Foerster et al. 2016, arXiv 1605.06676): prisoners visit a room and set a switch in it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from ecsuite.games.environments.environment import AgentSpec, Environment, Float
 from ecsuite.parts.config import Levels
 
 MOST_COMPUTED = 6
-"""Most prisoners for whom the best reward without messages is computed: 6 take 0.1 s, more take seconds."""
+"""Maximum number of prisoners for whom the best reward without messages is computed: 6 take 0.1 s, more seconds."""
 ROUNDING = 1e-12
-"""Tolerance, far above the rounding error of sums of some thousand products below 1; on ties, prisoners wait."""
+"""Tolerance far above the rounding error of sums of a few thousand products below 1; in ties, prisoners wait."""
 
 
 class Riddle(Environment):
     """One prisoner per day is in the room, hears the message of the day before, and may declare that all were there.
 
-    A declaration ends the episode: the reward is 1 if all have been there, and -1 if not. Without one, the reward is 0
-    and the episode ends after day 4 n - 6 for n prisoners, at least 2. A prisoner sees whether it is in the room, and
-    only there acts and speaks.
+    A declaration ends the episode: the reward is 1 if all have been there, and -1 if not. Without one, the reward is
+    0 and the episode ends after day 4 n - 6 for n prisoners, at least 2. A prisoner observes whether it is in the
+    room, and acts and speaks only there.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,11 +94,11 @@ class Riddle(Environment):
 
 @cache
 def _without_messages(number: int, days: int) -> float:
-    """Expected reward of the best prisoners without messages that decide by the day and the number of their own visits.
+    """Best expected reward of prisoners without messages that decide by the day and the number of their own visits.
 
-    Coordinate ascent: from prisoners that never declare, the decisions of one day at a time, from the last to the
-    first, are optimised given those of the other days, until none changes. Only the visit counts matter, not whose they
-    are: a state is the sorted counts. For two and three prisoners no other strategy without messages is better, not
+    Coordinate ascent: starting with prisoners that never declare, the decisions of each day, from the last to the
+    first, are optimised given the other days, until no decision changes. Only visit counts matter, not the prisoners: a
+    state is the sorted counts. For two and three prisoners no other strategy without messages is better, not
     even one with different rules per prisoner or with the days of their visits.
     """
     states: list[set[tuple[int, ...]]] = [{(0,) * number}]
@@ -115,7 +115,7 @@ def _without_messages(number: int, days: int) -> float:
                 for own, share, after in _visits(state):
                     reached[day + 1][after] += likely * share * ((day, own) not in tells)
         rewards = dict.fromkeys(states[-1], 0.0)
-        """Expected reward from each state on, if nobody has declared yet."""
+        """Expected reward from each state on, if no one has declared yet."""
         for day in reversed(range(days)):
             gains: dict[int, float] = {}
             for state, likely in reached[day].items():

@@ -21,7 +21,7 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class TaskAndTalk(Dialogue):
-    """An asker has to find out attributes of an object, in a given order; an answerer sees the object, not the task.
+    """An asker has to find out attributes of an object, in a given order; an answerer sees the object but not the task.
 
     The asker speaks first. After the turns it gives the values of its attributes, one per step.
 
@@ -34,7 +34,7 @@ class TaskAndTalk(Dialogue):
         """Options of Task & Talk."""
 
         num_asked: Count = 2
-        """Number of attributes of a task; tasks are all ordered selections of so many attributes."""
+        """Number of attributes per task; tasks are all ordered selections of this number of attributes."""
 
     names = ("asker", "answerer")
     options: Options
@@ -44,8 +44,8 @@ class TaskAndTalk(Dialogue):
         world = self.rounds.of(0)
         if world.num_values is None:
             raise ConfigError(
-                f"play.environment.world: world {options.world.kind}: what is asked for are attributes, and its "
-                "objects have none"
+                f"play.environment.world: world {options.world.kind}: its objects have no attributes to ask for: "
+                "expected a world with attributes"
             )
         number = len(world.num_values)
         if options.num_asked > number:
@@ -114,7 +114,7 @@ class TaskAndTalk(Dialogue):
 
 
 def _without_messages(values: Integers, probabilities: Floats | None, tasks: Integers, reward: str) -> float:
-    """Share of right answers (`each`), or probability that all are right (`all`), of the most frequent values."""
+    """Share of correct answers (`each`), or probability that all are correct (`all`), of the most frequent values."""
     weights = np.full(len(values), 1 / len(values)) if probabilities is None else probabilities
     best = []
     for asked in tasks:

@@ -1,1 +1,1 @@
-"""Participants: who speaks and listens in plays of rounds, without being trained by them."""
+"""Participants: speakers and listeners in plays of rounds, which are not trained by the play."""

@@ -1,4 +1,4 @@
-"""A scripted participant that knows messages of things by heart, and takes others for those that they are most like."""
+"""Scripted participant that memorises messages of meanings, and interprets other messages by similarity."""
 
 from typing import Any, ClassVar
 
@@ -10,15 +10,15 @@ from ecsuite.games.participants.scripted import invented
 
 
 class Exemplars(Participant):
-    """Says what was understood last, or was taught, of the thing; else a message that it invents.
+    """Participant that repeats the last understood or taught message of a meaning, or invents one.
 
-    A listener chooses the candidate of which a message is known that is nearest to what it heard, by edit distance.
+    A listener chooses the candidate whose known message is nearest to the message heard, by edit distance.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("naming", "discrimination", "reconstruction")
 
     def _known(self, ask: Ask) -> dict[int, str]:
-        """The message of each thing that the agent knows."""
+        """Messages that the agent knows, by meaning."""
         known = dict(ask.taught)
         for each in ask.memory:
             if each.success or each.thing not in known:
@@ -26,7 +26,7 @@ class Exemplars(Participant):
         return known
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """The message of a thing, or the thing of a message."""
+        """Return the message of a meaning, or the meaning of a message."""
         known = self._known(ask)
         if ask.role == "speaker" or ask.task == "naming":
             return known.get(ask.thing) or invented(ask.allowed, rng)
@@ -36,7 +36,7 @@ class Exemplars(Participant):
         return ask.allowed.choices[int(nearest[rng.integers(len(nearest))])]
 
     def _distance(self, ask: Ask, known: str | None) -> Any:
-        """Edits of symbols between what was heard and what is known; half of all where nothing is."""
+        """Edit distance of the message heard from a known message; half of all symbols if none is known."""
         heard = self.setting.words.split(ask.message)
         if known is None:
             return len(heard) / 2

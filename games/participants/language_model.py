@@ -1,4 +1,4 @@
-"""A participant that is a language model: prompts of what an agent knows, and answers of a backend, which are kept."""
+"""Language models as participants: prompts from an agent's memory, and stored answers of a backend."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MOST_DRAWS = 2**31 - 64
 
 
 class LanguageModelParticipant(Participant):
-    """Says what a model says. What it knows is in the prompt: the last rounds of the agent, and what it was taught.
+    """Participant that queries a language model; the prompt contains the agent's last rounds and taught language.
 
     Raises:
         ConfigError: If the prompt or the backend can't be used.
@@ -31,11 +31,11 @@ class LanguageModelParticipant(Participant):
         """Options of a language model."""
 
         backend: Annotated[Part, BACKENDS] = DRAWN
-        """The language model that answers."""
+        """The language model."""
         prompt: str = "plain"
-        """The template: plain, ashery2025, kouwenhoven2025, or a file of one's own."""
+        """Prompt template: plain, ashery2025, kouwenhoven2025, or a user's file."""
         memory: Natural = 5
-        """The last rounds of an agent that its prompt has."""
+        """Number of the agent's last rounds in its prompt."""
 
         data_files: ClassVar[tuple[str, ...]] = ("prompt",)
 
@@ -53,7 +53,7 @@ class LanguageModelParticipant(Participant):
         self._replayed: Path | None = None
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse what the backend can't be held to."""
+        """Raise `ConfigError` if the backend can't be restricted to the allowed answers."""
         try:
             self.backend.require(allowed)
         except ConfigError as error:
@@ -64,7 +64,7 @@ class LanguageModelParticipant(Participant):
         return self.answers([ask], rng)[0]
 
     def answers(self, asks: Sequence[Ask], rng: np.random.Generator) -> list[str]:
-        """Ask the backend, several questions at once where it can."""
+        """Query the backend, with several questions at once if possible."""
         return self.asker.ask([self._request(ask, rng) for ask in asks])
 
     def _request(self, ask: Ask, rng: np.random.Generator) -> Request:
@@ -96,7 +96,7 @@ class LanguageModelParticipant(Participant):
         )
 
     def _seen(self, agent: int, played: Round, number: int) -> dict[str, Any]:
-        """A round as the agent saw it."""
+        """Describe a round from the agent's point of view."""
         speaks = agent == played.speaker
         names = (played.message, played.answer) if speaks else (played.answer, played.message)
         is_choice = bool(played.candidates) or played.phase != ""
@@ -107,7 +107,7 @@ class LanguageModelParticipant(Participant):
         }  # fmt: skip
 
     def open(self, folder: Path, others: Sequence[Participant], note: Callable[[str], None]) -> None:
-        """Read the answers that the folder has, once for all participants, and write further ones there."""
+        """Read the answers stored in the folder, once for all participants, and store further answers there."""
         shared = next(
             (each.asker.kept for each in others if isinstance(each, LanguageModelParticipant)), None
         )
@@ -118,14 +118,14 @@ class LanguageModelParticipant(Participant):
             self.asker.earlier = KeptAnswers(self._replayed, note, is_read_only=True)
 
     def check(self) -> None:
-        """Refuse what nobody can answer, by `ConfigError`."""
+        """Raise `ConfigError` if the backend can't answer."""
         try:
             self.backend.check()
         except ConfigError as error:
             raise ConfigError(f"{self.setting.place}.{error}") from None
 
     def planned(self) -> Cost:
-        """See the base class; what is kept is not looked at, since other answers lead to other questions."""
+        """See the base class; stored answers are ignored, since other answers lead to other questions."""
         planning = PlanningBackend(self.backend, self.options)
         self.asker = Asker(planning, AskingOptions(), self.setting.place)
         return planning.cost
@@ -152,7 +152,7 @@ class LanguageModelParticipant(Participant):
             self.backend.person = person
 
     def close(self) -> None:
-        """Write the answers in an order that does not depend on which came first."""
+        """Write the answers in an order that does not depend on their time of arrival."""
         self.asker.kept.sort()
 
     def first_choices(self) -> Mapping[str, float] | None:
@@ -160,7 +160,7 @@ class LanguageModelParticipant(Participant):
         return self.asker.first_choices if self.backend.has_probabilities else None
 
     def provenance(self) -> Mapping[str, Any]:
-        """Model and revision as the answers say, the backend, and the digest of the prompt."""
+        """Model and revision as reported with the answers, the backend, and the hash of the prompt."""
         used = self.asker.used
         return {
             "models": list(used.models), "backend": self.options.backend.kind, "prompt_sha256": self.prompt.digest,

@@ -1,6 +1,6 @@
-"""Participants of a play of rounds: each answers when it is asked, and takes note of the rounds that it was in.
+"""Participants of a play of rounds: they answer questions and remember their rounds.
 
-One participant stands for all agents of its kind, which are told apart by their numbers.
+One participant plays all agents of its kind, which are distinguished by index.
 
     class Parrot(Participant):             # says what it heard last
         def answer(self, ask, rng):
@@ -23,13 +23,13 @@ from ecsuite.parts.own_code import NoOptions
 
 
 class Round(msgspec.Struct, array_like=True, frozen=True):
-    """One round. A play of rounds is its rounds: all else follows from them."""
+    """One round. All state of a play of rounds follows from its rounds."""
 
     speaker: int
     listener: int
-    """-1: nobody listened, as in a test."""
+    """Index of the listener; -1: none, as in a test."""
     thing: int
-    """Number of the meaning that it was about."""
+    """Index of the meaning."""
     message: str
     """The message of the speaker."""
     answer: str
@@ -38,7 +38,7 @@ class Round(msgspec.Struct, array_like=True, frozen=True):
     candidates: tuple[int, ...] = ()
     """Candidates of the listener."""
     phase: str = ""
-    """The phase of the play, if it has several."""
+    """Phase of the play, if it has several."""
     generation: int = 0
 
 
@@ -51,35 +51,35 @@ class Ask:
     task: str
     """naming, discrimination or reconstruction."""
     thing: int
-    """The meaning that the speaker sees; -1 for a listener, unless it sees the meaning, too."""
+    """Meaning that the speaker sees; -1 for a listener that does not see it."""
     allowed: Allowed
     """Allowed answers."""
     memory: Sequence[Round]
-    """The rounds that the agent was in, the oldest first."""
+    """Rounds of the agent, oldest first."""
     message: str = ""
     """The message that the listener receives."""
     candidates: tuple[int, ...] = ()
     """Candidates of the listener, in the order of the labels A, B, …"""
     taught: Sequence[tuple[int, str]] = ()
-    """The language that the agent was taught: things, and their messages."""
+    """Language taught to the agent: meanings and their messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """The play, as participants know it."""
+    """Information about the play for participants."""
 
     things: tuple[str, ...]
     """Meanings of rounds, as texts."""
     values: np.ndarray[Any, Any]
     """Meanings as attribute values, (num_things, num_attributes)."""
     value_names: Sequence[Sequence[str]] = ()
-    """Names of the values of each attribute, `shape=cup`; none of things without attributes."""
+    """Names of the values of each attribute, `shape=cup`; empty for meanings without attributes."""
     num_agents: int
     words: Allowed
     """Allowed messages of speakers."""
     seed: int
     place: str
-    """Key of the participant in the config, for messages."""
+    """Key of the participant in the config, for error messages."""
     device: torch.device
 
 
@@ -92,73 +92,73 @@ class Participant(ABC):
     """Answers for all agents of its kind.
 
     Args:
-        options: Its `Options`.
-        setting: What it knows of the play.
+        options: `Options` of the participant.
+        setting: Information about the play.
     """
 
     Options: ClassVar[type] = NoOptions
     tasks: ClassVar[tuple[str, ...]] = ("naming",)
-    """The tasks that it can do: naming, discrimination, reconstruction."""
+    """Supported tasks: naming, discrimination, reconstruction."""
     is_slow: ClassVar[bool] = False
-    """Whether it is asked about several rounds at once, where these do not depend on one another."""
+    """Whether independent rounds are queried together."""
 
     def __init__(self, options: Any, *, setting: Setting) -> None:
         self.options, self.setting = options, setting
 
     @abstractmethod
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """The answer of an agent, one of `ask.allowed`; random numbers are those of the step."""
+        """Answer a question to an agent with one of `ask.allowed`; `rng` belongs to the step."""
 
     def answers(self, asks: Sequence[Ask], rng: np.random.Generator) -> list[str]:
-        """The answers to several questions, none of which depends on another."""
+        """Answer several independent questions."""
         return [self.answer(ask, rng) for ask in asks]
 
     def recognises(self, agent: int, thing: int, name: str) -> bool | None:
-        """Whether a hearer takes a name to be one of a thing; None: it is asked which name it would say."""
+        """Whether a listener accepts a name for a meaning; None: it is asked for its own name."""
         return None
 
     def learn(self, agent: int, played: Round) -> None:
-        """Take note of a round that an agent was in."""
+        """Update the memory of an agent with a round."""
         return
 
     def begin(self, agent: int) -> None:
-        """Forget what an agent knew: a new one takes its place."""
+        """Reset the memory of an agent, which is replaced by a new one."""
         return
 
     def names(self, agent: int, thing: int) -> Sequence[str] | None:
-        """The names that an agent would say now; None: only what it said is known."""
+        """Names that an agent would use now; None: unknown except for its messages."""
         return None
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse answers that it can't give, by `ConfigError`."""
+        """Raise `ConfigError` if the participant can't give the allowed answers."""
         return
 
     def open(self, folder: Path, others: "Sequence[Participant]", note: Callable[[str], None]) -> None:
-        """Use a run folder, which need not exist yet, together with the participants before this one."""
+        """Use a run folder, which may not exist yet, together with the previous participants."""
         return
 
     def planned(self) -> Cost | None:
-        """Answer at random from now on, and count; None: nothing is to be paid for."""
+        """Answer at random from now on, and count the cost; None: no cost."""
         return None
 
     def recall(self, folder: Path) -> None:
-        """Read the answers of a run, which stays as it is."""
+        """Read the stored answers of a run, without changing it."""
         return
 
     def replay(self, folder: Path) -> bool:
-        """Answer with what a run folder has from now on; False: nobody is asked."""
+        """Answer from the stored answers of a run folder from now on; False: no answers are needed."""
         return False
 
     def seat(self, person: Person) -> None:
-        """Let a person answer, if this is one at a page."""
+        """Connect a person who answers on a page, if the participant queries people."""
         return
 
     def close(self) -> None:
-        """The run is written."""
+        """Called after the run is written."""
         return
 
     def first_choices(self) -> Mapping[str, float] | None:
-        """Mean probability of each choice in the first rounds of agents; None where it is not known."""
+        """Mean probability of each choice in the agents' first rounds; None: unknown."""
         return None
 
     def provenance(self) -> Mapping[str, Any]:

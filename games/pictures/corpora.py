@@ -11,11 +11,11 @@ from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError
 
 LISTED, DRAWN = ("images", "image_features"), ("shape", "shapeworld")
-"""Kinds of worlds whose objects are images: listed in the user's data, or drawn for each round."""
+"""Kinds of worlds whose objects are images: listed in the user's data, or rendered for each round."""
 SIDE = 64
-"""Width and height of a picture of the user's data, in pixels; drawn ones have the size that agents see."""
+"""Width and height of a picture of user data, in pixels; rendered images have the size that agents see."""
 MOST_TARGETS = 3
-"""Maximum number of targets of a round that are shown side by side."""
+"""Maximum number of targets of a round that are shown next to each other."""
 
 GAP, GREY = 4, 128
 """Width of the line between targets, in pixels, and its grey level, 0-255."""
@@ -25,15 +25,15 @@ Pictures = dict[int, tuple[NDArray[np.uint8], str]]
 
 
 def corpus_pictures(folder: Path, corpus: Corpus, rows: Collection[int]) -> Pictures:
-    """Pictures of the targets of some messages; empty if the world has no images.
+    """Make pictures of the targets of some messages; empty if the world has no images.
 
     Args:
-        folder: Run folder, not changed since it wrote the corpus.
-        corpus: Its corpus.
+        folder: Run folder, unchanged since the corpus was written.
+        corpus: Corpus of the run.
         rows: Rows of the messages in the corpus.
 
     Raises:
-        ConfigError: If the config can't be used, names foreign parts, or makes other objects than those of the corpus.
+        ConfigError: If the config can't be used, names foreign parts, or gives other objects than in the corpus.
     """
     from ecsuite.games.runs.identity import check_data
     from ecsuite.games.runs.run_folder import RunFolder
@@ -61,7 +61,7 @@ def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 
 def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
-    """Images of the rounds of the corpus, drawn again from the seed of the world."""
+    """Images of the rounds of the corpus, rendered again from the seed of the world."""
     from ecsuite.games.worlds.world import make_world
 
     world, wanted, first = make_world(experiment), sorted(rows), 0
@@ -71,7 +71,7 @@ def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
         if corpus.meanings is None or not np.array_equal(
             world.describe(batch).meanings, corpus.meanings[first : first + len(batch)]
         ):
-            raise ConfigError("its config draws other objects than those of its corpus")
+            raise ConfigError("its config gives other objects than in its corpus")
         for place in here:
             targets = batch.objects[batch.shown[place, : min(batch.num_positive, MOST_TARGETS)]]
             several = f"{len(targets)} of {batch.num_positive} targets"
@@ -84,6 +84,6 @@ def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 
 def _beside(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Concatenate images, (number, height, width, 3), side by side."""
+    """Concatenate images, (number, height, width, 3), horizontally."""
     padded = np.pad(images, ((0, 0), (0, 0), (0, GAP), (0, 0)), constant_values=GREY)
     return np.concatenate(list(padded), axis=1)[:, :-GAP]

@@ -1,4 +1,4 @@
-"""Description of a game on one page: what agents see, say, answer and are rewarded for, and one round."""
+"""Description of a game on one page: observations, messages, answers, rewards, and one round."""
 
 import inspect
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class GamePage:
     facts: dict[str, str]
     """Sentences by topic: seen, said, asked, rewarded and so on."""
     round: list[str]
-    """One round of training, a line per object; empty if it can't be shown as text."""
+    """One training round, a line per object; empty if it can't be shown as text."""
 
 
 def game_page(experiment: Experiment) -> GamePage:
@@ -54,7 +54,7 @@ def game_page(experiment: Experiment) -> GamePage:
 
 
 def _seen(experiment: Experiment) -> tuple[World | None, str, list[str]]:
-    """World, text about its objects, and lines of a round; without its data None, the reason, and no lines."""
+    """World, text about its objects, and lines of a round; if data are missing: None, the reason, and no lines."""
     try:
         world = make_world(experiment)
         preview = make_preview(experiment, num_rounds=1)
@@ -79,7 +79,7 @@ def _who_sees(world: World) -> str:
 
 
 def _agents(experiment: Experiment) -> str:
-    """Text about the agents, and how they meet."""
+    """Text about the agents and their meetings."""
     agents = agents_text(experiment.sender, experiment.receiver, experiment.society)
     if experiment.is_society:
         agents += f", who meet: {_line(MEETINGS, experiment.society.meets)}"
@@ -92,18 +92,18 @@ def _training(experiment: Experiment, world: World | None) -> dict[str, str]:
     training = experiment.training
     num_rounds = training.num_examples if world is None else world.num_train
     steps = -(-num_rounds // training.batch_size) * training.num_epochs
-    text = f"{steps:,} steps: {training.num_epochs} epochs of {num_rounds:,} rounds, {training.batch_size:,} a step"
+    text = f"{steps:,} steps: {training.num_epochs} epochs of {num_rounds:,} rounds, {training.batch_size:,} per step"
     return {"trained": text}
 
 
 def _levels(chance: Mapping[str, float]) -> str:
     """Text of the chance levels: measures of the best answers that ignore the message."""
     levels = ", ".join(f"{name.replace('_', ' ')} {level:.3g}" for name, level in chance.items())
-    return f"{levels}: the best answer that reads no message"
+    return f"{levels}: the best answer that ignores the message"
 
 
 def _line(registry: Registry, part: Part) -> str:
-    """One-line description of a part, as a sentence; the docstring for a user's own part."""
+    """One-line description of a part, as a sentence; for user code, from its docstring."""
     line = registry.lines().get(part.kind)
     return _sentences(registry, part) if line is None else f"{line[0].upper()}{line[1:]}."
 

@@ -1,6 +1,6 @@
-"""Pictures and texts of the rounds of a game, and contact sheets.
+"""Pictures and texts of the rounds of a game.
 
-A contact sheet has the rounds of a concept game on one page, targets above distractors (CBM paper, figure 3).
+A contact sheet shows rounds on one page, targets above distractors (CBM paper, figure 3).
 """
 
 import textwrap
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg")
 """File formats of a sheet."""
 PER_LINE = 10
-"""Objects per line; further ones follow in the next line."""
+"""Number of objects per line."""
 MIN_COLUMNS = 4
 """Minimum width of a page in objects, so that headings fit."""
 SIDE = 1.0
 """Width of an object on the page, in inches."""
 MIN_HEIGHT = 0.75
-"""Minimum height of a line of objects, in inches, so that the rotated label beside it fits."""
+"""Minimum height of a line of objects, in inches, so that its rotated label fits."""
 GAP = 0.0625
 """Space between objects, in inches: 8 pixels; an object is 128 pixels wide."""
 MARGIN = 0.25
@@ -49,13 +49,13 @@ LINE = 1.35
 LEFT = 0.625
 """Left edge of the objects, in inches."""
 BAR = 0.5
-"""Horizontal position of the bar beside a group of objects, in inches."""
+"""Horizontal position of the bar next to a group of objects, in inches."""
 TARGET_COLOUR, DISTRACTOR_COLOUR = "#009E73", "#D55E00"
-"""From the palette of Okabe and Ito, which is suitable for colour-blind readers."""
+"""Colours from the palette of Okabe and Ito, which is suitable for colour-blind readers."""
 MAX_NUMBERS = 4
-"""Most numbers of a feature vector in text."""
+"""Maximum number of values of a feature vector shown as text."""
 MAX_VALUE = 15
-"""Most characters of a value in the table of an object."""
+"""Maximum number of characters of a value in the table of an object."""
 MAX_HEIGHT = 400.0
 """Maximum height of a page that matplotlib draws reliably, in inches."""
 
@@ -74,7 +74,7 @@ class ShownRound:
     """Names of the values of each attribute, such as `color=red`; empty: `attribute0=3`."""
 
     def text(self, index: int) -> str:
-        """Text of an object that is no image: its values, or the first numbers of its vector."""
+        """Text of an object that is not an image: its values, or the first numbers of its vector."""
         values = self.objects[index].tolist()
         if self.objects.dtype.kind in "iu":
             return "  ".join(self.value_name(place, value) for place, value in enumerate(values))
@@ -82,7 +82,7 @@ class ShownRound:
         return " ".join(f"{value:.3g}" for value in values[:MAX_NUMBERS]) + more
 
     def value_name(self, attribute: int, value: int) -> str:
-        """The name of a value."""
+        """Name of a value."""
         return self.names[attribute][value] if self.names else f"attribute{attribute}={value}"
 
 
@@ -92,13 +92,13 @@ def draw_rounds(
     title: str = "",
     format: Literal["png", "svg"] = "png",  # noqa: A002 (matplotlib's own word)
 ) -> bytes:
-    """Draw rounds below one another as png or svg, the targets of each above its distractors.
+    """Draw rounds one above another as png or svg, targets above distractors.
 
     Objects that are attribute values become small tables, `attribute0=3` for value 3 of the first attribute; the
     values that all targets of a round share are bold, also in its distractors.
 
     Returns:
-        The content of the image file; the same rounds give the same bytes.
+        Content of the image file; equal rounds give equal bytes.
 
     Raises:
         ConfigError: If matplotlib is not installed, or the rounds can't be drawn.
@@ -109,7 +109,7 @@ def draw_rounds(
     from matplotlib import rc_context
 
     buffer = BytesIO()
-    # By default, ids in an SVG are random, and its images are merged into one of lower resolution.
+    # By default, ids in an SVG are random, and its images are merged into one image of lower resolution.
     with rc_context({"svg.hashsalt": "ecsuite", "image.composite_image": False}):
         figure.savefig(buffer, format=format, metadata={"Software" if format == "png" else "Date": None})
     return buffer.getvalue()
@@ -127,11 +127,11 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
         if objects.ndim != 4 and (objects.ndim != 2 or objects.dtype.kind not in "iu"):
             raise ConfigError(
                 f"a contact sheet shows pictures or attribute values, but these objects are {objects.dtype} of shape "
-                f"{objects.shape[1:]}: leave --plot out to see them as text"
+                f"{objects.shape[1:]}: leave out --plot to see them as text"
             )
     most = max((max(shown.labels.sum(), (~shown.labels).sum()) for shown in rounds), default=0)
     if not most:
-        raise ConfigError("a contact sheet needs a round with an object in it")
+        raise ConfigError("a contact sheet needs a round with an object")
     width = LEFT + min(max(most, MIN_COLUMNS), PER_LINE) * (SIDE + GAP) - GAP + MARGIN
     figure = Figure(dpi=PIXELS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -147,7 +147,7 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
     return figure
 
 
-# Coordinates are in inches from the top left corner of the page; each function returns the bottom of what it drew.
+# Coordinates are in inches from the top left corner of the page; each function returns the bottom of its drawing.
 
 
 def draw_round(axes: "Axes", shown: ShownRound, top: float, width: float) -> float:
@@ -217,9 +217,9 @@ def write_line(axes: "Axes", text: str, left: float, top: float, font: dict[str,
 
 
 MAX_ROUNDS = 50
-"""Most rounds at once."""
+"""Maximum number of rounds."""
 MAX_LISTED = 6
-"""Most targets, and most distractors, of a round in text."""
+"""Maximum number of targets, and of distractors, of a round in text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -264,7 +264,7 @@ class Preview:
 
 
 def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "train") -> Preview:
-    """Preview of the receiver's candidates in the first rounds of a split.
+    """Make a preview of the receiver's candidates in the first rounds of a split.
 
     Raises:
         ConfigError: If the game can't be made, or an argument is not valid.
@@ -275,7 +275,7 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
         )
     if not 1 <= num_rounds <= MAX_ROUNDS:
         raise ConfigError(f"--rounds {num_rounds}: expected 1 to {MAX_ROUNDS}")
-    # The rounds of a batch may share their objects, so the batch size is that of training unless more are needed.
+    # The rounds of a batch may share their objects, so the batch size is as in training unless more rounds are needed.
     size = max(num_rounds, experiment.training.batch_size)
     world = make_world(with_training(experiment, batch_size=size))
     if split not in world.splits:
@@ -307,7 +307,7 @@ def round_titles(world: World, batch: Batch) -> list[str]:
         batch.rules is None
         or world.rules is None
         or world.rules.concepts is None
-        or world.rules_are_objects  # the values of such rules are those of the objects
+        or world.rules_are_objects  # such rules have the values of the objects
     ):
         return [f"round {number}" for number in numbers]
     rules = [world.rules.concepts[rule].tolist() for rule in batch.rules.tolist()]
@@ -316,6 +316,6 @@ def round_titles(world: World, batch: Batch) -> list[str]:
 
 
 def rule_text(names: Sequence[str]) -> str:
-    """The concepts of a rule as one text, such as `red or circle`."""
+    """Join the concepts of a rule to a text, such as `red or circle`."""
     connective = " or " if "or" in names else " and "  # ShapeWorld's rules have it among the concepts
     return connective.join(name for name in names if name not in ("and", "or"))

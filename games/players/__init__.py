@@ -1,1 +1,1 @@
-"""Speakers, listeners and pairs: who meets whom, what agents learn, and who is replaced when."""
+"""Speakers, listeners and pairs: schedules of meetings, learning of messages, and replacement of agents."""

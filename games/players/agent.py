@@ -26,25 +26,25 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 MOST_VALUES = 2**16
-"""Most numbers in the meanings of one pass of a speaker, where batches are smaller."""
+"""Maximum number of values in the meanings of one pass of a speaker, if batches are smaller."""
 
 
 class Speaker(nn.Module):
-    """Sees objects and says something of them over a channel of its own.
+    """Network that sees objects and generates messages about them over its channel.
 
-    Its meaning is the mean of its targets' vectors, concatenated with the mean of the distractors where it sees them
+    Its meaning is the mean of its targets' vectors, concatenated with the mean of the distractors if it sees them
     (Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1). In
-    training objects are perturbed, and vectors dropped out, unless it is frozen: then its weights stay as they are, and
-    it computes as in evaluation.
+    training, objects are perturbed and vectors dropped out. A frozen speaker is not trained and
+    computes as in evaluation.
 
     Args:
         part: The section `sender`.
         channel: The section `channel`.
-        world: Has the objects.
+        world: Source of the objects.
         dtype: Precision of products and activations.
-        is_frozen: Whether its weights stay as they are.
-        has_noise: Whether its messages meet the noise of the channel in training, and in evaluation.
-        has_own_code: Whether parts of the game are the user's own.
+        is_frozen: Whether its weights are not trained.
+        has_noise: Whether the noise of the channel applies in training, and in evaluation.
+        has_own_code: Whether parts of the game are user code.
 
     Raises:
         ConfigError: If its perception does not fit the world's objects.
@@ -65,9 +65,9 @@ class Speaker(nn.Module):
     ) -> None:
         super().__init__()
         self.world, self.dtype, self.is_frozen = world, dtype, is_frozen
-        self.device = torch.empty(0).device  # a scripted one has no tensors that say so
+        self.device = torch.empty(0).device  # a scripted speaker may have no tensors
         self.taught: Part = part.options.taught
-        """The language that it learns before it plays."""
+        """Language that the speaker learns before it plays."""
         self.perturbation = Perturbation("sender", part.options.perception.options, world.object_shape)
         # Modules are made in this order, so that a seed gives the same weights in every version.
         perception, size = _make_perception("sender", part.options.perception, world)
@@ -83,13 +83,13 @@ class Speaker(nn.Module):
         self.perception = perception
         self.has_noise = has_noise
         self.loss: Loss | None = None
-        """The loss of its messages: baselines of one speaker are nothing to another."""
+        """Loss of the speaker's messages; its baselines are specific to the speaker."""
         # A user's sender may depend on the rest of the batch or on random draws: its messages are not deduplicated.
         self.says_alike = isinstance(made, SymbolChannel) and not has_own_code
         self.freeze()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move tensors, as `to` does."""
+        """Move tensors; see `to`."""
         self.device = fn(torch.empty(0, device=self.device)).device
         return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -98,12 +98,12 @@ class Speaker(nn.Module):
         return [self.network, self.perception, self.channel]
 
     def freeze(self) -> None:
-        """Keep the weights as they are if it is frozen."""
+        """Exclude frozen weights from training."""
         for module in self.trainable_modules() if self.is_frozen else ():
             module.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Self:
-        """Set training or evaluation mode; where it is frozen, only the channel's noise belongs to training."""
+        """Set training or evaluation mode; of a frozen speaker, only the channel's noise depends on the mode."""
         super().train(mode)
         self.perturbation.is_active = mode and not self.is_frozen
         if self.is_frozen:
@@ -129,7 +129,7 @@ class Speaker(nn.Module):
         return self.perturbation.dropped_out(self._about(shown.of_rounds(vectors), num_positive), generator)
 
     def _about(self, vectors: Tensor, num_positive: int) -> Tensor:
-        """Mean vectors of targets, and of distractors where seen, of vectors (batch, num_seen, size)."""
+        """Concatenate means of targets and, if seen, of distractors; vectors: (batch, num_seen, size)."""
         meaning = vectors[:, 0] if num_positive == 1 else vectors[:, :num_positive].mean(1)
         if self.world.rounds.sender_sees_all:
             others = vectors[:, num_positive:]
@@ -137,13 +137,13 @@ class Speaker(nn.Module):
         return meaning
 
     def messages(self, seen: Sequence[tuple[View, int]]) -> list[Message]:
-        """The most likely messages about the rounds of several batches, in evaluation mode: each meaning is said once.
+        """Generate greedy messages about several batches in evaluation mode, once per distinct meaning.
 
-        Messages are those of each batch alone, but where two symbols are equally likely up to rounding. Words of
-        values are said batch by batch, as rounding would change them, and so is what own code says.
+        Messages equal the messages of separate batches, except if two symbols are equally likely up to rounding.
+        Real-valued words, which rounding would change, and messages of user code are generated batch by batch.
 
         Args:
-            seen: View of each batch, and the number of targets in it.
+            seen: View and number of targets of each batch.
         """
         if len(seen) < 2 or not self.says_alike or not may_look_at(seen[0][0].features):
             return [self.message(shown, num_positive, "greedy", None) for shown, num_positive in seen]
@@ -160,14 +160,14 @@ class Speaker(nn.Module):
         return [self._as_message(said[each]) for each in places.split([len(each) for each in meanings])]
 
     def _most_likely(self, meanings: Tensor) -> Tensor:
-        """The most likely symbols about meanings, (batch, max_len + 1), with PAD after the end."""
+        """Greedy symbols for meanings, (batch, max_len + 1), with PAD after the end."""
         said = call_sender(
             self.network, meanings, self.channel.start_message("greedy", meanings, None)
         ).symbols
         return pad(said.t(), (0, self.channel.max_len + 1 - len(said)), value=PAD)
 
     def _as_message(self, symbols: Tensor) -> Message:
-        """Such symbols as a message, of as many steps as a message builder makes."""
+        """Convert greedy symbols to a message with the number of steps that a message builder makes."""
         length = (symbols != PAD).sum(1)
         num_steps = self.channel.max_len
         if self.channel.has_eos:
@@ -175,10 +175,10 @@ class Speaker(nn.Module):
         return Message(symbols=symbols[:, :num_steps].t().contiguous(), ends=None, length=length.float())
 
     def messages_of_each(self, candidates: View) -> Message:
-        """The most likely message about each candidate of a round, if it were the target.
+        """Generate a greedy message about each candidate of a round, as if it were the target.
 
         Returns:
-            Ids, (num_steps, num_candidates * batch): those about the candidates of a round are `batch` apart.
+            Ids, (num_steps, num_candidates * batch): candidate i of round j is column i * batch + j.
         """
         meanings = candidates.of_rounds(self.perception(candidates.features))  # (batch, num_candidates, size)
         if self.world.rounds.sender_sees_all:
@@ -188,12 +188,12 @@ class Speaker(nn.Module):
         return call_sender(self.network, meanings, self.channel.start_message("greedy", meanings, None))
 
     def shown(self, batch: Batch) -> View:
-        """The view of a batch."""
+        """Get the speaker's view of a batch."""
         return shown_objects(batch, self.world, self.dtype, self.device)
 
 
 class Listener(nn.Module):
-    """Reads a message and answers; where candidates are to be chosen from, it sees them.
+    """Network that reads a message and answers; it sees the candidates, if the task has any.
 
     A candidate's score is the dot product of its vector and the network's state, projected to the same width. For
     training mode and frozen weights see `Speaker`.
@@ -202,11 +202,11 @@ class Listener(nn.Module):
         part: The section `receiver`.
         task: The section `task`.
         reasoning: The section `reasoning`.
-        world: Has the objects.
+        world: Source of the objects.
         dtype: Precision of products and activations.
-        vocab_size: Symbols of the channel without EOS.
-        max_len: Most symbols of a message without EOS.
-        is_frozen: Whether its weights stay as they are.
+        vocab_size: Number of symbols of the channel without EOS.
+        max_len: Maximum number of symbols per message without EOS.
+        is_frozen: Whether its weights are not trained.
 
     Raises:
         ConfigError: If its perception does not fit the world's objects, or the task does not fit the world.
@@ -230,7 +230,7 @@ class Listener(nn.Module):
         self.world, self.dtype, self.is_frozen = world, dtype, is_frozen
         self.device = torch.empty(0).device
         self.taught: Part = part.options.taught
-        """The language that it learns before it plays."""
+        """Language that the listener learns before it plays."""
         self.perturbation = Perturbation("receiver", part.options.perception.options, world.object_shape)
         names = {"value_names": world.value_names} if RECEIVERS.load(part.kind).knows_names else {}
         self.network = RECEIVERS.make(part, vocab_size=vocab_size, max_len=max_len, **names)
@@ -241,7 +241,7 @@ class Listener(nn.Module):
             perception, size = _make_perception("receiver", part.options.perception, world, width)
             self.perception = perception
             if not self.network.needs_projection and size != width:
-                raise ConfigError(f"receiver: it scores {width} features, and the objects have {size}")
+                raise ConfigError(f"receiver: it scores {width} features, but the objects have {size}")
             if not perception.fits_states and self.network.needs_projection:
                 self.projection = Linear(width, size, bias=False)
         self.task, self.task_kind = TASKS.make(task, world=world, state_size=width), task.kind
@@ -251,7 +251,7 @@ class Listener(nn.Module):
         self.freeze()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move tensors, as `to` does."""
+        """Move tensors; see `to`."""
         self.device = fn(torch.empty(0, device=self.device)).device
         return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -261,12 +261,12 @@ class Listener(nn.Module):
         return [module for module in modules if isinstance(module, nn.Module)]
 
     def freeze(self) -> None:
-        """Keep the weights as they are if it is frozen."""
+        """Exclude frozen weights from training."""
         for module in self.trainable_modules() if self.is_frozen else ():
             module.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Self:
-        """Set training or evaluation mode; a frozen one stays in evaluation mode."""
+        """Set training or evaluation mode; a frozen listener stays in evaluation mode."""
         super().train(mode)
         self.perturbation.is_active = mode and not self.is_frozen
         for module in self.trainable_modules() if self.is_frozen else ():
@@ -280,13 +280,13 @@ class Listener(nn.Module):
         generator: Noise | None,
         others: Message | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The input of the task from messages, and the probability of each end, (num_ends, batch).
+        """Compute the input of the task from messages, and the probability of each end, (num_ends, batch).
 
         Args:
             message: Messages of the rounds.
             candidates: The listener's view of them; None: the task has no candidates.
             generator: Source of random draws in training.
-            others: Alternative messages, ids, (num_steps, num_others * batch), if it reasons about them.
+            others: Alternative messages, ids, (num_steps, num_others * batch), if the listener reasons about them.
 
         Returns:
             Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the network's states,
@@ -324,7 +324,7 @@ class Listener(nn.Module):
 
 
 def _make_perception(role: Role, part: Any, world: World, width: int | None = None) -> tuple[Perception, int]:
-    """A perception, and the width of its vectors; see `make_object_perception`."""
+    """Make a perception; returns it with the width of its vectors, see `make_object_perception`."""
     try:
         return make_object_perception(part, world.object_shape, width)
     except ConfigError as error:

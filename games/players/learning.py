@@ -1,4 +1,4 @@
-"""Agents that learn messages which others said: imitation, generations with a bottleneck; languages in contact."""
+"""Agents that learn given messages: imitation, generations with a bottleneck, and languages in contact."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
 LEARNING = "learning"
-"""Measure of training: the share of steps in which agents learnt what others said, and none played."""
+"""Measure of training: share of the steps in which agents learnt given messages instead of playing."""
 LEARNING_LOSS = "learning_loss"
-"""Measure of training: the mean loss of agents that learn messages, in nats."""
+"""Measure of training: mean loss of agents that learn messages, in nats."""
 
 
 class Learners(Protocol):
-    """A `Population`, as far as learning, teaching and generations use it."""
+    """Methods of a `Population` that learning, teaching and generations use."""
 
     options: SocietyOptions
     world: World
@@ -71,13 +71,13 @@ class Learners(Protocol):
 
 
 class GivenMessages(IdBuilder):
-    """A message builder that returns given symbols, whatever the logits, and keeps their log-probabilities."""
+    """A message builder that returns given symbols, whatever the logits, and records their log-probabilities."""
 
     def __init__(self, options: SymbolOptions, ids: Tensor) -> None:
         self.options, self.ids = options, ids
         self.log_probabilities: list[Tensor] = []
         self.agreements: list[Tensor] = []
-        """Whether the most likely symbol of each step is the given one, (batch,)."""
+        """Whether the given symbol is the most likely one, (batch,) for each step."""
 
     @property
     def done(self) -> bool:
@@ -85,7 +85,7 @@ class GivenMessages(IdBuilder):
         return len(self.log_probabilities) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
-        """Logits (batch, vocab_size + 1) to the given ids (batch,); PAD after the end."""
+        """Logits (batch, vocab_size + 1) to the given ids (batch,), PAD after the end."""
         given = self.ids[len(self.log_probabilities)]
         logits = logits.float()
         if self.options.length == "fixed":
@@ -96,46 +96,46 @@ class GivenMessages(IdBuilder):
         return given
 
     def message(self) -> Message:
-        """The given message with the sum of the log-probabilities of its symbols."""
+        """The given message, with the sum of the log-probabilities of its symbols."""
         total = torch.stack(self.log_probabilities).sum(0)
         return as_message(self.ids, log_probability=total)
 
 
 def as_message(ids: Tensor, log_probability: Tensor | None = None) -> Message:
-    """A message of ids, (num_steps, batch), filled with PAD after the end."""
+    """Make a message from ids, (num_steps, batch), with PAD after the end."""
     length = (ids != PAD).sum(0).float()
     return Message(symbols=ids, ends=None, length=length, log_probability=log_probability)
 
 
 def filled(ids: Tensor, num_steps: int) -> Tensor:
-    """Ids, (steps, batch), with PAD up to so many steps."""
+    """Pad ids, (steps, batch), with PAD to `num_steps` steps."""
     missing = num_steps - len(ids)
     return torch.cat([ids, ids.new_full((missing, ids.shape[1]), PAD)]) if missing > 0 else ids
 
 
 def require_symbols(speaker: Speaker, setting: str) -> None:
-    """Raise `ConfigError` if the words of a speaker's channel are values, of which agents can't learn probabilities.
+    """Raise `ConfigError` if the channel of a speaker has real-valued words, which have no learnable probabilities.
 
     Args:
         speaker: The speaker.
-        setting: The setting by which agents learn messages.
+        setting: Setting that makes agents learn messages.
     """
     if speaker.channel.is_of_values:
         raise ConfigError(
-            f"{setting}: the words of channel {speaker.channel_kind} are values, expected a channel of symbols"
+            f"{setting}: the words of channel {speaker.channel_kind} are real-valued: expected a channel of symbols"
         )
 
 
 def learn_messages(
     speakers: Sequence[Speaker], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
-    """The loss of senders that learn to say messages: cross-entropy, mean over messages, sum over senders.
+    """Compute the loss of senders that learn messages: cross-entropy, mean over messages, sum over senders.
 
     Args:
         speakers: The senders.
-        batch: What each sees.
-        messages: What each is to say of it.
-        noises: Of each.
+        batch: The rounds, the same for all senders.
+        messages: Target messages of each sender.
+        noises: Noise of each sender.
     """
     losses = []
     for speaker, message, noise in zip(speakers, messages, noises, strict=True):
@@ -152,13 +152,13 @@ def learn_messages(
 def learn_meanings(
     pairs: Sequence[Pair], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
-    """The loss of receivers that learn what messages mean: that of the task, sum over receivers.
+    """Compute the loss of receivers that learn the meanings of messages: loss of the task, sum over receivers.
 
     Args:
-        pairs: One with each receiver.
-        batch: The rounds of each.
-        messages: What each is told in them.
-        noises: Of each.
+        pairs: A pair for each receiver.
+        batch: The rounds, the same for all receivers.
+        messages: Messages that each receiver gets.
+        noises: Noise of each receiver.
     """
     losses = []
     for pair, message, noise in zip(pairs, messages, noises, strict=True):
@@ -174,21 +174,21 @@ def _summed(losses: list[Tensor]) -> StepResult:
 
 
 def is_learning(result: StepResult) -> StepResult:
-    """A step in which agents learnt, and none played."""
+    """Mark the result of a step in which agents learnt and did not play."""
     return replace(result, measures={**result.measures, LEARNING: torch.ones_like(result.objective.detach())})
 
 
 RECENT = 0.99
-"""Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen (Chaabouni et
-al. 2022, table 3)."""
+"""Weight of the past in the running accuracy of a sender, by which the imitated sender is chosen (Chaabouni et al.
+2022, table 3)."""
 
 
 class Imitation:
-    """Senders learn the messages of the one that was understood best of late (Chaabouni et al. 2022, section 2.3).
+    """Senders learn the messages of the sender with the best recent accuracy (Chaabouni et al. 2022, section 2.3).
 
     Args:
-        population: Has the senders, and a buffer of their recent accuracies, `recent`.
-        every: The steps that are multiples of it are for learning, but step 0.
+        population: The senders, and the buffer `recent` of their recent accuracies.
+        every: Steps divisible by this number, except step 0, are learning steps.
 
     Raises:
         ConfigError: If the channel has no symbols, or the senders are frozen.
@@ -199,10 +199,10 @@ class Imitation:
         self.every, self.students = every, population.options.students
         require_symbols(population.senders[0], "society.imitate_every")
         if any(sender.is_frozen for sender in population.senders):
-            raise ConfigError("society.imitate_every: the senders are frozen, expected null")
+            raise ConfigError("society.imitate_every: the senders are frozen: expected null")
 
     def learn(self, number: int, step: int) -> StepResult:
-        """The loss of all senders but the best of late, or of some of them, that learn its messages."""
+        """Compute the loss of senders that learn the messages of the best one: all other senders, or some of them."""
         population = self.population
         drawn = np.arange(len(population.senders))
         if self.students is not None:
@@ -222,7 +222,7 @@ class Imitation:
 
     @torch.no_grad()
     def note(self, meetings: Sequence[Meeting], played: Sequence[StepResult]) -> None:
-        """Take the accuracies of a step into account."""
+        """Update the recent accuracies with a step."""
         recent = self.population.recent
         for meeting, result in zip(meetings, played, strict=True):
             now = result.measures["accuracy"]
@@ -231,26 +231,25 @@ class Imitation:
 
 @dataclass(frozen=True, slots=True)
 class LearningStep:
-    """A step in which agents learn what was written down."""
+    """A step in which agents learn recorded messages."""
 
     role: Role
     index: NDArray[np.int64]
-    """The agents that learn."""
+    """Indices of the agents that learn."""
     generation: int
     number: int
-    """Index of the step, from 0, among those in which its role learns in this generation; of a step of several batches,
-    index of the batch."""
+    """Index, from 0, of the batch among all batches of the steps in which its role learns in this generation."""
 
 
 class Generations:
-    """The generations of population.
+    """The generations of a population.
 
     Args:
-        population: Has the agents, and a buffer of the messages that were written down, `written`.
+        population: The agents, and the buffer `written` of recorded messages.
         options: The section `generations`.
 
     Raises:
-        ConfigError: If more are to be replaced than there are, or more is to be written down than there are examples,
+        ConfigError: If more agents are replaced, or more messages recorded, than there are,
             or the channel has no symbols.
     """
 
@@ -258,7 +257,7 @@ class Generations:
         assert options.every is not None
         self.population, self.options, self.every = population, options, options.every
         self.seed = population.seed
-        # The last bottleneck that was drawn: every step of learning is about some of its rounds.
+        # The last bottleneck: every learning step uses some of its rounds.
         self._drawn: tuple[int, Batch] | None = None
         _check(options, population)
         if self.options.transmit:
@@ -268,13 +267,13 @@ class Generations:
             population.register_buffer("written", torch.full(shape, PAD))
 
     def _begins(self, step: int) -> int | None:
-        """The generation that begins with a step, counted from 1; None: none does."""
+        """The generation that begins with a step, counted from 1; None: no generation begins."""
         return None if step == 0 or step % self.every else step // self.every
 
     def has_begun(self, step: int) -> bool:
-        """Whether a step was begun before: the run goes on from the state in which its first update diverged.
+        """Whether the step had already begun when the run resumed from the state before a diverged update.
 
-        Nothing is left to do then: the messages were written down by agents that are there no more.
+        Then nothing is left to do: the agents that wrote the messages are already replaced.
         """
         if (generation := self._begins(step)) is None or self.options.which == "none":
             return False
@@ -286,7 +285,7 @@ class Generations:
         return bool((torch.cat(begun) == step).any())
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """Write messages down and replace agents if a generation ends with this step."""
+        """Record messages and replace agents if a generation ends at this step."""
         if (generation := self._begins(step)) is None:
             return
         if self.options.transmit:
@@ -296,21 +295,21 @@ class Generations:
                 self.population.replace_agent(role, index, step, optimizer)
 
     def replaced(self, role: Role, generation: int) -> NDArray[np.int64]:
-        """The agents of a role that are new in a generation, counted from 1; where none is replaced, those that learn.
+        """Agents of a role that are new in a generation, counted from 1; if none is replaced, the agents that learn.
 
-        The oldest are those that began first; of the same age, those of the lowest numbers. Frozen ones stay.
+        The oldest agents entered first; agents of the same age are ordered by index. Frozen agents stay.
         """
         chosen = self._chosen(role, generation)
         return chosen[[not self.population.sides(role)[number].is_frozen for number in chosen.tolist()]]
 
     def _chosen(self, role: Role, generation: int) -> NDArray[np.int64]:
-        """Agents to be replaced, frozen ones included."""
+        """Agents to replace, including frozen ones."""
         number = self.population.options.number(role)
         if self.options.roles not in ("both", f"{role}s"):
             return np.zeros(0, dtype=np.int64)
         if self.options.which in ("all", "none"):
             return np.arange(number)
-        if self.options.which == "oldest":  # in turn: who was replaced is the youngest
+        if self.options.which == "oldest":  # in rotation: replaced agents are the youngest
             return np.sort((np.arange(self.options.number) + (generation - 1) * self.options.number) % number)
         together = self.population.options.agents is not None
         name = "agents" if together else role
@@ -318,7 +317,7 @@ class Generations:
         return np.sort(rng.choice(number, self.options.number, replace=False))
 
     def learning_step(self, step: int) -> LearningStep | None:
-        """The learning of a step; None: agents play."""
+        """Learning of a step; None: agents play."""
         options = self.options
         if step < self.every or not options.transmit:
             return None
@@ -331,20 +330,19 @@ class Generations:
         return None
 
     def bottleneck_note(self) -> str | None:
-        """Note for a bottleneck that has more examples than there are meanings, so that nothing is left out."""
+        """Note for a bottleneck that has more examples than there are meanings, so that no meaning is left out."""
         options, num_values = self.options, self.population.world.num_values
         if not options.transmit or num_values is None or options.size <= (num_meanings := prod(num_values)):
             return None
         return (
-            f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are written down, so most "
-            "meanings several times: that is no bottleneck; fewer than the meanings are one"
+            f"generations.size: {options.size:,} examples of {num_meanings:,} meanings are recorded, most "
+            "meanings several times: for a bottleneck, set a size below the number of meanings"
         )
 
     def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
-        """The loss of a learning, with the noise of each agent that learns.
+        """Compute the loss of a learning step, with the noise of each agent that learns.
 
-        A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
-        receivers of which there are more than senders take the senders in turn.
+        A new sender learns the messages of the sender that it replaces, receiver i those of sender i mod num_senders.
         """
         population = self.population
         batch, rows = self._examples(learning)
@@ -356,7 +354,7 @@ class Generations:
         return learn_meanings([population.pair(0, number) for number in index], batch, messages, noises)
 
     def _examples(self, learning: LearningStep) -> tuple[Batch, Tensor]:
-        """The rounds of a step of learning, and their places among those that were written down."""
+        """Rounds of a learning step, and their indices among the recorded rounds."""
         size = self.options.batch_size or min(self.population.world.sizes.batch_size, self.options.size)
         per_pass = self.options.size // size
         rows = _order(self.seed, learning.generation, learning.number // per_pass, self.options.size)
@@ -364,11 +362,11 @@ class Generations:
         return self._rounds(learning.generation).take(rows), torch.from_numpy(rows).to(self.population.device)
 
     def _rounds(self, generation: int) -> Batch:
-        """The rounds about which messages are written down before a generation: some of training."""
+        """Training rounds about which messages are recorded before a generation."""
         if self._drawn is not None and self._drawn[0] == generation:
             return self._drawn[1]
         world, size = self.population.world, self.options.size
-        epoch, place = divmod(generation, world.num_train // size)  # the last rounds of an epoch may be fewer
+        epoch, place = divmod(generation, world.num_train // size)  # an incomplete last part is left out
         number = epoch * -(-world.num_train // size) + place
         batch = world.as_asked(world.draw("train", number, size), "train", number)
         self._drawn = generation, batch
@@ -376,7 +374,7 @@ class Generations:
 
     @torch.no_grad()
     def _write_down(self, generation: int) -> None:
-        """Keep what each sender says of these rounds."""
+        """Record the messages of each sender about these rounds."""
         population, batch = self.population, self._rounds(generation)
         mode: Mode = "sample" if self.options.sampled and population.channel.has_samples else "greedy"
         population.eval()
@@ -388,48 +386,48 @@ class Generations:
 
 
 def _check(options: GenerationOptions, population: Learners) -> None:
-    """Raise `ConfigError` where a section asks for more than there is."""
+    """Raise `ConfigError` if the section asks for more agents or examples than there are."""
     society, num_examples = population.options, population.world.sizes.num_train
     for role in ROLES:
         if role in population.frozen:
             if options.roles == f"{role}s" or getattr(options, f"{role}_steps"):
                 key = "roles" if options.roles == f"{role}s" else f"{role}_steps"
-                raise ConfigError(f"generations.{key}: the {role}s are frozen, so they are not replaced")
+                raise ConfigError(f"generations.{key}: the {role}s are frozen and can't be replaced")
             continue
         number = society.number(role)
         if options.which in ("oldest", "random") and options.roles in ("both", f"{role}s"):
             if options.number > number:
                 raise ConfigError(
-                    f"generations.number: {options.number} {role}s are to be replaced, and there "
+                    f"generations.number: {options.number} {role}s are to be replaced, but there "
                     f"{'is' if number == 1 else 'are'} {number}"
                 )
     if society.agents is not None and options.roles != "both":
-        raise ConfigError("generations.roles: agents that send and receive are replaced whole, expected both")
+        raise ConfigError("generations.roles: agents that send and receive are replaced whole: expected both")
     if options.transmit and options.size > num_examples:
         raise ConfigError(
-            f"generations.size: expected at most the {num_examples:,} examples of training "
+            f"generations.size: expected at most the {num_examples:,} training examples "
             f"(training.num_examples), got {options.size:,}"
         )
 
 
 def _order(seed: int, generation: int, number: int, size: int) -> NDArray[np.int64]:
-    """The order of what was written down in a pass over it."""
+    """Order of the recorded messages in a pass over them."""
     return np.random.default_rng([seed, generation, number, *b"learning"]).permutation(size)
 
 
 MOST_MEANINGS = 500
-"""Meanings at most whose messages are kept."""
+"""Maximum number of meanings whose messages are stored."""
 COMMUNITY, BEFORE = "community", "before"
-"""Columns of a corpus: the community of the speaker, and its message about the meaning before contact."""
+"""Columns of a corpus: community of the speaker, and its message about the meaning before contact."""
 
 
 class Contact:
-    """The messages that each speaker gave about meanings of the corpus when the epoch of the first contact began.
+    """Messages of each speaker about meanings of the corpus at the start of the epoch of the first contact.
 
     Args:
-        population: Has the speakers, and a buffer of these messages, `before_contact`.
-        epoch: The epoch.
-        corpus_size: Messages of each speaker in the corpus of the run.
+        population: The speakers, and the buffer `before_contact` of these messages.
+        epoch: Epoch of the first contact.
+        corpus_size: Messages per speaker in the corpus of the run.
     """
 
     def __init__(self, population: Learners, epoch: int, corpus_size: int) -> None:
@@ -444,7 +442,7 @@ class Contact:
 
     @torch.no_grad()
     def begin_epoch(self, epoch: int) -> None:
-        """Keep what each speaker says, where this is the epoch of the first contact."""
+        """Record the messages of each speaker if this is the epoch of the first contact."""
         if not self.keeps or epoch != self.epoch:
             return
         population = self.population
@@ -460,11 +458,11 @@ class Contact:
         population.train()
 
     def columns(self, speaker: int, described: Any) -> Mapping[str, Any]:
-        """The columns `community` and `before` of some messages of a speaker; none where there is no contact.
+        """Columns `community` and `before` for messages of a speaker; empty without contact.
 
         Args:
-            speaker: Its number.
-            described: What the messages are about, a `Description`.
+            speaker: Index of the speaker.
+            described: Meanings of the messages, a `Description`.
         """
         if not self.keeps:
             return {}
@@ -474,7 +472,7 @@ class Contact:
         keys = [key for batch in self.batches for key in _keys(world.describe(batch).meanings)]
         for key, row in zip(keys, kept, strict=True):
             texts.setdefault(key, " ".join(str(symbol) for symbol in row if symbol != PAD))
-        # With EOS, so that an empty message is not taken for none.
+        # With EOS, so that an empty message differs from a missing one.
         found = [texts.get(key, "") for key in _keys(described.meanings)]
         community = self.population.schedule.communities[0][speaker]
         return {COMMUNITY: np.full(len(found), community), BEFORE: np.array(found, dtype=np.str_)}

@@ -22,19 +22,19 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
 SIDES: Mapping[Role, str] = {"sender": "speaker", "receiver": "listener"}
-"""The name in a pair of the module of each role."""
+"""Name of the module of each role in a pair."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepResult:
-    """Objective and measures of a batch, or of a batch each of several pairs."""
+    """Objective and measures of a batch, or of one batch per pair."""
 
     objective: Tensor
     """The scalar that training minimises."""
     measures: Mapping[str, Tensor]
     """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
     gradients: Sequence[Tensor | None] | None = None
-    """Gradients of the weights, if the objective has no autograd graph any more."""
+    """Gradients of the weights, if the objective has no autograd graph."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ class RoundOutputs:
     """Loss, measures, message and answer of each round."""
 
     loss: Tensor
-    """Loss of each round in expectation over the end of the message, (batch,)."""
+    """Expected loss of each round over the possible ends of the message, (batch,)."""
     cost: Tensor
     """Cost of each message, (batch,)."""
     measures: Mapping[str, Tensor]
@@ -57,11 +57,11 @@ class RoundOutputs:
     message: Message
     """Messages as sent, before the noise of the channel."""
     answer: Tensor
-    """Input of the task, see `Listener.response`; in evaluation at the end of each message."""
+    """Input of the task at the end of each message; in training at all possible ends, see `Listener.response`."""
 
 
 class Pair(nn.Module):
-    """A speaker and a listener; their weights are those of their agents."""
+    """A speaker and a listener, sharing the weights of their agents."""
 
     def __init__(self, speaker: Speaker, listener: Listener) -> None:
         super().__init__()
@@ -69,37 +69,37 @@ class Pair(nn.Module):
 
     @property
     def training(self) -> bool:
-        """Whether its speaker is in training mode: a pair has no mode of its own."""
+        """Whether the speaker is in training mode: a pair has no separate mode."""
         return self.speaker.training
 
     @training.setter
     def training(self, mode: bool) -> None:
-        """Set by `train`, which sets that of the speaker, too."""
+        """Ignored: `train` sets the mode of the speaker."""
 
     @property
     def channel(self) -> Channel:
-        """The channel between them."""
+        """Channel of the speaker."""
         return self.speaker.channel
 
     @property
     def task(self) -> Task:
-        """The task of the listener."""
+        """Task of the listener."""
         return self.listener.task
 
     @property
     def loss(self) -> Loss:
-        """The loss that training minimises."""
+        """Loss that training minimises."""
         assert self.speaker.loss is not None
         return self.speaker.loss
 
     @property
     def world(self) -> World:
-        """The source of objects and rounds."""
+        """Source of objects and rounds."""
         return self.speaker.world
 
     @property
     def device(self) -> torch.device:
-        """The device of the parameters."""
+        """Device of the parameters."""
         return self.listener.device
 
     def modules_of(self, role: Role) -> list[nn.Module]:
@@ -109,7 +109,7 @@ class Pair(nn.Module):
     def forward(
         self, rounds: SeenRounds, generator: Noise, epoch: int
     ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-        """Objective, measures and buffers after playing rounds in training; for `torch.func.functional_call`."""
+        """Objective, measures and buffers after playing training rounds; for `torch.func.functional_call`."""
         played = self.play_rounds(rounds, "train", generator, epoch)
         return played.objective, dict(played.measures), dict(self.named_buffers())
 
@@ -117,10 +117,10 @@ class Pair(nn.Module):
         """Play one batch.
 
         Args:
-            batch: The rounds, as the world makes them.
+            batch: Rounds of the world.
             mode: Mode of the channel: train, sample or greedy.
-            generator: Source of dropout, of what perturbs objects and of the channel's noise; None: nothing is drawn,
-                as in evaluation with the most likely symbols.
+            generator: Source of dropout, perturbations of objects and channel noise; None: no random draws,
+                as in greedy evaluation.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
         return self.play_rounds(self.rounds(batch), mode, generator, epoch)
@@ -133,7 +133,7 @@ class Pair(nn.Module):
         return self.result(played, self.likely(rounds, mode))
 
     def likely(self, rounds: SeenRounds, mode: Mode) -> RoundOutputs | None:
-        """Outputs with the most likely messages, if the channel compares with them in training."""
+        """Play rounds with the most likely messages, if the channel needs them as a baseline in training."""
         if mode != "train" or not self.speaker.channel.needs_greedy_loss:
             return None
         with torch.no_grad(), self._evaluating():
@@ -144,7 +144,7 @@ class Pair(nn.Module):
 
         Args:
             played: Outputs of its rounds.
-            likely: Outputs with the most likely messages, if the channel compares with them.
+            likely: Outputs with the most likely messages, if the channel uses them as a baseline.
         """
         loss, message = played.loss, played.message
         compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
@@ -171,7 +171,7 @@ class Pair(nn.Module):
         mode: Mode,
         generator: Noise | None,
     ) -> RoundOutputs:
-        """Let the listener answer messages; see `SeenRounds` and `play`."""
+        """Let the listener answer messages; see `play` for the arguments."""
         speaker, task, criterion, evaluates = self.speaker, self.listener.task, self.loss, mode != "train"
         is_noisy = speaker.has_noise[evaluates] and not (evaluates and generator is None)
         received = speaker.channel.received(message, generator) if is_noisy else message
@@ -186,14 +186,14 @@ class Pair(nn.Module):
             )
         loss, cost = criterion(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
-        if evaluates:  # then the end is certain, also where noise leaves all of them
+        if evaluates:  # then the end is certain, even if noise adds possible ends
             answer = at_certain_end(answer, ends)
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message, answer=answer)
 
     def answer(
         self, message: Message, candidates: View | None, generator: Noise | None
     ) -> tuple[Tensor, Tensor]:
-        """The listener's answers, with its reasoning; see `Listener.response`."""
+        """The listener's answers, after reasoning if it reasons; see `Listener.response`."""
         if not self.listener.reasoning.asks_others:
             return self.listener.response(message, candidates, generator)
         assert candidates is not None
@@ -205,7 +205,7 @@ class Pair(nn.Module):
         return self.listener.response(message, candidates, generator, others)
 
     def rounds(self, batch: Batch, world: World | None = None) -> SeenRounds:
-        """The rounds of a batch as the two see them; `world`: whose batch it is, if not that of the two."""
+        """Convert a batch to rounds as seen by both agents; `world`: the source of the batch, if not the pair's."""
         world, speaker, listener = world or self.speaker.world, self.speaker, self.listener
         candidates, truth = round_parts(batch, world, listener.task, listener.dtype, listener.device)
         return SeenRounds(
@@ -221,7 +221,7 @@ class Pair(nn.Module):
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Evaluation mode, for a while."""
+        """Context of evaluation mode."""
         self.eval()
         try:
             yield
@@ -230,7 +230,7 @@ class Pair(nn.Module):
 
 
 def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Pair:
-    """Make a new speaker and a new listener, with weights of torch's own generator.
+    """Make a new speaker and a new listener, with weights from torch's global generator.
 
     Args:
         experiment: Settings of the pair.
@@ -242,7 +242,7 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
             has no effect on messages of this channel.
     """
     training, evaluation, kind = experiment.training, experiment.evaluation, experiment.channel.kind
-    # Made in this order, so that a seed gives the same weights in every version.
+    # The order determines the weights of a seed: do not change it.
     speaker = Speaker(
         experiment.sender,
         experiment.channel,
@@ -252,7 +252,7 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         has_noise=(training.noise, evaluation.noise),
         has_own_code=bool(experiment.code),
     )
-    # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
+    # Agents add EOS to the vocabulary size; without one, `symbol_size` is the number of values of a word.
     channel = speaker.channel
     listener = Listener(
         experiment.receiver,
@@ -276,7 +276,7 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         )
     channel.require_noise(kind, training=training.noise, evaluation=evaluation.noise)
     if evaluation.mode == "sample" and not channel.has_samples:
-        raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
+        raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled: expected greedy")
     if loss.samples_answers and not listener.task.has_choices:
         raise ConfigError(
             f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"

@@ -24,34 +24,34 @@ from ecsuite.runtime.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A sender and a receiver that play together, by their numbers."""
+    """A sender and a receiver that play together, by their indices."""
 
     sender: int
     receiver: int
     weight: float = 1.0
-    """How often they play, in proportion to other pairs."""
+    """Relative frequency of the pair."""
     since: int = 0
-    """The first epoch in which they do."""
+    """First epoch in which the pair may play."""
     until: int | None = None
-    """The first epoch in which they do not any more; None: they always do."""
+    """First epoch in which the pair may no longer play; None: no end."""
 
 
 class Meetings(Protocol):
     """Interface of a kind of `society.meets`."""
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
-        """The pairs that may play; one may be there several times, for epochs that do not overlap.
+        """List the pairs that may play; a pair may be listed several times, for epochs that do not overlap.
 
         Args:
             num_senders: Number of senders.
             num_receivers: Number of receivers.
-            are_agents: Whether a sender and the receiver of the same number are one agent, which plays with others.
-            seed: Of the run.
+            are_agents: Whether a sender and the receiver with the same index are one agent, which does not meet itself.
+            seed: Seed of the run.
         """
 
 
 class All:
-    """Every sender with every receiver."""
+    """Every sender meets every receiver."""
 
     Options = NoOptions
 
@@ -65,14 +65,14 @@ class All:
 
 
 class Ring:
-    """Agents in a ring, each with its neighbours."""
+    """Agents in a ring meet their neighbours."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of the ring."""
 
         distance: Count = 1
-        """How far apart, in places of the ring, two may be that meet; at most half of the ring."""
+        """Largest distance in the ring between two agents that meet; at most half of the ring."""
 
     def __init__(self, options: Options) -> None:
         self.distance = options.distance
@@ -81,13 +81,13 @@ class Ring:
         """See `Meetings`."""
         if num_senders != num_receivers:
             raise ConfigError(
-                f"society.meets: a ring has a receiver at the place of each sender, got {num_senders} senders and "
+                f"society.meets: a ring needs one receiver per sender, got {num_senders} senders and "
                 f"{num_receivers} receivers"
             )
         most = max(1, num_senders // 2)
         if self.distance > most:
             raise ConfigError(
-                f"society.meets.distance: in a ring of {num_senders} nobody is further away than {most}, got "
+                f"society.meets.distance: in a ring of {num_senders} no agent is further away than {most}, got "
                 f"{self.distance}: expected at most {most}, or meets=all"
             )
         found = [
@@ -100,9 +100,9 @@ class Ring:
 
 
 class Random:
-    """Each sender with some receivers, drawn once for the run; as many for every sender, and evenly over receivers.
+    """Each sender meets some receivers, drawn once for the run: the same number for all senders, evenly over receivers.
 
-    All such meetings are equally likely, also those in which some never meet others, not even by a third: with two
+    All such sets of pairs are equally likely, including sets that split the agents into separate groups: with two
     partners this is often so.
     """
 
@@ -111,7 +111,7 @@ class Random:
         """Options of random meetings."""
 
         partners: Count = 2
-        """Receivers that each sender meets."""
+        """Number of receivers that each sender meets."""
 
     def __init__(self, options: Options) -> None:
         self.partners = options.partners
@@ -123,7 +123,7 @@ class Random:
             raise ConfigError(f"society.meets.partners: expected at most {most}, got {self.partners}")
         rng = np.random.default_rng([seed, *b"meetings"])
         order = rng.permutation(num_receivers).tolist()
-        if are_agents:  # each agent is followed by its partners in one order of all
+        if are_agents:  # each agent meets the agents that follow it in a random cyclic order
             first = [
                 (order[i], order[(i + 1 + step) % num_senders])
                 for i in range(num_senders)
@@ -139,20 +139,20 @@ class Random:
 
 
 EXCHANGES = 100
-"""Exchanges that are tried for each pair (Milo et al. 2003, arXiv cond-mat/0312028, section II.B)."""
+"""Attempted exchanges per pair (Milo et al. 2003, arXiv cond-mat/0312028, section II.B)."""
 
 
 def exchanged(
     pairs: Sequence[tuple[int, int]], *, are_agents: bool, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """Random pairs in which everyone meets as many as in given ones, all such sets of pairs equally likely.
+    """Randomise pairs uniformly, keeping the number of partners of every agent.
 
-    Two pairs exchange their receivers, again and again, unless a pair would be there twice (the Markov chain of Besag &
+    Repeatedly, two pairs exchange their receivers unless a pair would occur twice (the Markov chain of Besag &
     Clifford 1989, section 3; Milo et al. 2003).
 
     Args:
-        pairs: Sender and receiver of each.
-        are_agents: Whether no one may meet itself.
+        pairs: Sender and receiver of each pair.
+        are_agents: Whether meetings of an agent with itself are excluded.
         rng: Source of the exchanges.
     """
     found, known = list(pairs), set(pairs)
@@ -168,27 +168,27 @@ def exchanged(
 
 
 class Groups:
-    """Groups of agents that meet among themselves, and seldom or never across."""
+    """Groups of agents that meet within a group, and seldom or never between groups."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of groups."""
 
         number: Count = 2
-        """Number of groups, of about the same size."""
+        """Number of groups, of about equal size."""
         across: Weight = 0.0
-        """How often two of different groups play, where two of one group play once; 0: never."""
+        """Frequency of pairs from different groups, relative to pairs within a group; 0: never."""
         sizes: tuple[Count, ...] = ()
-        """Members of each group, of senders and receivers alike, such as [6, 2]; []: as many in each of `number`."""
+        """Number of senders, and of receivers, in each group, such as [6, 2]; []: equal sizes."""
         bridges: Count | None = None
-        """Members of each group, the first of them, that play across; null: all."""
+        """Number of members of each group, the first ones, that play across; null: all."""
 
         def __post_init__(self) -> None:
-            """Check that the settings fit one another; `ConfigError` if not."""
+            """Check that the options fit together; `ConfigError` if not."""
             if self.sizes and self.number not in (2, len(self.sizes)):
-                raise ConfigError(f"number: {len(self.sizes)} sizes are given, expected as many groups")
+                raise ConfigError(f"number: expected {len(self.sizes)} groups, the number of sizes")
             if self.bridges is not None and not self.across:
-                raise ConfigError("bridges: nobody plays across, expected across above 0, such as across=1")
+                raise ConfigError("bridges: no pair plays across: expected across above 0, such as across=1")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -203,7 +203,7 @@ class Groups:
         ):
             raise ConfigError(
                 f"society.meets.number: {self.options.number} groups of {num_senders} senders and {num_receivers} "
-                "receivers leave a group that no one meets, expected fewer groups"
+                "receivers leave a group without a partner: expected fewer groups"
             )
         most = self.options.bridges
         for pair in All(NoOptions()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed):
@@ -215,7 +215,7 @@ class Groups:
         return found
 
     def _places(self, number: int) -> list[tuple[int, int]]:
-        """The group of each agent, and its place in it."""
+        """The group of each agent, and its index in the group."""
         sizes = self.options.sizes
         if not sizes:
             groups = [index * self.options.number // number for index in range(number)]
@@ -223,20 +223,20 @@ class Groups:
             groups = [group for group, size in enumerate(sizes) for _ in range(size)]
         else:
             raise ConfigError(
-                f"society.meets.sizes: groups of {list(sizes)} have {sum(sizes)} members, not {number}"
+                f"society.meets.sizes: groups of {list(sizes)} have {sum(sizes)} members: expected {number}"
             )
         return [(group, index - groups.index(group)) for index, group in enumerate(groups)]
 
 
 class ListedPairs:
-    """The pairs of a list."""
+    """Pairs given as a list."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of a list."""
 
         pairs: tuple[tuple[float, ...], ...] = ()
-        """Number of the sender, of the receiver, and if wanted how often they play: [[0, 0], [0, 1, 0.5]]."""
+        """Sender, receiver and, optionally, relative frequency of each pair: [[0, 0], [0, 1, 0.5]]."""
 
     def __init__(self, options: Options) -> None:
         self.rows = options.pairs
@@ -249,14 +249,14 @@ class ListedPairs:
 
 
 class FromFile:
-    """The pairs of a CSV file with the columns `sender`, `receiver` and, if wanted, `weight`."""
+    """Pairs from a CSV file with the columns `sender`, `receiver` and, optionally, `weight`."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of a file."""
 
         path: str = field(default="")
-        """The file. Agents are numbered from 0."""
+        """Path of the file. Agents are numbered from 0."""
 
     def __init__(self, options: Options) -> None:
         self.path = options.path
@@ -266,10 +266,10 @@ class FromFile:
         return ListedPairs(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
 
     def listed(self) -> ListedPairs.Options:
-        """The content of the file as a list, which is what a run keeps.
+        """Read the file as a list, which is stored in the config of a run.
 
         Raises:
-            ConfigError: If it can't be read, or a row is no pair.
+            ConfigError: If the file can't be read, or a row is not a pair.
         """
         if not self.path:
             raise ConfigError(
@@ -295,7 +295,7 @@ class FromFile:
 def _pair(
     row: Sequence[float], place: str, num_senders: int, num_receivers: int, are_agents: bool
 ) -> Meeting:
-    """A row of a list as a pair; `ConfigError` if it is none."""
+    """Convert a row of a list to a pair; `ConfigError` if it is not one."""
     weight = row[2] if len(row) == 3 else 1.0
     if len(row) not in (2, 3) or row[0] != int(row[0]) or row[1] != int(row[1]) or not 0 < weight < np.inf:
         raise ConfigError(f"{place}: expected rows of sender, receiver and a weight above 0, got {list(row)}")
@@ -306,7 +306,7 @@ def _pair(
             "receivers, numbered from 0"
         )
     if are_agents and pair.sender == pair.receiver:
-        raise ConfigError(f"{place}: agent {pair.sender} does not play with itself")
+        raise ConfigError(f"{place}: agent {pair.sender} can't play with itself")
     return pair
 
 
@@ -316,13 +316,13 @@ UNTIL = " until "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phase:
-    """Meetings, and when they take place."""
+    """Meetings, and the epochs in which they take place."""
 
     meets: Part
     since: int
-    """The first epoch, from 0."""
+    """First epoch, from 0."""
     until: int | None
-    """The first epoch after it; None: it has no end."""
+    """First epoch after the phase; None: no end."""
 
 
 class Phases:
@@ -333,11 +333,11 @@ class Phases:
         """Options of phases."""
 
         of: tuple[str, ...] = ("groups until 1", "all")
-        """One after the other: other meetings with their options, and of all but the last the epoch at which they end:
-        [groups until 5, "groups,across=1,bridges=1 until 8", all]; a list in the place of a name is short for this."""
+        """Phases in order: meetings with their options and, except for the last phase, the epoch at which they end:
+        [groups until 5, "groups,across=1,bridges=1 until 8", all]; a list as the value of meets is short for this."""
 
         def __post_init__(self) -> None:
-            """Check them; `ConfigError` if one is unknown, or ends before it begins."""
+            """Check the phases; `ConfigError` if one is unknown or ends before it begins."""
             phases_in(self.of)
 
     def __init__(self, options: Options) -> None:
@@ -354,7 +354,7 @@ class Phases:
 
 
 def phases_in(texts: Sequence[str]) -> list[Phase]:
-    """The phases of a list; see `Phases.Options`."""
+    """Parse a list of phases; see `Phases.Options`."""
     names, ends = [], []
     for place, each in enumerate(texts, 1):
         name, until, end = each.rpartition(UNTIL)
@@ -388,14 +388,14 @@ class Schedule:
     """The pairs of each step, a pure function of seed, step and epoch.
 
     Args:
-        meetings: Who may play with whom.
+        meetings: The pairs that may play.
         options: The section `society`.
-        seed: Of the run.
+        seed: Seed of the run.
         num_epochs: Epochs of the run.
 
     Raises:
-        ConfigError: If someone meets nobody, a pair is there twice, more pairs are to play than there are, or a phase
-            begins after the end.
+        ConfigError: If an agent has no partner, a pair occurs twice, `pairs_per_step` is too large, or a phase
+            begins after the last epoch.
     """
 
     def __init__(self, meetings: Meetings, options: Any, seed: int, num_epochs: int) -> None:
@@ -408,7 +408,7 @@ class Schedule:
             if len(distinct) == len(planned)
             else [distinct[key] for key in sorted(distinct)]
         )
-        """Every pair that meets in some epoch, once."""
+        """Pairs that meet in some epoch, each once."""
         self.options, self.seed = options, seed
         self.num_senders, self.num_receivers = num_senders, num_receivers
         met = {
@@ -418,11 +418,11 @@ class Schedule:
         for role, (known, number) in met.items():
             if left := sorted(set(range(number)) - known):
                 raise ConfigError(
-                    f"society.meets: {role} {left[0]} meets nobody: expected everyone to meet someone"
+                    f"society.meets: {role} {left[0]} has no partner: expected a pair for every agent"
                 )
         if (last := max(pair.since for pair in planned)) >= num_epochs:
             raise ConfigError(
-                f"society.meets: a phase begins with epoch {last}, and training.num_epochs is {num_epochs}: expected "
+                f"society.meets: a phase begins with epoch {last}, but training.num_epochs is {num_epochs}: expected "
                 "an earlier beginning, or more epochs"
             )
         begins = sorted(
@@ -441,7 +441,7 @@ class Schedule:
         self.pairs_per_step: int = asked or max(num_senders, num_receivers)
         self.self_play_every: int | None = options.self_play_every
         self.partners: list[list[int]] = [[] for _ in range(num_senders)]
-        """The receivers that each sender meets."""
+        """Receivers that each sender meets."""
         for pair in self.meetings:
             self.partners[pair.sender].append(pair.receiver)
 
@@ -449,8 +449,8 @@ class Schedule:
     def communities(self) -> tuple[list[int], list[int]]:
         """The community of each sender, and of each receiver, from 0.
 
-        A community is the members of one run, or without named members the agents that meetings of the first phase
-        connect.
+        A community contains the members of one run or, without named members, the agents that meetings of the first
+        phase connect.
         """
         members = members_in(self.options.members)
         if members:
@@ -463,10 +463,10 @@ class Schedule:
             )
             return senders, receivers
         are_agents = self.options.agents is not None
-        # The first agent that each is connected to.
+        # The first agent that each agent is connected to.
         first = list(range(self.num_senders + (0 if are_agents else self.num_receivers)))
         offset = 0 if are_agents else self.num_senders
-        for _ in first:  # as often as a chain of all may need
+        for _ in first:  # enough iterations for a chain of all agents
             before = list(first)
             for pair in self.phases[0].meetings:
                 one, other = pair.sender, pair.receiver + offset
@@ -478,25 +478,25 @@ class Schedule:
         return found[: self.num_senders], found[offset : offset + self.num_receivers]
 
     def is_within(self, pair: Meeting) -> bool:
-        """Whether a pair is of one community."""
+        """Whether both agents of a pair belong to one community."""
         senders, receivers = self.communities
         return senders[pair.sender] == receivers[pair.receiver]
 
     @property
     def contact(self) -> int | None:
-        """The epoch in which members of two communities meet first; None: they never do, or there is one only."""
+        """First epoch in which members of two communities meet; None: there is none."""
         return next(
             (phase.begin for phase in self.phases if not all(map(self.is_within, phase.meetings))), None
         )
 
     def phase(self, epoch: int) -> "_Phase":
-        """The phase of an epoch."""
+        """Get the phase of an epoch."""
         return next(phase for phase in reversed(self.phases) if phase.begin <= epoch)
 
     def of_step(self, step: int, epoch: int = 0) -> list[Meeting]:
-        """The pairs that play in a step: drawn by their weights, but so that all play before any plays again.
+        """Draw the pairs of a step by their weights, so that all pairs play before any plays again.
 
-        Where agents hear themselves in this step, each is a pair.
+        In steps of self-play, each agent plays with itself.
         """
         if self.self_play_every is not None and (step + 1) % self.self_play_every == 0:
             return [Meeting(agent, agent) for agent in range(self.num_senders)]
@@ -524,7 +524,7 @@ class Schedule:
         return [phase.meetings[place] for place in sorted(chosen)]
 
     def with_receivers(self, receivers: Sequence[int], step: int, epoch: int = 0) -> list[Meeting]:
-        """A pair for each of some receivers: the senders that one meets in a phase, or else ever, in turn."""
+        """Pair receivers with senders that they meet in this phase, or else in any phase, in rotation."""
         now, ever = self.phase(epoch).meetings, self.meetings
         met = [
             [pair for pair in now if pair.receiver == index]
@@ -535,12 +535,12 @@ class Schedule:
 
 
 def meetings_of(experiment: Experiment) -> set[tuple[str, str]]:
-    """The speaker and the listener of each pair that may meet in some epoch, by their names in a corpus.
+    """Names in a corpus of the speaker and the listener of each pair that may meet in some epoch.
 
     A receiver that does not send is `receiver 0` and so on. Empty for a play in which agents do not meet in pairs.
 
     Raises:
-        ConfigError: If nobody meets somebody.
+        ConfigError: If there are no pairs.
     """
     options, society, seed = experiment.play.options, experiment.society, experiment.training.seed
     if hasattr(options, "meets"):
@@ -553,12 +553,12 @@ def meetings_of(experiment: Experiment) -> set[tuple[str, str]]:
 
 
 class _Phase:
-    """The meetings from an epoch on."""
+    """Meetings from an epoch on."""
 
     def __init__(self, begin: int, meetings: list[Meeting]) -> None:
         self.begin, self.meetings = begin, meetings
         self.weights = np.array([pair.weight for pair in meetings])
         if not meetings:
-            raise ConfigError(f"society.meets: in epoch {begin} nobody meets, expected at least one pair")
+            raise ConfigError(f"society.meets: in epoch {begin} no pair meets: expected at least one")
         if len({(pair.sender, pair.receiver) for pair in meetings}) < len(meetings):
-            raise ConfigError("society.meets: a pair is there twice, expected each once, with a weight")
+            raise ConfigError("society.meets: a pair occurs twice: expected each pair once, with a weight")

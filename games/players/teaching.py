@@ -1,8 +1,7 @@
-"""Languages that agents are taught before they play: senders to say them, receivers to understand them.
+"""Teaching of given languages to senders and receivers before they play.
 
-A step of teaching is one of learning, as in generations (`ecsuite.games.players.learning`), of messages of a grammar or
-a corpus. Everything follows from the number of the step and from what is in buffers, so that a run goes on from any of
-its checkpoints.
+A teaching step is a learning step (`ecsuite.games.players.learning`) with messages of a grammar or a corpus. It
+depends only on the step number and on buffers, so that a run resumes from any of its checkpoints.
 """
 
 import hashlib
@@ -42,18 +41,18 @@ from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import ConfigError, CorpusError, shown
 
 MOST_MEANINGS = 2**16
-"""Most meanings of a world that are checked for one that a language lacks."""
+"""Maximum number of meanings of a world that are checked for messages in a language."""
 
 
 class TaughtLanguage:
-    """The messages of a language, by meaning.
+    """Messages of a language, by meaning.
 
     Args:
-        place: The setting, for messages.
-        options: What is taught.
-        world: Has the meanings.
-        channel: Has the symbols.
-        seed: Of the run: of which meanings are taught, and in which of their messages.
+        place: Setting, for error messages.
+        options: Options of the language.
+        world: Source of the meanings.
+        channel: Source of the symbols.
+        seed: Seed of the run; determines the taught meanings and their messages.
 
     Raises:
         ConfigError: If there is no such language, a meaning lacks a message, or a message does not fit the channel.
@@ -68,9 +67,9 @@ class TaughtLanguage:
         meanings = np.concatenate([np.asarray(corpus.meanings, dtype=np.float64) for corpus in corpora])
         distinct, of_rows = np.unique(meanings, axis=0, return_inverse=True)
         self.numbers = {row.tobytes(): number for number, row in enumerate(distinct)}
-        """The number of each meaning, by its values."""
+        """Index of each meaning, by its values."""
         self.messages = _padded(place, corpora, channel)
-        """The message of each row, (num_rows, num_steps), with EOS and PAD after its end."""
+        """Message of each row, (num_rows, num_steps), with EOS and PAD after its end."""
         weights = np.concatenate(
             [share * _weights(corpus) for share, corpus in zip(shares, corpora, strict=True)]
         )
@@ -82,11 +81,10 @@ class TaughtLanguage:
         self._drawn: tuple[int, NDArray[np.int64]] | None = None
 
     def rounds(self, world: World, batch: Batch, *, is_taught: bool) -> tuple[Batch, NDArray[np.int64]]:
-        """The rounds of a batch about meanings that are taught, or about others, and the numbers of their meanings.
+        """Select the rounds of a batch about taught meanings, or about the others, with the indices of their meanings.
 
         Raises:
-            ConfigError: If a round is about a meaning for which the language has no message, and it is of those that
-                are taught.
+            ConfigError: If the language has no message for the meaning of a round that would be taught.
         """
         meanings = np.asarray(world.describe(batch).meanings, dtype=np.float64)
         numbers = np.array([self.numbers.get(row.tobytes(), -1) for row in meanings], dtype=np.int64)
@@ -96,7 +94,7 @@ class TaughtLanguage:
         return batch.take(rows), numbers[rows]
 
     def ids(self, meanings: NDArray[np.int64], epoch: int) -> Tensor:
-        """Messages about meanings, by their numbers, in an epoch: ids, (num_steps, batch)."""
+        """Messages about meanings, by their indices, in an epoch: ids, (num_steps, batch)."""
         epoch = epoch if self.options.redraw else 0
         if self._drawn is None or self._drawn[0] != epoch:
             draws = np.random.default_rng([self.seed, epoch, *b"variants"]).random(len(self.numbers))
@@ -105,7 +103,7 @@ class TaughtLanguage:
         return torch.from_numpy(self.messages[self._drawn[1][meanings]].T.copy())
 
     def has(self, meanings: NDArray[np.int64], said: Tensor) -> Tensor:
-        """Whether the language has these messages, ids (num_steps, batch), for meanings, by their numbers, (batch,)."""
+        """Whether messages, ids (num_steps, batch), belong to the language for meanings, by index (batch,)."""
         ids = np.full((said.shape[1], max(len(said), self.messages.shape[1])), PAD)
         ids[:, : len(said)] = said.t().cpu().numpy()
         known = np.full((len(self.messages), ids.shape[1]), PAD)
@@ -115,12 +113,12 @@ class TaughtLanguage:
         return torch.from_numpy((same & (weights > 0)).any(1))
 
     def described(self) -> Mapping[str, Any]:
-        """Numbers of meanings and digest, for the metadata of the run."""
+        """Numbers of meanings and hash, for the metadata of the run."""
         digest = hashlib.sha256(self.messages.tobytes() + self.cumulative.tobytes()).hexdigest()
         return {"meanings": int(self.is_taught.sum()), "of": len(self.is_taught), "sha256": digest}
 
     def _sort(self, of_rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        """The rows of each meaning, (num_meanings, most rows of one), and the sums of their weights."""
+        """Compute the rows of each meaning, (num_meanings, most rows of one), and cumulative sums of their weights."""
         order = np.argsort(of_rows, kind="stable")
         counts = np.bincount(of_rows)
         place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -130,10 +128,10 @@ class TaughtLanguage:
         shown_weights[of_rows[order], place] = weights[order]
         self.cumulative = shown_weights.cumsum(1)
         if (self.cumulative[:, -1] <= 0).any():
-            raise ConfigError(f"{self.place}.shares: expected more than 0 for a language with each meaning")
+            raise ConfigError(f"{self.place}.shares: expected more than 0 for a language with this meaning")
 
     def _require_meanings(self, world: World) -> None:
-        """Refuse a language without a message for a meaning of training."""
+        """Raise `ConfigError` if the language has no message for a training meaning."""
         if not isinstance(world, ObjectWorld):
             self.rounds(world, world.batch("train", 0), is_taught=True)
             return
@@ -147,19 +145,19 @@ class TaughtLanguage:
     def _lacks(self, meaning: NDArray[np.float64]) -> ConfigError:
         values = ", ".join(f"{value:g}" for value in meaning.tolist())
         return ConfigError(
-            f"{self.place}: {' and '.join(self.options.languages)}: no message for the meaning {values} of the world: "
-            "expected one for each meaning of training"
+            f"{self.place}: {' and '.join(self.options.languages)}: no message for meaning {values} of the world: "
+            "expected a message for each training meaning"
         )
 
 
 def is_grammar(name: str) -> bool:
-    """Whether the name of a language is that of a grammar, ours or a user's, and not that of a corpus."""
+    """Whether a name of a language is a grammar, built-in or user code, rather than a corpus."""
     first = name.replace("+", ",").partition(",")[0].strip()
     return is_foreign(name) or ALIASES.get(first.lower(), first.lower()) in GRAMMARS.parts
 
 
 def content_of(languages: Sequence[str]) -> str:
-    """The SHA-256 of languages: of corpora the messages and meanings, of grammars the names."""
+    """SHA-256 of languages: messages and meanings of corpora, names of grammars."""
     found = hashlib.sha256()
     for name in languages:
         if is_grammar(name):
@@ -174,7 +172,7 @@ def content_of(languages: Sequence[str]) -> str:
 def _corpus(
     place: str, name: str, options: InitialLanguage.Options, world: World, channel: Channel
 ) -> Corpus:
-    """The corpus of a language, with meanings as the world has them."""
+    """Corpus of a language, with meanings in the form of the world."""
     try:
         corpus = _made(name, options, world, channel) if is_grammar(name) else _read(name)
     except (ConfigError, CorpusError) as error:
@@ -191,25 +189,25 @@ def _corpus(
     )
     if found != width:
         raise ConfigError(
-            f"{place}: {name} has meanings of {found} numbers, and those of the world have {width}"
+            f"{place}: {name} has meanings of {found} numbers, but meanings of the world have {width}"
         )
     return corpus
 
 
 def _read(name: str) -> Corpus:
-    """A corpus in a file or folder."""
+    """Read a corpus from a file or folder."""
     if not Path(name).exists():
-        raise ConfigError(f"no grammar and no corpus {shown(name)}; grammars: ecsuite list grammars")
+        raise ConfigError(f"{shown(name)} is neither a grammar nor a corpus: see `ecsuite list grammars`")
     return read_corpus(name)
 
 
 def _made(name: str, options: InitialLanguage.Options, world: World, channel: Channel) -> Corpus:
-    """The corpus of a grammar, in the sizes of the world and the channel."""
+    """Generate the corpus of a grammar, in the sizes of the world and the channel."""
     if name.partition(",")[0].strip().lower() in BASELINES:
-        raise ConfigError(f"{name} has no meanings: expected a language that has them")
+        raise ConfigError(f"{name} has no meanings: expected a language with meanings")
     sizes = world.num_values
     if sizes is None:
-        raise ConfigError(f"{name}: the objects of the world have no attribute values, expected a corpus")
+        raise ConfigError(f"{name}: the objects of the world have no attribute values: expected a corpus")
     if is_clauses(name):
         if len(sizes) != 3 or sizes[0] != sizes[1]:
             raise ConfigError(
@@ -217,7 +215,7 @@ def _made(name: str, options: InitialLanguage.Options, world: World, channel: Ch
             )
         return clause_variants(name, options.seed, entities=sizes[0], actions=sizes[2])
     if len(set(sizes)) > 1:
-        raise ConfigError(f"{name}: expected attributes with as many values each, got {list(sizes)}")
+        raise ConfigError(f"{name}: expected attributes with equal numbers of values, got {list(sizes)}")
     if channel.max_len < len(sizes):
         raise ConfigError(
             f"{name}: messages of {len(sizes)} words are longer than those of the channel (channel.max_len: "
@@ -242,7 +240,7 @@ def _made(name: str, options: InitialLanguage.Options, world: World, channel: Ch
 
 
 def _weights(corpus: Corpus) -> NDArray[np.float64]:
-    """How often each message of a corpus is used: its column `weight`, or all equally often."""
+    """Frequency of each message of a corpus: its column `weight`, or all equal."""
     try:
         weights = np.asarray(corpus.columns.get(WEIGHT, np.ones(len(corpus.messages))), dtype=np.float64)
     except (TypeError, ValueError):
@@ -253,7 +251,7 @@ def _weights(corpus: Corpus) -> NDArray[np.float64]:
 
 
 def _padded(place: str, corpora: Sequence[Corpus], channel: Channel) -> NDArray[np.int64]:
-    """The messages of corpora, (num_messages, max_len + 1 where there is EOS), with EOS and PAD after their ends."""
+    """Messages of corpora, (num_messages, max_len, plus 1 with EOS), with EOS and PAD after their ends."""
     named: dict[str, int] = {}
     symbols = np.concatenate([_numbered(corpus, named) for corpus in corpora])
     lengths = np.concatenate([corpus.content().lengths for corpus in corpora])
@@ -266,7 +264,7 @@ def _padded(place: str, corpora: Sequence[Corpus], channel: Channel) -> NDArray[
     for wrong in (lengths.max(), lengths.min()):
         if wrong > channel.max_len or (not channel.has_eos and wrong < channel.max_len):
             raise ConfigError(
-                f"{place}: a message has {wrong} symbols, and those of the channel have "
+                f"{place}: a message has {wrong} symbols, but messages of the channel have "
                 f"{'at most' if channel.has_eos else 'exactly'} {channel.max_len} (channel.max_len)"
             )
     padded = np.full((len(lengths), channel.max_len + channel.has_eos), PAD, dtype=np.int64)
@@ -277,7 +275,7 @@ def _padded(place: str, corpora: Sequence[Corpus], channel: Channel) -> NDArray[
 
 
 def _numbered(corpus: Corpus, named: dict[str, int]) -> NDArray[np.int64]:
-    """The symbols of all messages without EOS; those with names by the number of the name, from 1, which are added."""
+    """Symbols of all messages, without EOS; named symbols are added to `named` and numbered from 1."""
     symbols = corpus.content().values.astype(np.int64)
     if corpus.symbol_names is None:
         return symbols
@@ -287,20 +285,20 @@ def _numbered(corpus: Corpus, named: dict[str, int]) -> NDArray[np.int64]:
 
 
 STEPS, RIGHT, TOTAL, NEW_RIGHT, NEW_TOTAL = range(5)
-"""Columns of the state of a role's teaching: the steps that it took (0: it is not over), and numbers of rounds of all
-agents that are right at its end, and of all rounds, about taught meanings and about others."""
+"""Columns of the teaching state of a role: number of steps (0: not finished), and numbers of correct rounds and of all
+rounds at its end, over all agents, about taught meanings and about other meanings."""
 ALL_RIGHT = 1 - 1e-6
-"""Accuracy of a round from which all of the answer is right."""
+"""Accuracy of a round from which the answer counts as fully correct."""
 
 
 class Teaching:
-    """Languages that agents are taught, and their progress.
+    """Teaching of languages to agents, and its progress.
 
     Args:
-        population: Has the agents, and a buffer of their results, `taught`.
+        population: The agents, and the buffer `taught` of their results.
 
     Raises:
-        ConfigError: If a language has no message for a meaning, or messages that the channel does not have, or agents
+        ConfigError: If a language lacks a message for a meaning, a message does not fit the channel, or agents
             are frozen.
     """
 
@@ -326,11 +324,11 @@ class Teaching:
         if self.languages:
             population.register_buffer("taught", torch.zeros(len(ROLES), 5, dtype=torch.long))
         self.ended: dict[Role, int] = {}
-        """Steps that the teaching of a role took, where it is known to be over: a device is waited for until then."""
+        """Number of teaching steps of a role, once teaching has ended; until then, devices are synchronised."""
 
     @property
     def num_steps(self) -> int:
-        """Steps before agents play: at most, as long as the teaching is not over."""
+        """Steps before agents play; an upper bound until teaching has ended."""
         return max((self._steps_of(role) for role in self.languages), default=0)
 
     def is_learning(self, role: Role, step: int) -> bool:
@@ -338,13 +336,13 @@ class Teaching:
         return role in self.languages and step < self._steps_of(role)
 
     def end_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """After a pass: see whether the teaching of a role is over; as it ends, agents begin to play.
+        """End the teaching of a role after a pass if it is complete; when all roles have ended, agents begin to play.
 
-        They play with an optimizer without a state, as agents that begin with the weights of another run do.
+        The optimizer state is then reset, as for agents that begin with the weights of another run.
 
         Args:
-            step: Steps that were made.
-            optimizer: Trains them.
+            step: Number of steps made.
+            optimizer: Optimizer of the agents.
         """
         for role, options in self.options.items():
             is_last = step == options.epochs * self._per_pass(role)
@@ -361,7 +359,7 @@ class Teaching:
             optimizer.state.clear()
 
     def learn(self, step: int) -> StepResult:
-        """The loss of the agents of all roles that are taught at a step."""
+        """Compute the loss of the agents of all roles that are taught at a step."""
         population = self.population
         results, num_plays = [], dict[Role, dict[int, int]]()
         for role in ROLES:
@@ -388,11 +386,11 @@ class Teaching:
 
     @torch.no_grad()
     def counts(self, role: Role, *, others: bool = True) -> Tensor:
-        """Rounds that each agent of a role has right, as the language has it, (num_agents, 5).
+        """Count the rounds in which agents of a role agree with the language, (num_agents, 5).
 
-        A message is right if the language has it for the meaning, an answer if the task takes it as one. Rounds are
-        those of the first epoch of training that are taught and, if asked for, of validation that are not, at most as
-        many as an evaluation has.
+        A message is correct if the language has it for the meaning, an answer if the task accepts it. Rounds are
+        taught rounds of the first training epoch and, with `others`, untaught rounds of validation, at most the
+        number of rounds of an evaluation.
         """
         population, language, world = self.population, self.languages[role], self.population.world
         counts = torch.zeros(len(population.sides(role)), 5, dtype=torch.long)
@@ -415,7 +413,7 @@ class Teaching:
         return counts
 
     def accuracies(self) -> dict[str, float]:
-        """How well agents of each role know what they were taught, now: `taught_sender`, `taught_receiver`."""
+        """Current accuracy of each role on its taught language: `taught_sender`, `taught_receiver`."""
         figures = {}
         for role in self.languages:
             found = self.counts(role, others=False).sum(0)
@@ -438,7 +436,7 @@ class Teaching:
     def _are_right(
         self, role: Role, index: int, batch: Batch, meanings: NDArray[np.int64], message: Message
     ) -> Tensor:
-        """Which rounds an agent has right, (batch,)."""
+        """Whether an agent is correct in each round, (batch,)."""
         side = self.population.sides(role)[index]
         if isinstance(side, Speaker):
             said = side.generate_message(batch, "greedy", None)
@@ -449,7 +447,7 @@ class Teaching:
         return understood.measures["accuracy"] > ALL_RIGHT
 
     def _lesson(self, role: Role, step: int) -> tuple[Batch, Message]:
-        """The rounds of a step that are taught, and what is said in them."""
+        """Rounds of a teaching step, and the messages in them."""
         world, language = self.population.world, self.languages[role]
         epoch, place = divmod(step, self._per_pass(role))
         size = self.options[role].batch_size or world.sizes.batch_size
@@ -458,12 +456,12 @@ class Teaching:
         return batch, as_message(language.ids(meanings, epoch).to(self.population.device))
 
     def _per_pass(self, role: Role) -> int:
-        """Steps of a pass over the training examples."""
+        """Number of steps per pass over the training examples."""
         size = self.options[role].batch_size or self.population.world.sizes.batch_size
         return -(-self.population.world.num_train // size)
 
     def _steps_of(self, role: Role) -> int:
-        """Steps of the teaching of a role; at most, if it is not over."""
+        """Number of teaching steps of a role; an upper bound until teaching has ended."""
         if role not in self.ended:
             done = int(self.population.taught[ROLES.index(role), STEPS].item())
             if not done:

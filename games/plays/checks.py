@@ -182,7 +182,14 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
 
 
 def hook_of(name: str) -> Hook:
-    """Load a function `training.after_step`; its errors are raised as `PartError` with its file and line."""
+    """Load a function `training.after_step`; its errors are raised as `PartError` with its file and line.
+
+    Args:
+        name: `./FILE.py:NAME`.
+
+    Raises:
+        PartError: If there is no such function.
+    """
     function = own_code.named(name, "function")
     if isinstance(function, type):
         raise PartError(f"{own_code.place_of(name)}: training.after_step: expected a function, got a class")

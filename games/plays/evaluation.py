@@ -42,7 +42,14 @@ class SpokenRounds:
 
 
 def spoken_rounds(players: Population, world: World, split: str, mode: Mode) -> Iterator[SpokenRounds]:
-    """Iterate over the batches of a split; in greedy mode with messages, computed once per distinct meaning."""
+    """Iterate over the batches of a split; in greedy mode with messages, computed once per distinct meaning.
+
+    Args:
+        players: The agents, in evaluation mode.
+        world: World with the split.
+        split: Name of the split.
+        mode: How symbols are chosen: greedy or sample.
+    """
     size = world.sizes.evaluation_batch_size
     batches = ((first, world.batch(split, first // size)) for first in range(0, world.num_valid, size))
     drawn = (

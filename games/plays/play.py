@@ -63,8 +63,7 @@ class Play(ABC):
     precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
     """Supported values of `training.precision`; auto is fp32 where bf16 is not supported."""
     can_speak: ClassVar[bool] = False
-    """Whether the play has `players`, needed by evaluations, cross-play, scores and interventions; see
-    `make_players`."""
+    """Whether the play has `players`, for evaluations, cross-play, scores, interventions; see `make_players`."""
     players: "Population | None" = None
     """Senders and receivers in a world; None where `can_speak` is false."""
 

@@ -376,8 +376,7 @@ class Population(nn.Module):
     ) -> Iterator[tuple[tuple[int, int], Pair, RoundOutputs]]:
         """Iterate over the pairs that meet, with the indices of their agents and the outputs of their rounds.
 
-        A sender sends one message about each meaning to all receivers that it meets. See `play_rounds` for the
-        arguments.
+        A sender sends one message about each meaning to all its receivers. See `play_rounds` for the arguments.
         """
         for number, sender in enumerate(self.senders):
             if messages is not None:

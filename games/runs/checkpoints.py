@@ -1,7 +1,7 @@
-"""Checkpoints: everything that is needed to resume a run, in one safetensors file with a checksum.
+"""Checkpoints: all state needed to resume a run, in one safetensors file with a checksum.
 
 No random state is saved: the examples, their order and the channel's noise are pure functions of the seed and the
-step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
+step. A checkpoint is written to a temporary file and renamed, and the previous checkpoint is kept.
 """
 
 import re
@@ -42,8 +42,8 @@ def save_checkpoint(
     Args:
         folder: The run folder.
         step: Steps done.
-        state: The tensors of the play.
-        optimizer: Its state is saved; None: nothing is trained.
+        state: Tensors of the play.
+        optimizer: Optimizer whose state is saved; None: nothing is trained.
         **values: Further values to save, JSON-serialisable.
     """
     tensors = {f"model.{name}": tensor for name, tensor in state.items()}
@@ -83,7 +83,7 @@ def load_checkpoint(
 
 
 def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
-    """Model weights of the newest undamaged checkpoint, by name; `note` gets a message about each damaged one.
+    """Model weights of the newest undamaged checkpoint, by name; `note` gets a message about each damaged checkpoint.
 
     Returns:
         None if there is no checkpoint.
@@ -114,7 +114,7 @@ def _first_undamaged(
 
 
 def weights_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Model tensors of a checkpoint, without the prefix `model.` in their names."""
+    """Model tensors of a checkpoint, with the prefix `model.` removed from their names."""
     return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
 
@@ -137,8 +137,8 @@ class Best:
 
     Args:
         training: Options `keep_best` (the monitored figure) and `patience` (evaluations).
-        figures: The figures of an evaluation by name, for messages and to check the name.
-        lower_is_better: Metrics of which a lower value is better.
+        figures: Figures of an evaluation by name, for messages and to check the name.
+        lower_is_better: Metrics for which lower values are better.
 
     Raises:
         ConfigError: If no figure has the name.
@@ -161,7 +161,7 @@ class Best:
         """Step of the best evaluation; None before the first one."""
         self.value: float | None = None
         self.num_since = 0
-        """Evaluations since the best one."""
+        """Number of evaluations since the best one."""
 
     def restore(self, saved: Mapping[str, Any] | None) -> None:
         """Load the state that `to_json` returned for a checkpoint; None: no evaluation yet."""
@@ -169,7 +169,7 @@ class Best:
             self.step, self.value, self.num_since = saved["step"], saved["value"], saved["since"]
 
     def improves(self, figures: Mapping[str, float | None]) -> bool:
-        """Whether an evaluation is better than the best so far; an undefined value never is."""
+        """Whether an evaluation is better than the best so far; an undefined value is never better."""
         value = figures.get(self.figure)
         return value is not None and (self.value is None or self.sign * (value - self.value) > 0)
 
@@ -199,17 +199,17 @@ def save_best(folder: Path, step: int, state: Mapping[str, Tensor]) -> None:
 
 
 def read_best(folder: Path, step: int) -> dict[str, Tensor]:
-    """The weights of the best state.
+    """Read the weights of the best state.
 
     Raises:
-        DamagedError: If the file is not there or damaged.
+        DamagedError: If the file is missing or damaged.
     """
     file = RunFolder(folder).best_state(step)
     try:
         return read_tensors(file)[0]
     except (DamagedError, OSError) as error:
         raise DamagedError(
-            f"{file}: the best state of this run can't be read ({error}); train it again in another folder"
+            f"{file}: the best state of this run can't be read ({error}): train it again in another folder"
         ) from None
 
 
@@ -217,7 +217,7 @@ def weights_of_corpus(folder: Path, note: Callable[[str], None]) -> dict[str, Te
     """Weights of the agents that produced the corpus of a run folder: the best state, or the newest one.
 
     Args:
-        folder: The run folder; no code in it is imported.
+        folder: The run folder; its code is not imported.
         note: Called with a message about each damaged checkpoint.
 
     Returns:
@@ -256,7 +256,7 @@ def read_initial_weights(
         source, key = experiment.training.init_of(role), f"training.init_{role}"
         if experiment.society.members:
             if source is not None:
-                raise ConfigError(f"{key}: society.members says what agents begin with, expected null")
+                raise ConfigError(f"{key}: society.members sets the initial weights: expected null")
             source, key = ", ".join(experiment.society.members), "society.members"
             if not any(member.run for member in experiment.society.members_of(role) if member.is_of(role)):
                 continue
@@ -289,7 +289,7 @@ def read_initial_weights(
 
 
 def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> AgentWeights:
-    """Weights of each member that has a role; members of one run take its agents in turn, cyclically."""
+    """Weights of the members of a role; members from one run take its agents in rotation."""
     runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
     found: list[Mapping[str, Tensor] | None] = []
     for member in society.members_of(role):
@@ -303,11 +303,11 @@ def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], No
 
 
 def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> AgentWeights:
-    """Weights of each agent of a role of a run, by name. No code of the run is imported.
+    """Read the weights of each agent of a role of a run, by name. No code of the run is imported.
 
     Raises:
-        ConfigError: If the folder has no checkpoint, or no such agents.
-        DamagedError: If none of its checkpoints can be read.
+        ConfigError: If the folder has no checkpoint, or no agents of the role.
+        DamagedError: If no checkpoint can be read.
     """
     tensors = weights_of_corpus(folder, note)
     if tensors is None:
@@ -322,7 +322,7 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agen
 
 
 def require_sizes(folder: Path, experiment: Experiment) -> None:
-    """Raise if a run has other numbers of attributes or values; weights may fit nevertheless, as their products do.
+    """Raise if a run has other numbers of attributes or values; weights may fit anyway, if products are equal.
 
     Raises:
         ConfigError: If `num_attributes` or `num_values` differ in worlds of the same kind.
@@ -332,9 +332,9 @@ def require_sizes(folder: Path, experiment: Experiment) -> None:
         here = experiment.to_tree()["world"]
         others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # reported where the weights are read
+        return  # reported by the reader of the weights
     if others:
-        told = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in others)
+        told = ", ".join(f"{key} is {there.get(key)} in the run and {here.get(key)} here" for key in others)
         raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 

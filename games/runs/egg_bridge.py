@@ -1,6 +1,6 @@
-"""Interface to EGG (Kharitonov et al. 2019): our games in its trainer, and corpora from its interactions.
+"""Interface to EGG (Kharitonov et al. 2019): games of ecsuite in EGG's trainer, and corpora from EGG's interactions.
 
-EGG is imported only when one of our games is played in it; the rest of ecsuite does not need it.
+EGG is imported only to play games in its trainer; the rest of ecsuite does not need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from ecsuite.runtime.ragged import Ragged
 
 
 class EGGGame(nn.Module):
-    """One of our games with the interface of EGG's games, for `egg.core.Trainer`.
+    """A game of ecsuite with the interface of EGG's games, for `egg.core.Trainer`.
 
     In training the channel is in `train` mode, with noise from torch's global generator; in evaluation it is in
     `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
@@ -57,16 +57,16 @@ class EGGGame(nn.Module):
         """Play one batch of EGG's data format.
 
         Args:
-            sender_input: What the sender sees as input of its perception: the target, (batch, num_features), or
+            sender_input: Input of the sender's perception: the target, (batch, num_features), or
                 several objects, targets first, (batch, num_shown, *object_shape).
-            labels: discrimination: index of the target, (batch,). concept: which candidates are targets, (batch,
+            labels: discrimination: index of the target, (batch,). concept: mask of targets among candidates, (batch,
                 num_candidates). reconstruction: attribute values of the target, (batch, num_attributes).
             receiver_input: The candidates, (batch, num_candidates, *object_shape); None in reconstruction.
             aux_input: Copied into the interaction.
 
         Returns:
             The objective to minimise, and EGG's `Interaction`. Its messages have EGG's shape: weights
-            (batch, num_steps, vocab_size + 1) if the channel is relaxed, else ids, filled with EOS. Its receiver
+            (batch, num_steps, vocab_size + 1) if the channel is relaxed, else ids, filled with EOS. The receiver
             output is None.
         """
         from egg.core.interaction import Interaction
@@ -82,7 +82,7 @@ class EGGGame(nn.Module):
             truth = Truth(labels=is_target.bool(), values=None)
         num_positive = pair.world.rounds.num_targets
         rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
-        # EGG seeds torch's global generator alone.
+        # EGG seeds only torch's global generator.
         noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, pair.device)
         mode: Mode = "train" if self.training else "greedy"
         played = pair.play_views(rounds, mode=mode, generator=noise)
@@ -100,7 +100,7 @@ class EGGGame(nn.Module):
         return pair.result(played, pair.likely(rounds, mode)).objective, interaction
 
     def _view(self, objects: Tensor) -> View:
-        """Objects, (batch, num_seen, *object_shape), as an agent sees them."""
+        """Convert objects, (batch, num_seen, *object_shape), to an agent's view."""
         features = objects.flatten(0, 1).to(self.pair.speaker.dtype)
         return View(features=features, num_seen=objects.shape[1], indices=None)
 
@@ -121,9 +121,9 @@ class EGGGame(nn.Module):
 def corpus_from_interaction(
     interaction: Any, *, num_values: int | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Corpus:
-    """Make a corpus from the messages of any EGG game: an `egg.core.Interaction`, such as `dump_interactions` returns.
+    """Make a corpus from the messages of any EGG game, an `egg.core.Interaction` as returned by `dump_interactions`.
 
-    Messages of several symbols end with their first EOS (id 0 in all of EGG), as in its games; a message of a game
+    Messages of several symbols end with their first EOS (id 0 in all of EGG), as in EGG's games; a message of a game
     with a single symbol is that symbol. If `num_values` is given, the sender's input is one-hot for attributes with
     that number of values, which become meanings, with concepts. Otherwise meanings are the sender's unchanged input.
 
@@ -158,7 +158,7 @@ def corpus_from_interaction(
 
 
 class _Trained(BaseException):
-    """Ends a program of EGG after its first training; not an `Exception`, which the program might catch."""
+    """Ends an EGG program after its first training; not an `Exception`, which the program might catch."""
 
     def __init__(self, interaction: Any) -> None:
         super().__init__()
@@ -171,16 +171,16 @@ def corpus_of_egg_game(
     """Run an unmodified EGG game, and make a corpus of its sender's messages on the validation data.
 
     Args:
-        main: The function that its program calls, such as `egg.zoo.channel.train.main`.
-        arguments: Its arguments, as on its command line.
+        main: Main function of the program, such as `egg.zoo.channel.train.main`.
+        arguments: Command-line arguments.
         num_values: See `corpus_from_interaction`.
 
     Returns:
-        Corpus of the first trainer of the program, which is ended after it, so that later analyses and trainings are
-        left out. Its metadata has the arguments and the accuracy.
+        Corpus of the first trainer of the program, which then ends: later analyses and trainings are
+        skipped. The metadata contain the arguments and the accuracy.
 
     Raises:
-        ValueError: If the program trains nothing, or as `corpus_from_interaction`.
+        ValueError: As `corpus_from_interaction`, or if the program trains nothing.
     """
     from egg.core import Trainer
 
@@ -223,10 +223,10 @@ def _interaction(trainer: Any) -> Any:
 
 
 def attribute_values(features: Tensor, num_values: int) -> Tensor:
-    """One-hot features (..., num_attributes * num_values) to attribute values (..., num_attributes)."""
+    """Convert one-hot features (..., num_attributes * num_values) to attribute values (..., num_attributes)."""
     if features.shape[-1] % num_values:
         raise ValueError(
-            f"expected a multiple of {num_values} features (values of an attribute), got {features.shape[-1]}"
+            f"expected a multiple of {num_values} features (the values of an attribute), got {features.shape[-1]}"
         )
     choices: Tensor = features.unflatten(-1, (-1, num_values))
     if not ((choices == 0) | (choices == 1)).all() or not (choices.sum(-1) == 1).all():

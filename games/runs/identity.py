@@ -1,6 +1,6 @@
-"""Identity of a run: its settings, completed by what machine and files determine (precision, horizon, checksums).
+"""Identity of a run: its settings and values that depend on machine and files (precision, horizon, checksums).
 
-Two runs with equal identities are the same computation; `require_same_run` compares the run of a folder with a
+Two runs with equal identities are the same computation; `require_same_run` compares the run in a folder with a
 requested one.
 """
 
@@ -22,25 +22,25 @@ from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
 AT_RANDOM = "nearest, at random among equally near ones"
-"""Identity of `distractors: nearest`; in earlier versions, ties were broken in the same way in all rounds."""
+"""Identity of `distractors: nearest`; earlier versions broke ties in the same way in all rounds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """Experiment with the values that machine and files determine when it is run."""
+    """Experiment with the values that depend on the machine and on files."""
 
     experiment: Experiment
     precision: str
-    """Precision of products and activations, for which `training.precision` may be auto."""
+    """Precision of products and activations; `training.precision` may be auto."""
     schedule: Part
-    """Schedule with an explicit horizon, so that more epochs do not change it."""
+    """Schedule with an explicit horizon, so that additional epochs do not change it."""
     data: Mapping[str, str]
     """SHA-256 of each data file, by the option of the world that names it, or by a key such as
     `sender.perception.weights`."""
     weights: Mapping[str, str]
     """SHA-256 of initial weights from other runs, by role."""
     meets: Mapping[str, Tree]
-    """Meetings of a file, written out as a list, by the section that names the file."""
+    """Meetings from a file, as a list, by the section that names the file."""
 
     @classmethod
     def of(
@@ -56,10 +56,10 @@ class RunContext:
 
         Args:
             experiment: The experiment.
-            precision: Precision; None: that of the config.
-            schedule: Schedule with its horizon; None: that of the config, with its epochs as the horizon.
-            data: Checksums of data files; None: those of the config.
-            weights: Checksums of initial weights; None: those of the config.
+            precision: Precision; None: from the config.
+            schedule: Schedule with its horizon; None: from the config, with its epochs as the horizon.
+            data: Checksums of data files; None: from the config.
+            weights: Checksums of initial weights; None: from the config.
 
         Raises:
             ConfigError: If the schedule has no such horizon, or a file of meetings can't be read.
@@ -82,7 +82,7 @@ class RunContext:
         )
 
     def to_tree(self) -> Tree:
-        """All settings of the run as in a YAML file."""
+        """All settings of the run, as in a YAML file."""
         tree = self.experiment.to_tree()
         tree["training"]["precision"] = self.precision
         if "schedule" in tree:
@@ -94,11 +94,11 @@ class RunContext:
         return settings | {key: dict(each) for key, each in sums.items() if each}
 
     def identity(self) -> Tree:
-        """Settings that equal runs share: all but the description and `evaluation.keep`; files by their content."""
+        """Settings that equal runs share: all but the description and `evaluation.keep`; files by content."""
         tree = self.to_tree()
         del tree["about"]
         tree["evaluation"].pop("keep", None)
-        # Options without effect are dropped, so that runs of versions without them keep their identity.
+        # Options without effect are dropped, so that runs of earlier versions without them keep their identity.
         for world in worlds_of(tree):
             if world.get(CANDIDATES) == "split" or not may_hold_out(world):
                 world.pop(CANDIDATES, None)
@@ -123,7 +123,7 @@ def check_data(experiment: Experiment) -> dict[str, str]:
     """Compute SHA-256 of each data file, by the setting that names it, and compare it with the config.
 
     Raises:
-        ConfigError: If a file can't be read, or its checksum differs from that of the config.
+        ConfigError: If a file can't be read, or its checksum differs from the config.
     """
     data = {}
     for key, place, digest in _data_places(experiment):
@@ -140,8 +140,8 @@ def check_data(experiment: Experiment) -> dict[str, str]:
 def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[], str]]]:
     """Iterate over the data files of an experiment: key of the setting, path, and function that computes the checksum.
 
-    Keys of options of the world have no prefix `world`; others are such as `sender.perception.weights` and
-    `sender.taught.language`. Missing files are skipped: their readers raise an error that says what is expected.
+    Keys of world options have no prefix `world`; other keys are, for example, `sender.perception.weights` and
+    `sender.taught.language`. Missing files are skipped: their readers raise an error.
     """
     for option in WORLDS.load(experiment.world.kind).data_files:
         if (file := getattr(experiment.world.options, option)) is not None:
@@ -160,7 +160,7 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
         if languages:
             from ecsuite.games.players.teaching import content_of, is_grammar  # imports torch
 
-            if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else refused later
+            if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else an error later
                 yield f"{role}.taught.language", " and ".join(languages), partial(content_of, languages)
     for path, part in _parts_below(experiment.play, "play"):
         reader = WORLDS.load(part.kind) if path.endswith(".world") else type(part.options)
@@ -187,14 +187,14 @@ def _place(tree: Tree, path: str) -> Tree:
 def require_same_run(
     folder: Path, existing: RunContext, requested: RunContext, diverged_at: int | None
 ) -> None:
-    """Raise `ConfigError` if two runs differ in more than their stopping criteria and their schedules."""
+    """Raise `ConfigError` if two runs differ in more than their stopping criteria and schedules."""
     before, now = existing.identity(), requested.identity()
     for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
         before["training"][key] = now["training"][key]
     if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
     if difference := _difference(before, now):
-        # Checksums stand for the names of users' own parts.
+        # User code is identified by checksums.
         for source, digest in {**existing.experiment.code, **requested.experiment.code}.items():
             difference = difference.replace(digest, source)
         other = f"{folder} holds another run ({difference})"
@@ -222,8 +222,8 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
         if isinstance(old, dict) and isinstance(new, dict):
             if difference := _difference(old, new, f"{name}."):
                 return difference
-        elif old != new and path == "data.":  # people can't read checksums
-            return f"the content of {key if '.' in key else f'world.{key}'} is another"
+        elif old != new and path == "data.":  # checksums mean nothing to a reader
+            return f"the content of {key if '.' in key else f'world.{key}'} differs"
         elif old != new:
             return f"{name} is {old} in the folder, {new} requested"
     return ""

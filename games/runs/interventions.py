@@ -19,16 +19,16 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 
 Intervention = Literal["permute", "drop", "replace", "noise"]
 INTERVENTIONS: Mapping[str, str] = {
-    "permute": "the symbols of each message in a random order",
-    "drop": "the symbol at a position left out, and all those of one kind",
-    "replace": "the symbol at a position replaced by another, each of the others as likely",
-    "noise": "each symbol replaced with a probability",
+    "permute": "shuffle the symbols of each message",
+    "drop": "remove the symbol at a position, or all occurrences of a symbol",
+    "replace": "replace the symbol at a position by another symbol, uniformly at random",
+    "noise": "replace each symbol with a probability",
 }
 """Interventions, with a one-line description each."""
 NOISE = (0.1, 0.25, 0.5)
 """Probabilities of `noise`."""
 NUM_OTHERS = 10
-"""Maximum number of symbols that a causal influence compares."""
+"""Maximum number of symbols compared for a causal influence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class InterventionOutcome:
     position: int | None = None
     """Position in the message, from 1."""
     symbol: int | None = None
-    """Symbol that was dropped at every position."""
+    """Symbol dropped at every position."""
     probability: float | None = None
     """Probability of replacing a symbol, for `noise`."""
     influence: float | None = None
@@ -62,7 +62,7 @@ class Interventions(Sequence[InterventionOutcome]):
     """The outcomes of interventions on the messages of a run; it prints as a table."""
 
     rows: tuple[InterventionOutcome, ...]
-    """First the unchanged messages, then a row for each intervention, position, symbol and probability."""
+    """First the unchanged messages, then a row per intervention, position, symbol and probability."""
     chance: float
     """Chance level of accuracy."""
 
@@ -75,17 +75,17 @@ class Interventions(Sequence[InterventionOutcome]):
         return len(self.rows)
 
     def __str__(self) -> str:
-        """The table as text."""
+        """Format as a text table."""
         return str(self.table())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The table in a notebook."""
+        """Format as an HTML table, for notebooks."""
         return self.table().html()
 
     def table(self) -> Table:
-        """Table with a row for each intervention, and the accuracy on the same messages before it."""
+        """Table with a row per intervention, and the accuracy on the same messages without it."""
         columns = [
             name_column("intervention"),
             *(Column(name, is_shown=False) for name in ("position", "symbol", "probability")),
@@ -95,13 +95,11 @@ class Interventions(Sequence[InterventionOutcome]):
         for each in self.rows:
             where = {"position": each.position, "symbol": each.symbol, "probability": each.probability}
             said = " ".join(f"{name} {value}" for name, value in where.items() if value is not None)
-            label = (
-                "as they were said" if each.intervention == "none" else f"{each.intervention} {said}".strip()
-            )
+            label = "unchanged" if each.intervention == "none" else f"{each.intervention} {said}".strip()
             influence = nothing() if each.influence is None else number(each.influence, 3)
             figures = (percent(each.accuracy), percent(each.before), count(each.num_messages), influence)
             rows.append(row_of(text(each.intervention, shown=label), *map(text, where.values()), *figures))
-        influence_of = "influence: of the symbol on the answer, in nats (Lowe et al. 2019)"
+        influence_of = "influence: causal influence of the symbol on the answer, in nats (Lowe et al. 2019)"
         note = f"chance level of accuracy: {self.chance:.1%}; {influence_of}"
         return Table(columns=columns, rows=rows, notes=[note])
 
@@ -115,7 +113,7 @@ class Interventions(Sequence[InterventionOutcome]):
 
 
 def chosen_interventions(names: Sequence[str]) -> list[Intervention]:
-    """Validate names of interventions; `all` selects every one; `ConfigError` if one is unknown, or none is given."""
+    """Validate names of interventions; `all` selects all; `ConfigError` if a name is unknown or none is given."""
     chosen: list[Any] = [name.strip() if isinstance(name, str) else name for name in names]
     if chosen == ["all"]:
         return list(get_args(Intervention))
@@ -143,10 +141,10 @@ def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) ->
         ConfigError: If the channel is not discrete, or `replace` is named and the task has no discrete answers.
     """
     if pair.channel.is_of_values:
-        raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
+        raise ConfigError("--intervene: the words of this channel are real-valued: expected symbols")
     if "replace" in names and not pair.task.has_choices:
         raise ConfigError(
-            "--intervene: replace compares answers that are chosen, expected permute, drop or noise"
+            "--intervene: replace needs a task with discrete answers: expected permute, drop or noise"
         )
     rounds = _Rounds(pair, world)
     generator = torch.Generator().manual_seed(seed)
@@ -205,7 +203,7 @@ class _Rounds:
         self.correct = self._ask(self.ids, self._is_right)
 
     def row(self, name: str, ids: Tensor, changed: Tensor, **place: Any) -> InterventionOutcome:
-        """Accuracy on edited messages; only those that the edit `changed`, (num_messages,), count."""
+        """Accuracy on edited messages; only messages that the edit `changed`, (num_messages,), count."""
         correct = self.correct if name == "none" else self._ask(ids, self._is_right)
         return InterventionOutcome(
             intervention=name,
@@ -286,7 +284,7 @@ def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
     places = torch.arange(padded.shape[1], device=device)
     ends = lengths.to(device)[:, None]
     if has_eos:
-        # No more steps than the longest message has: a receiver may have a maximum length.
+        # As many steps as the longest message: a receiver may have a maximum length.
         symbols = torch.where(places <= ends, padded, PAD)[:, : int(lengths.max()) + 1]
         return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float() + 1)
     symbols = torch.where(places < ends, padded, PAD)[:, : max(1, int(lengths.max()))]

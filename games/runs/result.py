@@ -1,4 +1,4 @@
-"""The result of a run: why it ended, its measures and their chance levels; and the keys under which files have them."""
+"""The result of a run: stop reason, measures and chance levels; and their keys in files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,18 +18,18 @@ METRICS = "metrics"
 SINCE_BEST = "evaluations_since_best"
 """Key of the number of evaluations since the best one in the metadata."""
 NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, EXTRA_CHANCE, METRICS)
-"""Keys of the training section of the metadata that are no evaluation measures."""
+"""Keys of the training section of the metadata that are not evaluation measures."""
 StopReason = Literal["epochs", "accuracy", "patience", "minutes", "limit", "diverged"] | StopRequest
-"""Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, another limit, figures
-that are not finite, or a request to stop."""
+"""Reason for the end of a run: all epochs done, accuracy reached, no longer improving, time limit, another limit,
+figures that are not finite, or a request to stop."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """Advice in messages about divergence."""
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
 """Units of figures, by name."""
 COUNTS = ("consensus_round", "num_names")
-"""Measures with a chance level that are no shares."""
+"""Measures with a chance level that are not shares."""
 WITHOUT_EOS = {**UNITS, "length": "mean message length"}
-"""Units in plays of rounds, which have neither loss nor EOS."""
+"""Units of figures in plays of rounds, which have neither loss nor EOS."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,16 +38,16 @@ class RunResult:
 
     stopped: StopReason
     step: int
-    """Steps done; of a run that diverged, the step that failed."""
+    """Steps done; if the run diverged, the step that failed."""
     num_steps: int
     """Steps of all epochs."""
     measures: dict[str, float]
-    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics; that of the
-    best state where it is kept; empty if the run diverged before the first one."""
+    """Last evaluation, or the best one with `keep_best`: loss (nats), accuracy, length (symbols incl. EOS), and the
+    task's own metrics; empty if the run diverged before the first one."""
     chance: dict[str, float]
     """Chance level of each metric."""
     extra_evaluations: dict[str, dict[str, float]]
-    """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
+    """Further evaluations of the final agents by name, such as `unseen concept`."""
     extra_chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Chance levels of the extra evaluations, by evaluation and measure."""
     was_done: bool = False
@@ -71,7 +71,7 @@ class RunResult:
             "accuracy": "accuracy reached",
             "patience": "no longer improving",
             "minutes": "time limit reached",
-            "limit": "limit reached; --resume goes on with another one",
+            "limit": "limit reached; --resume continues with another limit",
             "interrupt": "interrupted",
             "preempted": "stopped by a signal",
             "diverged": f"diverged; {REMEDY}",
@@ -120,6 +120,6 @@ def is_patience_over(experiment: "Experiment", training: Mapping[str, Any]) -> b
 
 
 def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Figures of a log entry without the step; those of sections are named `section.name`."""
+    """Figures of a log entry without the step; figures of sections are named `section.name`."""
     values = dotted_values(entry).items()
     return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}

@@ -1,4 +1,4 @@
-"""A run, finished or not: its settings, log and corpus, and its agents, to query for messages and answers."""
+"""A run, finished or not: settings, log, corpus, and agents that can be queried for messages and answers."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ from ecsuite.runtime.ragged import Ragged
 class Run:
     """A run folder.
 
-    Agents are loaded on first use from the checkpoint that the corpus is from, on the CPU and in fp32.
+    Agents are loaded on first use, on the CPU and in fp32, from the checkpoint that the corpus was generated with.
     """
 
     folder: Path
@@ -55,12 +55,12 @@ class Run:
     experiment: Experiment
     """Config of the run."""
     note: Callable[[str], None] = ignore
-    """Called with each message about its files."""
+    """Called with each message about the files of the run."""
     flags_by_key: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Command-line option, such as `--objects`, of each changed `section.key`, for messages."""
+    """Command-line option, such as `--objects`, for each changed `section.key`, used in messages."""
 
     def __repr__(self) -> str:
-        """The folder, the experiment, and the last evaluation."""
+        """Folder, experiment, and last evaluation."""
         figures = ", ".join(f"{name} {value:.4g}" for name, value in self.measures.items())
         return f"Run {self.folder}: {self.experiment.name}\n{figures or 'not evaluated yet'}"
 
@@ -77,7 +77,7 @@ class Run:
     def measures(self) -> dict[str, float]:
         """Loss, accuracy and so on of the last evaluation, or of the best one with `keep_best`; empty before the first.
 
-        If the corpus is from the last logged step or a later one, they describe the agents that produced it.
+        If the corpus is not from an earlier step, the measures describe the agents that produced it.
         """
         log, last = self.log, -1
         ending = RunFolder(self.folder).ending
@@ -112,7 +112,7 @@ class Run:
 
         Raises:
             ConfigError: If the folder has no checkpoint, or its data files have changed.
-            DamagedError: If none of its checkpoints can be read.
+            DamagedError: If no checkpoint can be read.
         """
         return self.players.first_pair
 
@@ -140,7 +140,7 @@ class Run:
             load(weights)
         except (RuntimeError, KeyError):
             raise DamagedError(
-                f"{self.folder}: the tensors of its checkpoint do not fit its config"
+                f"{self.folder}: the tensors of the checkpoint do not fit the config"
             ) from None
 
     @cached_property
@@ -148,8 +148,8 @@ class Run:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if not play_class(self.experiment).can_speak:
             raise ConfigError(
-                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
-                "corpus, or audit it where agents act (ecsuite audit)"
+                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers: score its "
+                "corpus, or audit agents that act (ecsuite audit)"
             )
         players = self.play.players
         if players is None:
@@ -171,11 +171,11 @@ class Run:
         Args:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
             assignments: Changes as texts, such as `task.num_distractors=20`; they take precedence over `changes`.
-            receiver_from: Run, or its folder, whose receivers, with weights of the same shapes, replace those here.
+            receiver_from: Run, or its folder, whose receivers, with weights of equal shapes, replace the run's.
             device: auto, cpu, cuda or mps.
 
         Returns:
-            The measures of each evaluation: `valid`, and further ones by name where the world has them.
+            The measures of each evaluation: `valid`, and further evaluations of the world by name.
 
         Raises:
             ConfigError: If a change is not valid, or the agents do not fit the changed game.
@@ -191,7 +191,7 @@ class Run:
     def chance(
         self, changes: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
     ) -> dict[str, Mapping[str, float]]:
-        """Chance levels in the rounds of `evaluate`: measures of the best answers that ignore the message.
+        """Chance levels of the rounds of `evaluate`: measures of the best answers that ignore the message.
 
         Args:
             changes: See `evaluate`.
@@ -213,12 +213,12 @@ class Run:
         receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> Any:
-        """Table of evaluation rounds: what was seen, said and answered in each.
+        """Table of evaluation rounds: observations, messages and answers.
 
         Reads the table that the run stored; without one, or with changes, the agents play the rounds again.
 
         Args:
-            changes: See `evaluate`, as for the other arguments.
+            changes: See `evaluate`.
             assignments: See `evaluate`.
             probabilities: Whether to require a column with the probabilities of the answers.
             receiver_from: See `evaluate`.
@@ -228,7 +228,7 @@ class Run:
             A `pyarrow.Table` with a row for each round; `to_pandas()` converts it to a data frame.
 
         Raises:
-            ConfigError: If pyarrow is not installed, or as `evaluate` does.
+            ConfigError: As `evaluate`, or if pyarrow is not installed.
         """
         assigned = _listed(assignments)
         if not changes and not assigned and receiver_from is None:
@@ -257,13 +257,13 @@ class Run:
 
         Args:
             names: `permute`, `drop`, `replace`, `noise`, several in a list or separated by commas, or `all`.
-            changes: See `evaluate`, as for the other arguments.
+            changes: See `evaluate`.
             assignments: See `evaluate`.
             receiver_from: See `evaluate`.
             device: See `evaluate`.
 
         Raises:
-            ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
+            ConfigError: As `evaluate`, or if an intervention is unknown, or the channel has no symbols.
         """
         if not isinstance(names, str | Iterable):
             raise ConfigError(f"names: expected interventions, or all, got {names!r:.60}")
@@ -284,9 +284,9 @@ class Run:
         *,
         notes: bool = True,
     ) -> tuple[Experiment, World, Population]:
-        """Apply changes; return the experiment, its world and the agents in it; see `evaluate`.
+        """Apply changes; return the changed experiment, its world and its agents; see `evaluate`.
 
-        With `notes`, messages about what its rounds can't test go to `note`.
+        With `notes`, messages about the limits of its rounds go to `note`.
         """
         experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
         given_by = "--set" if self.flags_by_key else "assignments"
@@ -297,7 +297,7 @@ class Run:
             players.load_state_dict(self.players.state_dict())
         except RuntimeError:
             raise ConfigError(
-                "the agents do not fit to what was changed: their weights have other shapes"
+                "the agents do not fit the changed game: their weights have other shapes"
             ) from None
         for line in (world.trained_note(self.pair.world), world.untested_note()):
             if line is not None and notes:
@@ -319,7 +319,7 @@ class Run:
             meanings: Attribute values, (number, num_attributes), or objects in the world's format.
 
         Raises:
-            ConfigError: If these are no meanings of the world, or the sender sees more than one object.
+            ConfigError: If these are not meanings of the world, or the sender sees several objects.
         """
         return said_of(self.pair, meanings)
 
@@ -327,17 +327,17 @@ class Run:
         """Decode messages with the receiver: the best candidate, or the reconstructed object.
 
         Args:
-            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
-            candidates: Meanings to choose from, (number, num_attributes); None: the distinct ones of the corpus, or
-                in reconstruction all.
+            messages: Content symbols of each message, (num_messages, any length); EOS ends a message.
+            candidates: Meanings to choose from, (number, num_attributes); None: the distinct meanings of the corpus or,
+                in reconstruction, all.
 
         Returns:
             A meaning for each message, (num_messages, num_attributes).
 
         Raises:
-            ConfigError: If a symbol is not in the vocabulary, a message is too long or too short or there is none, or
-                the receiver sees more than the message.
-            CorpusError: If messages are no lists of integers.
+            ConfigError: If a symbol is not in the vocabulary, a message is too long or too short, there are no
+                messages, or the receiver sees more than the message.
+            CorpusError: If messages are not lists of integers.
         """
         if isinstance(self.pair.task, Reconstruction) and candidates is None:
             return reconstructed(self.pair, self.pair.task, messages)
@@ -353,22 +353,22 @@ class Run:
         """Scores of candidates given messages, by the receiver; higher is a better fit.
 
         Args:
-            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
+            messages: Content symbols of each message, (num_messages, any length); EOS ends a message.
             candidates: Meanings to choose from, (number, num_attributes), or objects in the world's format; in
                 reconstruction always attribute values.
 
         Returns:
-            (num_messages, num_candidates): in a game with candidates, the logits of the receiver's softmax; in
+            Scores, (num_messages, num_candidates): in a game with candidates, the logits of the receiver's softmax; in
             reconstruction, log-probabilities of the values, in nats.
 
         Raises:
-            ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
+            ConfigError: As `understand`, or if the receiver neither chooses nor names values.
         """
         return scores_of(self.pair, messages, candidates)
 
 
 def _listed(assignments: Iterable[str]) -> list[str]:
-    """Assignments as a list; a single one may be a string."""
+    """Convert assignments to a list; a single one may be a string."""
     return [assignments] if isinstance(assignments, str) else list(assignments)
 
 
@@ -382,18 +382,18 @@ def load_run(
     """Open a run folder.
 
     Args:
-        folder: The folder, which has a `config.yaml`.
-        trust_code: Whether the foreign parts of its config are imported.
-        note: Called with each message about its files.
+        folder: The folder, with a `config.yaml`.
+        trust_code: Whether to import the foreign parts of its config.
+        note: Called with each message about the files of the run.
         flags_by_key: See `Run`.
 
     Raises:
-        ConfigError: If it is no run folder, or its config can't be used.
-        UntrustedError: If its config names foreign parts that the user has not named or trusted.
+        ConfigError: If the folder is not a run folder, or its config can't be used.
+        UntrustedError: If its config names foreign parts that the user has neither named nor trusted.
     """
     run = RunFolder(Path(folder))
     if not run.is_run:
-        raise ConfigError(f"{folder}: no run folder: it has no {run.config.name}")
+        raise ConfigError(f"{folder}: not a run folder: it has no {run.config.name}")
     found = run.experiment(note=note, trust_code=trust_code)
     return Run(run.path, found, note, flags_by_key or {})
 
@@ -405,14 +405,14 @@ def said_of(pair: Pair, meanings: ArrayLike) -> list[list[int]]:
         raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
     message = pair.speaker.message(_view(pair, meanings), 1, "greedy", None, 0)
     if pair.channel.is_of_values:
-        raise ConfigError("the words of this channel are values: its messages are in `corpus`")
+        raise ConfigError("the words of this channel are real-valued: its messages are in `corpus`")
     rows = message.symbols.t().tolist()
     return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
 
 
 @torch.inference_mode()
 def reconstructed(pair: Pair, task: Reconstruction, messages: Ragged | ArrayLike) -> NDArray[Any]:
-    """The objects that the receiver reconstructs, (num_messages, num_attributes); for errors see `Run.understand`."""
+    """Objects that the receiver reconstructs, (num_messages, num_attributes); for errors see `Run.understand`."""
     values: NDArray[Any] = task.values(_states(pair, messages))[0].numpy()
     return values
 
@@ -440,7 +440,7 @@ def scores_of(pair: Pair, messages: Ragged | ArrayLike, candidates: ArrayLike) -
 
 
 def array_of(meanings: ArrayLike) -> NDArray[Any]:
-    """Meanings as an array, (number, ...).
+    """Convert meanings to an array, (number, ...).
 
     Raises:
         ConfigError: If the rows differ in length.
@@ -448,7 +448,7 @@ def array_of(meanings: ArrayLike) -> NDArray[Any]:
     try:
         found = np.asarray(as_array(meanings))
     except ValueError:
-        raise ConfigError("meanings: expected rows of one length") from None
+        raise ConfigError("meanings: expected rows of equal length") from None
     if not found.ndim:
         raise ConfigError(f"meanings: expected rows, got {meanings!r:.60}")
     return found
@@ -485,7 +485,7 @@ def _message(pair: Pair, messages: Ragged | ArrayLike) -> Message:
     """Convert symbol sequences to the receiver's input."""
     channel = pair.channel
     if channel.is_of_values:
-        raise ConfigError("the words of this channel are values, which messages of ids can't give")
+        raise ConfigError("the words of this channel are real-valued: messages can't be given as ids")
     given = rows_of(messages, "message")
     given = given.before(EOS) if channel.has_eos else given
     rows = [given[number].tolist() for number in range(len(given))]
@@ -506,10 +506,10 @@ def _message(pair: Pair, messages: Ragged | ArrayLike) -> Message:
 class Trained(Participant):
     """The first sender and receiver of a run.
 
-    The symbols of its channel are those of the play in their order, and its objects have the attributes of the world.
+    The symbols of the channel are the symbols of the play in order, and objects have the attributes of the world.
 
     Raises:
-        ConfigError: If there is no such run, or its game has other symbols or objects.
+        ConfigError: If the run does not exist, or its game has other symbols or objects.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -530,18 +530,18 @@ class Trained(Participant):
         symbols = setting.words.symbols
         if len(symbols) != channel.vocab_size or setting.words.max_len != channel.max_len:
             raise ConfigError(
-                f"run: {options.run} says {channel.vocab_size} symbols, up to {channel.max_len} a message: expected as "
-                f"many play.names and play.max_symbols, got {len(symbols)} and {setting.words.max_len}"
+                f"run: {options.run} has {channel.vocab_size} symbols, up to {channel.max_len} per message: expected "
+                f"equal numbers in play.names and play.max_symbols, got {len(symbols)} and {setting.words.max_len}"
             )
         self._ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
         try:
             self._messages = self.run.speak(setting.values)
         except ConfigError as error:
-            raise ConfigError(f"run: {options.run}: {error}: the world of the play has others") from None
+            raise ConfigError(f"run: {options.run}: {error}: the world of the play differs") from None
         names, trained = ([list(each) for each in of.value_names] for of in (setting, self.run.pair.world))
         if names != trained:
             raise ConfigError(
-                f"run: {options.run} was trained on other objects: expected a world of the values "
+                f"run: {options.run} was trained on other objects: expected a world with the values "
                 f"{', '.join(name for each in trained for name in each):.200}"
             )
 

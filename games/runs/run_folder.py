@@ -58,13 +58,13 @@ SCORES = "scores.json"
 SWEEP = "sweep.json"
 """File of the folder of a sweep: its runs."""
 RESULTS = (SCORES, SWEEP)
-"""Files with their own checksum that are neither of a run nor of a corpus."""
+"""Files with their own checksum that belong neither to a run nor to a corpus."""
 CHECKPOINT, BEST = "checkpoint-", "best-"
-"""Prefixes of the names of checkpoints and of best states, before the number of the step."""
+"""Prefixes of the file names of checkpoints and best states, before the step."""
 WEIGHTS = ".safetensors"
 """Suffix of the names of checkpoints and best states."""
 CLOCK = "examples_per_second"
-"""Key of the log that is not in the checksum, as it differs between equal runs."""
+"""Key of the log that is excluded from the checksum, as it differs between equal runs."""
 LOG_CHECKSUM, NUM_LINES = "log_sha256", "log_lines"
 """Keys of the log's checksum and number of lines in checkpoints."""
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -92,9 +92,9 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A folder that holds a run, or that will hold one: its files, their checksums, and the run in it.
+    """A folder that holds or will hold a run: its files, their checksums, and the run in it.
 
-    Questions about a corpus, its metadata and its scores are answered for the folder of any corpus.
+    Properties of a corpus, its metadata and its scores are valid for the folder of any corpus.
     """
 
     path: Path
@@ -107,7 +107,7 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """Evaluations, a line each."""
+        """Evaluations, one per line."""
         return self.path / LOG
 
     @property
@@ -171,7 +171,7 @@ class RunFolder:
 
     @property
     def ending(self) -> Mapping[str, Any]:
-        """Training section of the metadata; empty if the run has not ended, or they are damaged."""
+        """Training section of the metadata; empty if the run has not ended, or the metadata are damaged."""
         ending = self._read_metadata().get("training")
         return ending if isinstance(ending, dict) else {}
 
@@ -196,12 +196,12 @@ class RunFolder:
         """Read the config of the run.
 
         Args:
-            trust_code: Whether the foreign parts that it names are imported.
-            note: Called with a line about users' own code that changed since the run was begun with it.
+            trust_code: Whether to import foreign parts named in the config.
+            note: Called with a line about user code that changed since the start of the run.
 
         Raises:
             ConfigError: If a setting is not valid.
-            UntrustedError: If it names foreign parts that the user has not named or trusted.
+            UntrustedError: If the config names foreign parts that the user has neither named nor trusted.
         """
         from ecsuite.games.config.experiment import load_experiment
 
@@ -254,15 +254,15 @@ class RunFolder:
 
         Args:
             requested: The requested run; its stopping criteria may differ from those of the run in the folder.
-            steps_per_epoch: Steps of an epoch of this run.
+            steps_per_epoch: Steps per epoch of the requested run.
             resume: Whether to continue an unfinished run in the folder.
             steps_before: Upper bound of the steps of the teaching phase, before the first epoch.
 
         Raises:
             ConfigError: If the folder holds another run, or one with more steps, or an unfinished one and `resume` is
                 False.
-            DamagedError: If its config can't be read.
-            FormatError: If a newer version wrote it.
+            DamagedError: If the config in the folder can't be read.
+            FormatError: If a newer version wrote the config.
         """
         from ecsuite.games.runs.identity import require_same_run, require_same_schedule
 
@@ -351,7 +351,7 @@ class RunFolder:
 
         Args:
             step: Steps at the checkpoint.
-            state: `Log.state` in the checkpoint; empty: no line is from before it, and the checksum is not known.
+            state: `Log.state` in the checkpoint; empty: there are no earlier lines, and the checksum is unknown.
             note: Called with each message for the user.
             name: Name of the file, whose lines have a `step`.
 
@@ -362,7 +362,7 @@ class RunFolder:
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
         kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
         if len(kept) < num_lines:
-            note(f"{file}: {num_lines - len(kept)} of {num_lines} lines are missing or damaged and left out")
+            note(f"{file}: {num_lines - len(kept)} of {num_lines} lines are missing or damaged: left out")
         elif checksum is not None and _checksum(kept) != checksum:
             raise changed(file)
         if kept != lines:
@@ -377,10 +377,10 @@ class RunFolder:
         """
         for checkpoint in self.checkpoints[:1]:
             try:
-                with safe_open(checkpoint, framework="numpy") as opened:  # without a check of the tensors
+                with safe_open(checkpoint, framework="numpy") as opened:  # does not check the tensors
                     values = dict(json.loads(opened.metadata()["ecsuite"].partition(" ")[2]))
             except (SafetensorError, *UNREADABLE):
-                return  # reported where the checkpoint is read
+                return  # reported by the reader of the checkpoint
             num_lines = values.get(NUM_LINES)
             if LOG_CHECKSUM not in values or not num_lines:
                 return
@@ -400,7 +400,7 @@ class RunFolder:
         Raises:
             ConfigError: If the folder has no file with a checksum.
             CorpusError: If the corpus is edited so that it can't be read.
-            DamagedError: If a file is not JSON, or a file of the corpus is not there.
+            DamagedError: If a file is not JSON, or a file of the corpus is missing.
         """
         folder = self.path
         if not any((folder / name).is_file() for name in (CONFIG, METADATA, *RESULTS)):
@@ -445,7 +445,7 @@ class RunFolder:
         return [*edited, *([METADATA] if is_edited and not edited else [])]
 
     def _accept_log(self) -> None:
-        """Write the checksum of a log that was edited into the newest checkpoint.
+        """Write the checksum of an edited log into the newest checkpoint.
 
         Raises:
             DamagedError: If the log or the checkpoint can't be read.
@@ -462,7 +462,7 @@ class RunFolder:
                 raise DamagedError(f"{self.log}: not a log of evaluations ({error}): delete it") from None
 
     def _read_context(self) -> "RunContext":
-        """Read the run of the config; raise `ConfigError` if it was begun under rules that no longer hold."""
+        """Read the run of the config; `ConfigError` if it was begun under rules that no longer hold."""
         from ecsuite.games.config import experiment as settings
         from ecsuite.games.config.sources import OBJECTS
         from ecsuite.games.runs.identity import RunContext
@@ -473,7 +473,7 @@ class RunFolder:
             existing = RunContext.of(self.experiment())
         except UntrustedError:
             raise ConfigError(
-                f"{folder} holds another run, of other code: choose another folder with --out"
+                f"{folder} holds a run with other code: choose another folder with --out"
             ) from None
         except ConfigError as error:
             raise DamagedError(f"damaged run folder: {error}") from None
@@ -490,7 +490,7 @@ class RunFolder:
         return existing
 
     def _read_metadata(self) -> dict[str, Any]:
-        """The content of the metadata; empty if there are none, or they are damaged."""
+        """Content of the metadata; empty if they are missing or damaged."""
         try:
             metadata = dict(json.loads(self.metadata.read_bytes()))
             require_unchanged(metadata, self.metadata)
@@ -531,7 +531,7 @@ class RunFolder:
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """Read a JSON object; None if there is no such file."""
+    """Read a JSON object; None if the file does not exist."""
     if not file.is_file():
         return None
     try:
@@ -546,7 +546,7 @@ def _is_sealed(data: dict[str, Any]) -> bool:
 
 
 def _write(file: Path, data: dict[str, Any] | None) -> bool:
-    """Write a JSON object with its checksum unless it has it already; return whether it was written."""
+    """Write a JSON object with its checksum unless it already has one; return whether it was written."""
     if data is None or _is_sealed(data):
         return False
     write_atomically(file, json.dumps(sealed(data), indent=2, ensure_ascii=False).encode() + b"\n")
@@ -558,7 +558,7 @@ class Log:
 
     Args:
         file: The file.
-        lines: Its present lines.
+        lines: Present lines of the file.
     """
 
     def __init__(self, file: Path, lines: Iterable[bytes]) -> None:

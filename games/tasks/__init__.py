@@ -1,1 +1,1 @@
-"""Tasks, their losses, chance levels and views."""
+"""Tasks: losses, chance levels and views."""

@@ -1,15 +1,14 @@
-"""Chance levels of games: what the best answer that reads no message is worth.
+"""Chance levels of games: the value of the best answer that ignores messages.
 
-The answers are a family: a guess, whose expected measures are computed; a constant answer; by place, the same place
-among the candidates; by frequency, the candidates, or those with the values, of one attribute or of all, that were
-targets in most of the rounds that had them; by likeness, the candidate that is most or least like all others, in all
-attributes or in one, and those with a value that as many have as there are targets. Likeness gives answers away where
-distractors are chosen by the target: of candidates that each share all but one value with it, it is in the middle.
+The family of answers: a guess, whose expected measures are computed; a constant answer; by position, the same index
+among the candidates; by frequency, the candidates that were targets in most of their rounds, or whose values, in one
+attribute or in all, were; by similarity, the candidate that is most or least similar to all others, in all attributes
+or in one, and candidates with a value that occurs once per target. Similarity reveals answers if distractors depend
+on the target: if each shares all but one value with it, the target is in the middle.
 
-Answers are found on rounds of training and played on those of a split, where the best one is the chance level; the
-guess is only given up for what is better by more than the error of these rounds. What is found must pay in training,
-too: a liking for a value that all held-out objects happen to have is nothing that could be learnt, and neither is that
-held-out objects are new.
+Answers are fitted on training rounds and played on the rounds of a split, where the best one is the chance level. The
+guess is only replaced by an answer that is better by more than the error of these rounds. An answer must also be better
+in training: a preference for a value that all held-out objects have, or for new objects, can't be learnt.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -27,13 +26,13 @@ from torch import Tensor
 from ecsuite.games.worlds.world import Batch, Integers, ObjectNumbers, World
 
 NUM_ROUNDS = 2048
-"""Most rounds of training that answers are found on."""
+"""Maximum number of training rounds on which answers are fitted."""
 LEVEL = 0.001
-"""Probability that a guess is given up for some answer that is no better."""
+"""Probability that a guess is replaced by an answer that is not better."""
 DECIMALS = 9
-"""Decimals of sums of logarithms: those of equal candidates may differ by rounding."""
+"""Decimals to which sums of logarithms are rounded: sums of equal candidates may differ by rounding errors."""
 MOST_PIXELS = 16
-"""Width and height to which images are reduced before they are compared."""
+"""Width and height to which images are reduced before comparison."""
 
 Floats = NDArray[np.float64]
 Seen = TypeVar("Seen")
@@ -41,9 +40,9 @@ Seen = TypeVar("Seen")
 Measures = Mapping[str, Floats]
 """Measures of each round of a batch, (batch,) each."""
 Answer = Callable[[Seen], Measures]
-"""An answer that was found, as its measures of rounds."""
+"""A fitted answer, as a function from rounds to its measures."""
 Family = Sequence[Callable[[Sequence[Seen]], Sequence[Answer[Seen]]]]
-"""Finds the answers of each kind on rounds of training; the first kind is the guess alone."""
+"""Functions that fit answers of each kind on training rounds; the first kind is the guess."""
 
 
 def chance_levels(
@@ -53,14 +52,14 @@ def chance_levels(
     split: str = "valid",
     fixed: Family[Seen] = (),
 ) -> dict[str, float]:
-    """The chance level of each measure: of the best answer of a family, played on the rounds of a split.
+    """Compute the chance level of each measure: the best answer of a family, played on the rounds of a split.
 
     Args:
-        world: Gives the rounds.
-        seen: What an answer sees of a batch.
-        family: The answers; but for the guess, each has to be better than it in training.
-        split: Which rounds.
-        fixed: Answers that need nothing from training but its form.
+        world: Source of the rounds.
+        seen: Function from a batch to the view of answers.
+        family: The answers; all except the guess have to be better than the guess in training.
+        split: Split of the rounds.
+        fixed: Answers that use only the form of training rounds.
     """
     train_size, size = world.sizes.batch_size, world.sizes.evaluation_batch_size
     num_train = -(-min(world.num_train, NUM_ROUNDS) // train_size)
@@ -71,7 +70,7 @@ def chance_levels(
     errors = NormalDist().inv_cdf(1 - LEVEL / max(1, len(others)))
 
     def better(rounds: Sequence[Seen], answers: Iterable[Answer[Seen]], name: str) -> list[Answer[Seen]]:
-        """The answers that are better than a guess."""
+        """Select the answers that are better than a guess."""
         guessed = _measured(guess, rounds)[name]
         gains = ((answer, _measured(answer, rounds)[name] - guessed) for answer in answers)
         return [answer for answer, gain in gains if gain.mean() > errors * _error(gain)]
@@ -88,18 +87,18 @@ def chance_levels(
 
 
 def _measured(answer: Answer[Seen], rounds: Sequence[Seen]) -> dict[str, Floats]:
-    """The measures of an answer in each of all rounds."""
+    """Measures of an answer in each round."""
     measured = [answer(each) for each in rounds]
     return {name: np.concatenate([each[name] for each in measured]) for name in measured[0]}
 
 
 def _mean(values: Floats) -> float:
-    """The mean, which of equal values is their value."""
+    """Mean, which for equal values is exactly their value."""
     return fsum(values) / len(values)
 
 
 def _error(gains: Floats) -> float:
-    """The standard error of the mean of gains from -1 to 1, with one more of either sign, so that it is never 0."""
+    """Standard error of the mean of gains from -1 to 1, with one extra gain of each sign, so that it is never 0."""
     gains = np.concatenate([gains, [1.0, -1.0]])
     return float(gains.std() / len(gains) ** 0.5)
 
@@ -111,18 +110,18 @@ class Candidates:
     kinds: Integers
     """Kind of each candidate, (batch, num_candidates): candidates of one kind have equal values, or are one object."""
     labels: NDArray[np.bool_]
-    """Which are targets, (batch, num_candidates)."""
+    """Mask of targets, (batch, num_candidates)."""
     present: NDArray[np.bool_]
-    """Which are there, (batch, num_candidates)."""
+    """Mask of candidates that are present, (batch, num_candidates)."""
     values: Integers | None = None
-    """Attribute values of each, (batch, num_candidates, num_attributes); None: they have none."""
+    """Attribute values of candidates, (batch, num_candidates, num_attributes); None: no values."""
     distances: Floats | None = None
-    """Squared Euclidean distance of each from the mean of those of its round, (batch, num_candidates), by what agents
-    see; None where that is the attribute values, or rendered from them."""
+    """Squared Euclidean distance of each candidate's input from the mean of its round, (batch, num_candidates);
+    None if the input is attribute values, or rendered from them."""
 
     @cached_property
     def counts(self) -> Integers:
-        """How many of the round have the same value as each, (batch, num_candidates, num_attributes)."""
+        """Number of candidates in the round with the same value, (batch, num_candidates, num_attributes)."""
         assert self.values is not None
         rounds, width = np.arange(len(self.values))[:, None], int(self.values.max()) + 1
         counts = np.empty_like(self.values)
@@ -133,14 +132,14 @@ class Candidates:
 
 
 class CandidatesOf:
-    """Gives the candidates of batches of a world, with the same numbers of kinds in all of them."""
+    """Extracts the candidates of batches of a world, with the same kind indices in all batches."""
 
     def __init__(self, world: World) -> None:
         self.numbers = ObjectNumbers()
         self.compares_objects = not world.shows_values and world.unrendered() is None
 
     def __call__(self, batch: Batch) -> Candidates:
-        """The candidates of a batch."""
+        """Extract the candidates of a batch."""
         kinds = self.numbers.of(batch) if batch.values is None else self.numbers.of_rows(batch.values)
         present = np.ones_like(batch.labels) if batch.present is None else batch.present
         places = batch.candidate_indices()
@@ -154,14 +153,14 @@ class CandidatesOf:
 
 
 def _distances(objects: NDArray[Any], places: Integers, present: NDArray[np.bool_]) -> Floats:
-    """Squared distances from the mean of a round, see `Candidates`.
+    """Squared distances from the mean of a round; see `Candidates`.
 
     Args:
-        objects: What agents see, (num_objects, ...).
-        places: The candidates of each round among these, (batch, num_candidates).
-        present: Which are there, (batch, num_candidates).
+        objects: Input of agents, (num_objects, ...).
+        places: Indices of the candidates of each round, (batch, num_candidates).
+        present: Mask of candidates, (batch, num_candidates).
     """
-    if objects.ndim == 4:  # images: every so many pixels
+    if objects.ndim == 4:  # images are subsampled
         steps = [-(-side // MOST_PIXELS) for side in objects.shape[1:3]]
         objects = objects[:, :: steps[0], :: steps[1]]
     vectors = objects.reshape(len(objects), -1).astype(np.float64)
@@ -174,25 +173,25 @@ def _distances(objects: NDArray[Any], places: Integers, present: NDArray[np.bool
 
 
 def one_of(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
-    """A guess of one candidate: each that is there is equally likely."""
+    """Guess one candidate uniformly."""
     return [lambda seen: {"accuracy": 1 / seen.present.sum(1)}]
 
 
 def place_of_one(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
-    """The place in which the target was most often."""
+    """Choose the most frequent position of the target."""
     place = _most_frequent([label for each in rounds for label in each.labels.argmax(1).tolist()])
     return [lambda seen: {"accuracy": (seen.labels.argmax(1) == place).astype(float)}]
 
 
 def best_one(scores: Floats, seen: Candidates) -> Measures:
-    """The candidate with the highest score, (batch, num_candidates); of several, each is equally likely."""
+    """Choose the candidate with the highest score, (batch, num_candidates); ties are broken uniformly."""
     found = np.where(seen.present, scores, -np.inf)
     is_best = found == found.max(1, keepdims=True)
     return {"accuracy": (is_best & seen.labels).sum(1) / is_best.sum(1)}
 
 
 def best_ones(scores: Floats, seen: Candidates) -> Measures:
-    """Choose the candidates with the highest scores, one for each target; equal scores are equally likely."""
+    """Choose the candidates with the highest scores, one per target; ties are broken uniformly."""
     number, size = seen.labels.sum(1), seen.labels.shape[1]
     least = np.take_along_axis(-np.sort(-scores, axis=1), number[:, None] - 1, axis=1)
     is_above, is_least = scores > least, scores == least
@@ -216,7 +215,7 @@ Scores = Callable[[Candidates], Floats]
 def ranked(
     measure: Ranked, find_scores: Callable[[Sequence[Candidates]], Sequence[Scores]]
 ) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
-    """Answers that rank candidates by scores: those that `find_scores` finds on rounds of training."""
+    """Make answers that rank candidates by scores, fitted by `find_scores` on training rounds."""
 
     def answer(score: Scores, seen: Candidates) -> Measures:
         return measure(score(seen), seen)
@@ -228,7 +227,7 @@ def ranked(
 
 
 def by_frequency(rounds: Sequence[Candidates]) -> Sequence[Scores]:
-    """Scores of candidates: how often they, or others with their values, were the targets of rounds with them."""
+    """Score candidates by the share of their rounds, or of rounds with their values, in which they were targets."""
 
     def shares(attribute: int | None) -> Scores:
         of_number = _target_shares([_numbers(each, attribute) for each in rounds], rounds)
@@ -237,7 +236,7 @@ def by_frequency(rounds: Sequence[Candidates]) -> Sequence[Scores]:
     of_attributes = [shares(each) for each in range(_num_attributes(rounds))]
 
     def together(seen: Candidates) -> Floats:
-        """The product of the shares by each attribute, which also ranks objects that are new."""
+        """Product of the shares by each attribute, which also ranks new objects."""
         logs = np.log([share(seen) for share in of_attributes])
         return np.asarray(logs.sum(0).round(DECIMALS))
 
@@ -245,9 +244,9 @@ def by_frequency(rounds: Sequence[Candidates]) -> Sequence[Scores]:
 
 
 def by_likeness(rounds: Sequence[Candidates]) -> Sequence[Scores]:
-    """Scores of candidates by their likeness to the others of their round, in all attributes or in one, most or least.
+    """Score candidates by their similarity to the others of their round, in all attributes or in one, most or least.
 
-    Another score is higher, the nearer the number of candidates with a value is to the number of targets.
+    Another score measures how near the number of candidates with a value is to the number of targets.
     """
 
     def like(sign: int, attribute: int | slice) -> Scores:
@@ -277,13 +276,13 @@ def _required(values: Floats | None) -> Floats:
 
 
 def _num_attributes(rounds: Sequence[Candidates]) -> int:
-    """Attributes of candidates; 0: they have no values."""
+    """Number of attributes of candidates; 0: no values."""
     values = rounds[0].values
     return 0 if values is None else values.shape[2]
 
 
 def _numbers(seen: Candidates, attribute: int | None) -> Integers:
-    """The values of an attribute or, of None, the kinds of the candidates, (batch, num_candidates)."""
+    """Values of an attribute or, for None, kinds of the candidates, (batch, num_candidates)."""
     if attribute is None:
         return seen.kinds
     assert seen.values is not None
@@ -294,11 +293,11 @@ def _numbers(seen: Candidates, attribute: int | None) -> Integers:
 def some_of(
     num_targets: int, num_others: int
 ) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
-    """A guess of which candidates are targets: of one, what more of them are; of all, any set of as many.
+    """Guess targets: the more frequent label for each candidate, or a random set of the right size.
 
     Args:
-        num_targets: Targets of a round that are different objects.
-        num_others: Other candidates.
+        num_targets: Number of targets per round that are different objects.
+        num_others: Number of other candidates.
     """
     sets = comb(num_targets + num_others, num_targets)
 
@@ -311,7 +310,7 @@ def some_of(
 
 
 def frequent_ones(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
-    """The candidates that were targets in more than half of the rounds in which they were candidates."""
+    """Choose the candidates that were targets in more than half of their rounds."""
     shares = _target_shares([each.kinds for each in rounds], rounds)
 
     def answer(seen: Candidates) -> Measures:
@@ -322,10 +321,10 @@ def frequent_ones(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
 
 
 def _target_shares(numbers: Sequence[Integers], rounds: Sequence[Candidates]) -> Callable[[Integers], Floats]:
-    """How often a candidate of each number was a target, with what all have in common for one that is rare.
+    """Share of rounds in which a candidate of each kind was a target, smoothed with the overall share.
 
     Args:
-        numbers: Of kinds or values of the candidates of each batch, (batch, num_candidates).
+        numbers: Kinds or values of the candidates of each batch, (batch, num_candidates).
         rounds: The batches.
     """
     kinds = np.concatenate([of[each.present] for of, each in zip(numbers, rounds, strict=True)])
@@ -341,13 +340,13 @@ class Asked:
     """Questions about the targets of a batch of rounds."""
 
     answers: Integers
-    """Right answers, (batch, num_answers)."""
+    """Correct answers, (batch, num_answers)."""
     num_known: int = 0
-    """The last so many answers are seen beside the message."""
+    """Number of answers, the last ones, that are known without the message."""
 
 
 def any_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
-    """A guess: any of the answers that were right in training, different ones being equally likely, or what is seen."""
+    """Guess any of the distinct answers in training uniformly, or give the known answers."""
     number = rounds[0].answers.shape[1] - rounds[0].num_known
     columns = np.concatenate([each.answers for each in rounds]).T[:number]
     known = [np.bincount(column, minlength=int(column.max()) + 2) > 0 for column in columns]
@@ -363,7 +362,7 @@ def any_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
 
 
 def constant_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
-    """The most frequent answers: all of them together, and each alone, given what is seen."""
+    """Give the most frequent answers, jointly and separately, given the known answers."""
     number = rounds[0].answers.shape[1] - rounds[0].num_known
     rows = np.concatenate([each.answers for each in rounds])
     given: dict[Hashable, list[Integers]] = {(): [rows]}
@@ -387,15 +386,15 @@ def constant_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
 
 
 def another_object(rounds: Sequence[Tensor]) -> Sequence[Answer[Tensor]]:
-    """A guess of features: some target of the batch, (batch, num_features), different ones being equally likely."""
+    """Guess the features of a target of the batch, (batch, num_features), uniformly over distinct ones."""
     return [lambda targets: {"accuracy": np.full(len(targets), 1 / len(targets.unique(dim=0)))}]
 
 
 def constant_features(is_right: Callable[[Tensor, Tensor], Tensor]) -> Family[Tensor]:
-    """Constant features: the mean of all targets, and the most frequent target.
+    """Make constant features: the mean of all targets, and the most frequent target.
 
     Args:
-        is_right: Whether features, (1, batch, num_features), are answers to targets, (batch, num_features): (1, batch).
+        is_right: Whether features, (1, batch, num_features), are correct for targets, (batch, num_features).
     """
 
     def played(features: Tensor) -> Sequence[Answer[Tensor]]:
@@ -416,7 +415,7 @@ def constant_features(is_right: Callable[[Tensor, Tensor], Tensor]) -> Family[Te
 
 
 def _most_frequent(values: Sequence[Hashable]) -> Hashable:
-    """The most frequent value, of several the first one in their order."""
+    """Most frequent value; ties are broken by order."""
     counts: dict[Hashable, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1

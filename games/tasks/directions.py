@@ -1,4 +1,4 @@
-"""Directions, bounds and titles of the measures of a training; tables read them without torch."""
+"""Directions, bounds and titles of the measures of a training, readable without torch."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
     "loss": "lower",
     "cost": "lower",
 }
-"""Which way the measures of a training are better; metrics have theirs in their traits, others none."""
+"""Better direction of the measures of a training; metrics define theirs in their traits, other measures have none."""
 ENDS: Mapping[str, tuple[float, float]] = dict.fromkeys(
     (
         *(name for name in DIRECTIONS if "accuracy" in name),
@@ -28,24 +28,23 @@ ENDS: Mapping[str, tuple[float, float]] = dict.fromkeys(
             "receiver",
             "end_to_end",
             "greedy",
-        ),  # accuracies of pairs that are trained end to end (ICY)
+        ),  # accuracies of pairs trained end to end (ICY)
     ),
     (0.0, 1.0),
 )
-"""Ends of the scale of measures of success: a value at one is censored, as agents may do better, or worse, than the
-rounds can show. Counts and shares without a better direction, such as `first_name`, have the ends as values like any
-other."""
+"""Ends of the scale of measures of success: a value at an end is censored, as agents may be better, or worse, than
+the rounds can show. Counts, and shares without a better direction, such as `first_name`, are not censored. """
 UNTIL: Mapping[str, str] = {"consensus_round": "has_consensus", "ratio": "reached", "steps": "reached"}
-"""Measures of the time until something happens, by the measure that has whether it did: a time that ended before is
+"""Measures of the time until an event, and the measure of whether it happened: without the event, the time is
 right-censored."""
 
 
 def measure_bound(measure: str, measures: Mapping[str, object]) -> Literal["lower", "upper"] | None:
-    """The bound of the true value that a censored measure is, at an end of its scale or before what it waits for.
+    """Whether a censored measure, at an end of its scale or before its event, is a lower or upper bound.
 
     Args:
-        measure: Name of the measure, also with its rounds in front: `held out accuracy`.
-        measures: All measures of the run, or this one alone.
+        measure: Name of the measure, optionally with a prefix for the rounds: `held out accuracy`.
+        measures: All measures of the run, or only this one.
     """
     if measure in UNTIL:
         return None if measures.get(UNTIL[measure], True) else "lower"
@@ -56,16 +55,16 @@ def measure_bound(measure: str, measures: Mapping[str, object]) -> Literal["lowe
 
 
 def held_out_of(evaluations: Iterable[str]) -> str:
-    """The objects of validation rounds, if they were held out of training: `held-out objects`; otherwise empty.
+    """Name the objects of validation rounds, if they were held out from training: `held-out objects`; otherwise empty.
 
     Args:
         evaluations: Names of the other evaluations of the run, such as `seen objects`.
     """
     seen = [name.removeprefix("seen ") for name in evaluations if name.startswith("seen ")]
-    kind = seen[0] if len(seen) == 1 else "concepts"  # several: a matrix of games about concepts
+    kind = seen[0] if len(seen) == 1 else "concepts"  # several: the evaluation matrix of concept games
     return f"held-out {kind}" if seen else ""
 
 
 def measure_title(measure: str, about: str) -> str:
-    """The name of a measure in tables with the objects that it is about: `accuracy, held-out objects`."""
+    """Title of a measure in tables, with the objects that it is about: `accuracy, held-out objects`."""
     return ", ".join(part for part in (measure.replace("_", " "), about) if part)

@@ -1,7 +1,7 @@
-"""Tasks: what the receiver must do with what it understood, with loss and measures.
+"""Tasks: the receiver's answers to messages, with loss and measures.
 
 A task is built from its options, the rounds and attribute values of the world, and the width of the receiver's states.
-It says by `rounds(options)` what it asks of the world, and gets either scores of the candidates or the states.
+`rounds(options)` defines its requirements for the world. Its input is either scores of the candidates or the states.
 """
 
 from abc import ABC, abstractmethod
@@ -27,22 +27,22 @@ SenderInput = Literal["targets", "targets_and_distractors"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Truth:
-    """Right answers in the rounds of a batch."""
+    """Correct answers in the rounds of a batch."""
 
     labels: Tensor
-    """Which candidates are targets, (batch, num_candidates)."""
+    """Mask of targets among candidates, (batch, num_candidates)."""
     values: Tensor | None
-    """Attribute values of the first target, (batch, num_attributes); None where a task does not ask for them."""
+    """Attribute values of the first target, (batch, num_attributes); None if the task does not use them."""
     features: Tensor | None = None
-    """Features of the target, (batch, num_features); None where a task does not ask for them."""
+    """Features of the target, (batch, num_features); None if the task does not use them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampledAnswers:
-    """The receiver's answers, one for each example."""
+    """The receiver's sampled answers, one per example."""
 
     chosen: Tensor
-    """The index of a candidate, (batch,); of several choices, each of them, (batch, num_choices)."""
+    """Index of a candidate, (batch,), or of the option of each choice, (batch, num_choices)."""
     log_probability: Tensor
     """Log-probability of the answer, the sum over its choices, (batch,)."""
     entropy: Tensor
@@ -54,31 +54,31 @@ class TaskOutput:
     """Loss and measures of the receiver's output, for each possible end of the message and each example."""
 
     loss: Tensor
-    """In nats, (num_ends, batch)."""
+    """Loss in nats, (num_ends, batch)."""
     measures: Mapping[str, Tensor]
     """Measures to report, (num_ends, batch) each, always including `accuracy`."""
     answers: SampledAnswers | None = None
-    """The receiver's answers; None unless the loss asks for them."""
+    """The receiver's answers; None unless the loss needs them."""
     truth: Truth | None = None
-    """Right answers; None unless the loss asks for answers."""
+    """Correct answers; None unless the loss needs answers."""
 
 
 class Task(nn.Module, ABC):
-    """Base class of tasks, also of users' own.
+    """Base class of tasks, including user code.
 
     Args:
-        options: Those of the class.
-        world: What the rounds are about.
+        options: Options of the class.
+        world: Source of the rounds.
         state_size: Width of the receiver's states.
     """
 
     scores_candidates: ClassVar[bool] = True
-    """Whether the task gets scores of the candidates, (num_ends, batch, num_candidates); otherwise it gets the
+    """Whether the input is scores of the candidates, (num_ends, batch, num_candidates); otherwise the
     receiver's states, (num_ends, batch, state_size)."""
     asks_features: ClassVar[bool] = False
-    """Without candidates: whether the truth of a round has the features of the target, and not its values."""
+    """Without candidates: whether the truth of a round is the target's features rather than its values."""
     scores_are_cosines = False
-    """Whether the score of a candidate is the cosine of its vector and the receiver's state, not their product."""
+    """Whether a candidate's score is the cosine of its vector and the receiver's state, rather than the dot product."""
 
     def __init__(self, options: Any, *, world: World, state_size: int) -> None:
         super().__init__()
@@ -94,48 +94,48 @@ class Task(nn.Module, ABC):
         """Compute loss and measures from the scores or states."""
 
     def chance(self) -> Mapping[str, float]:
-        """Chance level of each measure: what the best answer that reads no message is worth on validation rounds."""
+        """Chance level of each measure: the value of the best answer without messages on validation rounds."""
         return self.chance_of(self.world, "valid")
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
-        """Chance level of each measure on the rounds of a split of a world; nothing where it is not known."""
+        """Chance levels of measures on the rounds of a split of a world; empty if unknown."""
         return {}
 
     @property
     def has_choices(self) -> bool:
-        """Whether answers are choices, which can be sampled, compared and voted on."""
+        """Whether answers are discrete choices, which can be sampled, compared and voted on."""
         return type(self).choices is not Task.choices
 
     def choices(self, answer: Tensor) -> Tensor:
-        """Logits of the choices, (batch, num_options) or (batch, num_choices, num_options), at the last end."""
-        raise NotImplementedError(f"answers of {type(self).__name__} are no choices")
+        """Logits of the choices at the last end, (batch, num_options) or (batch, num_choices, num_options)."""
+        raise NotImplementedError(f"task {type(self).__name__} has no discrete answers")
 
     def asked_values(self, values: Tensor) -> Tensor:
-        """Right answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        """Correct answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
         return values
 
     def seen_values(self, values: Tensor) -> Tensor | None:
-        """The receiver's view of attribute values next to the message, (batch, width); None: nothing."""
+        """Attribute values that the receiver sees in addition to the message, (batch, width); None: none."""
         return None
 
 
 class Discrimination(Task):
-    """Identify the one target among the candidates. Loss: cross-entropy of the softmax over their scores."""
+    """Identify the target among the candidates. Loss: cross-entropy of the softmax over their scores."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of the task."""
 
         num_distractors: Count | None = 5
-        """Number of candidates that are not the target; null: as many as the world's files have."""
+        """Number of candidates that are not the target; null: as in the world's files."""
         sender_input: SenderInput = "targets"
-        """targets: the sender sees the target only. targets_and_distractors: it also sees the distractors."""
+        """targets: the sender sees only the target. targets_and_distractors: it also sees the distractors."""
         fewest_distractors: Count | None = None
-        """Each round has from this number of distractors to num_distractors, all numbers equally likely; null: all
-        have as many."""
+        """Lower bound of the number of distractors of a round, drawn uniformly up to num_distractors; null: always
+        num_distractors."""
 
         def __post_init__(self) -> None:
-            """Check the least number of distractors; `ConfigError` if it can't be had."""
+            """Check the lower bound of the number of distractors; `ConfigError` if it is impossible."""
             fewest, most = self.fewest_distractors, self.num_distractors
             if fewest is None:
                 return
@@ -144,7 +144,7 @@ class Discrimination(Task):
                     f"fewest_distractors: expected less than num_distractors, {most}, got {fewest}"
                 )
             if self.sender_input != "targets":
-                raise ConfigError("fewest_distractors: expected null where the sender sees the distractors")
+                raise ConfigError("fewest_distractors: expected null if the sender sees the distractors")
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -156,9 +156,9 @@ class Discrimination(Task):
         )
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
-        """Compare scores with the target's place. See `Task`."""
+        """Compare scores with the target's position. See `Task`."""
         labels = truth.labels.int().argmax(-1)  # (batch,)
-        # Of two dimensions, since CUDA has no deterministic kernel for three.
+        # Two dimensions, since CUDA has no deterministic kernel for three.
         at_ends = labels.expand(len(answer), -1)
         loss = cross_entropy(answer.flatten(0, 1), at_ends.flatten(), reduction="none").view_as(at_ends)
         return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels).float()})
@@ -168,7 +168,7 @@ class Discrimination(Task):
         return answer[-1]
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
-        """Any candidate, or one by its place, frequency or likeness; see `ecsuite.games.tasks.chance`."""
+        """Any candidate, or one by position, frequency or similarity; see `ecsuite.games.tasks.chance`."""
         family = (
             answers.one_of,
             answers.place_of_one,
@@ -179,7 +179,7 @@ class Discrimination(Task):
 
 
 class InBatch(Discrimination):
-    """Identify the target among the targets of all rounds of the batch; two rounds about one object have one candidate.
+    """Identify the target among the targets of all rounds of the batch, each object once.
 
     Loss: NT-Xent, the cross-entropy of the softmax over cosines divided by a temperature (Chen et al. 2020,
     arXiv 2002.05709, equation 1; in games, Dessì et al. 2021, arXiv 2106.04258), here between messages and candidates,
@@ -193,7 +193,7 @@ class InBatch(Discrimination):
         loss_temperature: Positive = 0.1
         """Divisor of scores."""
         similarity: Literal["cosine", "dot"] = "cosine"
-        """The score of a candidate: the cosine of its vector and the receiver's state, or their dot product."""
+        """Score of a candidate: cosine of its vector and the receiver's state, or their dot product."""
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__(options, world=world, state_size=state_size)
@@ -206,7 +206,7 @@ class InBatch(Discrimination):
         return RoundSpec(num_distractors=0, in_batch=True)
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
-        """Compare scores with the target's place. See `Task`."""
+        """Compare scores with the target's position. See `Task`."""
         return super().forward(answer / self.temperature, truth)
 
     def choices(self, answer: Tensor) -> Tensor:
@@ -218,8 +218,8 @@ class Reconstruction(Task):
     """Reconstruct the target: one softmax over values per attribute.
 
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
-    correct. Attributes that the receiver sees count like the others (Kharitonov et al. 2020, arXiv 1905.13687). What is
-    asked may also be a function of the values; its answers then stand in the place of attributes.
+    correct. Attributes that the receiver sees count, too (Kharitonov et al. 2020, arXiv 1905.13687). The
+    question may also be a function of the values, whose results then replace the attributes.
 
     Raises:
         ConfigError: If the world's objects have no attribute values, or the receiver sees all of them.
@@ -230,14 +230,14 @@ class Reconstruction(Task):
         """Options of the task."""
 
         num_known: Natural = 0
-        """The receiver sees so many attributes of the target, the last ones, beside the message."""
+        """Number of attributes of the target, the last ones, that the receiver sees in addition to the message."""
         asked: Literal["values", "sums", "equality"] = "values"
-        """values: the receiver names the values. sums: of the two values a and b, it names a + b and a - b, modulo the
-        number of values (Kharitonov & Baroni 2020, arXiv 2004.03420). equality: it tells whether all values are equal
+        """Question. values: the attribute values. sums: for the two values a and b, a + b and a - b, modulo the
+        number of values (Kharitonov & Baroni 2020, arXiv 2004.03420). equality: whether all values are equal
         (1) or not (0)."""
 
         def __post_init__(self) -> None:
-            """Check that what is seen is a part of what is asked; `ConfigError` if not."""
+            """Check that known values are part of the question; `ConfigError` if not."""
             if self.num_known and self.asked != "values":
                 raise ConfigError(f"num_known: expected 0 with asked={self.asked}")
 
@@ -247,7 +247,7 @@ class Reconstruction(Task):
         super().__init__(options, world=world, state_size=state_size)
         if world.num_values is None:
             raise ConfigError(
-                "task: reconstruction needs objects with attribute values, and this world's have none"
+                "task: reconstruction needs objects with attribute values, but this world's objects have none"
             )
         if options.num_known >= len(world.num_values):
             raise ConfigError(
@@ -258,19 +258,19 @@ class Reconstruction(Task):
         if self.asked == "sums":
             require_pairs("task.asked", len(world.num_values), max(world.num_values))
             if min(world.num_values) < max(world.num_values):
-                raise ConfigError("task.asked: sums are of attributes with equal numbers of values")
+                raise ConfigError("task.asked: sums need attributes with equal numbers of values")
         self.num_values = world.num_values
         if self.asked == "equality":
             self.num_values = (2,)
         self.num_attributes, self.most = len(self.num_values), (most := max(self.num_values))
         self.decode = Linear(state_size + self.num_known * most, self.num_attributes * most)
-        # Attributes may have different numbers of values; there is no value beyond an attribute's own.
+        # Attributes may have different numbers of values: mask values that an attribute does not have.
         missing = torch.arange(most) >= torch.tensor(self.num_values)[:, None]
         is_ragged = min(self.num_values) < most
         self.register_buffer("missing", missing if is_ragged else None, persistent=False)
 
     def read_off(self) -> None:
-        """Take states that are scores of the attribute values, in their order, as logits; `ConfigError` if unasked."""
+        """Use states that are scores of the attribute values, in order, as logits; else `ConfigError`."""
         if self.asked != "values" or self.num_known:
             raise ConfigError("task: the receiver scores values: expected asked=values and num_known=0")
         rows = [a * self.most + value for a, number in enumerate(self.num_values) for value in range(number)]
@@ -297,34 +297,34 @@ class Reconstruction(Task):
         )
 
     def asked_values(self, values: Tensor) -> Tensor:
-        """Right answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        """Correct answers for attribute values, (batch, num_attributes): (batch, number of answers)."""
         if self.asked == "equality":
             return (values == values[:, :1]).all(1, keepdim=True).long()
         return values if self.asked == "values" else sums_and_differences(values, self.most)
 
     def seen_values(self, values: Tensor) -> Tensor | None:
-        """The receiver's view of attribute values, (batch, num_attributes), next to the message, (batch, width)."""
+        """Known part of attribute values, (batch, num_attributes), for the receiver, (batch, width)."""
         if not self.num_known:
             return None
         return one_hot(values[:, -self.num_known :], self.most, torch.float32)
 
     def logits(self, states: Tensor) -> Tensor:
-        """Logits of the values, (num_ends, batch, num_attributes, most values)."""
+        """Logits of the values, (num_ends, batch, num_attributes, maximum num_values)."""
         logits: Tensor = self.decode(states).float().unflatten(-1, (self.num_attributes, -1))
         if isinstance(self.missing, Tensor):
             logits = logits.masked_fill(self.missing, -torch.inf)
         return logits
 
     def choices(self, answer: Tensor) -> Tensor:
-        """Logits of the values of each attribute, (batch, num_attributes, most values), at the last end."""
+        """Logits of the values of each attribute at the last end, (batch, num_attributes, maximum num_values)."""
         return self.logits(answer)[-1]
 
     def values(self, states: Tensor) -> Tensor:
-        """The most likely attribute values, (num_ends, batch, num_attributes)."""
+        """Most likely attribute values, (num_ends, batch, num_attributes)."""
         return self.logits(states).argmax(-1)
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
-        """Any answers, or the most frequent ones given what is seen; see `ecsuite.games.tasks.chance`."""
+        """Any answers, or the most frequent ones given the known values; see `ecsuite.games.tasks.chance`."""
         family = (answers.any_answers, answers.constant_answers)
         return answers.chance_levels(world, self._asked, family, split)
 
@@ -349,12 +349,12 @@ class Concept(Task):
         num_targets: Count = 1
         """Number of candidates that satisfy the rule."""
         num_distractors: Count | None = 5
-        """Number of candidates that do not; null: as many as the world's files have."""
+        """Number of candidates that do not satisfy the rule; null: as in the world's files."""
         variant: Variant = "set_reference"
-        """The receiver's targets. set_reference: the sender's. concept: others of the same rule. reference: one object,
-        repeated, for both."""
+        """The receiver's targets. set_reference: the sender's targets. concept: others of the same rule. reference:
+        one object, repeated, for both agents."""
         sender_input: SenderInput = "targets"
-        """targets: the sender sees the targets only. targets_and_distractors: it also sees counter-examples."""
+        """targets: the sender sees only the targets. targets_and_distractors: it also sees counter-examples."""
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -377,12 +377,12 @@ class Concept(Task):
         )
 
     def choices(self, answer: Tensor) -> Tensor:
-        """Logits of leaving and of taking each candidate, (batch, num_candidates, 2), at the last end."""
+        """Logits of rejecting and accepting each candidate at the last end, (batch, num_candidates, 2)."""
         return torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
         """Best value without messages, from set sizes, frequencies or similarity; see `ecsuite.games.tasks.chance`."""
-        num_targets = 1 if world.rounds.variant == "reference" else world.num_targets  # different ones
+        num_targets = 1 if world.rounds.variant == "reference" else world.num_targets  # distinct targets
         guess = answers.some_of(num_targets, world.num_distractors)
         family = (guess, answers.frequent_ones, answers.ranked(answers.best_ones, answers.by_frequency))
         alike, seen = (answers.ranked(answers.best_ones, answers.by_likeness),), answers.CandidatesOf(world)
@@ -390,12 +390,12 @@ class Concept(Task):
 
 
 def right_parts(chosen: Tensor, truth: Truth) -> Tensor:
-    """Which parts of answers are right, (batch, num_parts).
+    """Whether each part of an answer is correct, (batch, num_parts).
 
     Args:
-        chosen: The index of the candidate, (batch,); of attributes the values, (batch, num_attributes); of concepts 1
-            for each candidate that was taken, (batch, num_candidates).
-        truth: What is right.
+        chosen: Index of the candidate, (batch,); attribute values, (batch, num_attributes); or, for concepts, 1
+            for accepted candidates, (batch, num_candidates).
+        truth: Correct answers.
     """
     if truth.values is not None:
         return chosen == truth.values
@@ -405,7 +405,7 @@ def right_parts(chosen: Tensor, truth: Truth) -> Tensor:
 
 
 def choose(logits: Tensor, generator: Noise | None) -> SampledAnswers:
-    """Choose by logits, (batch, num_options) or (batch, num_choices, num_options).
+    """Choose options by logits, (batch, num_options) or (batch, num_choices, num_options).
 
     Args:
         logits: Unnormalised log-probabilities of the options.
@@ -426,10 +426,10 @@ def choose(logits: Tensor, generator: Noise | None) -> SampledAnswers:
 
 
 class Autoencoding(Task):
-    """Rebuild the features of the sender's object: pixels from 0 to 1, numbers, or one-hot values.
+    """Reconstruct the features of the sender's object: pixels from 0 to 1, numbers, or one-hot values.
 
     The loss is the squared error, the mean over features. `accuracy` is the share of rounds in which no other object of
-    the batch is nearer to the one that was rebuilt than the right one.
+    the batch is nearer to the reconstruction than the target.
 
     Raises:
         ConfigError: If there are too many features for a layer of the receiver.
@@ -440,7 +440,7 @@ class Autoencoding(Task):
         """Options of the task."""
 
         hidden_size: Natural = 0
-        """Width of a layer with ReLU between the receiver's state and the features; 0: none."""
+        """Width of a hidden layer with ReLU between the receiver's state and the features; 0: no hidden layer."""
 
     scores_candidates: ClassVar[bool] = False
     asks_features: ClassVar[bool] = True
@@ -462,7 +462,7 @@ class Autoencoding(Task):
         return RoundSpec()
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
-        """Compare the rebuilt features with those of the target. See `Task`."""
+        """Compare the reconstructed features with the target's. See `Task`."""
         assert truth.features is not None
         rebuilt = self.rebuild(answer).float()  # (num_ends, batch, num_features)
         targets = truth.features.float()  # (batch, num_features)
@@ -475,25 +475,25 @@ class Autoencoding(Task):
         return answers.chance_levels(world, self._targets, family, split)
 
     def _targets(self, batch: Batch) -> Tensor:
-        """The features of the targets of a batch, (batch, num_features)."""
+        """Features of the targets of a batch, (batch, num_features)."""
         objects = torch.from_numpy(batch.objects[batch.shown[:, 0]])
         return self.world.features(objects, torch.float32).flatten(1)
 
 
 def _is_nearest(rebuilt: Tensor, targets: Tensor) -> Tensor:
-    """Whether no other target is nearer to what was rebuilt than its own, (num_ends, batch).
+    """Whether no other target is nearer to the reconstruction than its own target, (num_ends, batch).
 
     Args:
-        rebuilt: Features, (num_ends, batch, num_features).
-        targets: Features, (batch, num_features).
+        rebuilt: Reconstructed features, (num_ends, batch, num_features).
+        targets: Target features, (batch, num_features).
     """
-    # The squared distance to each object of the batch, up to the same number for all of them.
+    # The squared distance to each object of the batch, up to a constant.
     distances = targets.square().sum(-1) - 2 * rebuilt @ targets.t()
     own = distances.diagonal(dim1=1, dim2=2)
     return own <= distances.amin(-1) + TOLERANCE
 
 
 MAX_FEATURES = 2**14
-"""Most features of an object: the last layer has a row of weights for each."""
+"""Maximum number of features of an object: the last layer has a row of weights for each feature."""
 TOLERANCE = 1e-4
-"""Squared distances are equal up to this: equal objects may be in one batch."""
+"""Tolerance for equal squared distances: equal objects may be in one batch."""

@@ -21,50 +21,50 @@ from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError
 
 MAX_OBJECTS_PER_CANDIDATE = 16
-"""Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
+"""Maximum ratio of objects in a batch to candidates in a round for scoring every round against all objects."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
-    """The objects that one agent sees in the rounds of a batch."""
+    """Objects that one agent sees in the rounds of a batch."""
 
     features: Tensor
-    """Each object once, (num_objects, *object_shape)."""
+    """Features of each object once, (num_objects, *object_shape)."""
     num_seen: int
-    """Objects of each round."""
+    """Number of objects per round."""
     indices: Tensor | None
-    """The objects of each round, (batch, num_seen). None: they are laid out by place, round by round."""
+    """Indices of the objects of each round, (batch, num_seen). None: objects are stored by round and position."""
     is_shared: bool = False
-    """Whether all rounds have all of the objects, in their order."""
+    """Whether all rounds have all objects, in order."""
     present: Tensor | None = None
-    """Which objects are there in a round, (batch, num_seen); None: all."""
+    """Mask of objects that are present in a round, (batch, num_seen); None: all."""
 
     def of_rounds(self, vectors: Tensor) -> Tensor:
-        """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
+        """Select vectors of the objects, (num_objects, size), for each round, (batch, num_seen, size)."""
         return vectors.unflatten(0, (-1, self.num_seen)) if self.indices is None else vectors[self.indices]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenRounds:
-    """The rounds of a batch as the agents see them."""
+    """Rounds of a batch as seen by the agents."""
 
     shown: View
     """The sender's view, targets first."""
     candidates: View | None
     """The receiver's view; None if the task has no candidates."""
     truth: Truth
-    """The right answers."""
+    """Correct answers."""
     num_positive: int
     """Number of targets in `shown`."""
 
     @property
     def form(self) -> Hashable:
-        """Key of rounds that compute alike: the shapes of their tensors, and all else but their values."""
+        """Key of rounds with equal computations: shapes of tensors, and everything else but tensor values."""
         views = tuple(view and (view.num_seen, view.is_shared) for view in (self.shown, self.candidates))
         return self.num_positive, views, tuple((name, each.shape) for name, each in self.tensors().items())
 
     def tensors(self) -> dict[str, Tensor]:
-        """Their tensors by name."""
+        """Tensors by name."""
         parts = {"shown": self.shown, "candidates": self.candidates, "truth": self.truth}
         tensors = {
             f"{part}.{name}": getattr(value, name, None) for part, value in parts.items() for name in TENSORS
@@ -72,7 +72,7 @@ class SeenRounds:
         return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
     def parts(self, number: int) -> "list[SeenRounds]":
-        """The rounds in so many equal parts, of rounds whose objects are laid out by place."""
+        """Split rounds whose objects are stored by round and position into `number` equal parts."""
         tensors = {name: tensor.chunk(number) for name, tensor in self.tensors().items()}
         return [
             self.with_tensors({name: chunks[place] for name, chunks in tensors.items()})
@@ -92,11 +92,11 @@ class SeenRounds:
 
 
 TENSORS = ("features", "indices", "present", "labels", "values")
-"""Names of tensors of views and of what is right."""
+"""Names of tensors of views and of correct answers."""
 
 
 def rendered(rounds: Sequence[SeenRounds], world: World, task: Task, dtype: torch.dtype) -> list[SeenRounds]:
-    """Rounds of `world.unrendered()` as rounds of the world itself; their images are made at once."""
+    """Convert rounds of `world.unrendered()` to rounds of the world itself; all images are rendered at once."""
     seen = ["shown.features", *(["candidates.features"] if task.scores_candidates else [])]
     rows = [each.tensors()[name] for each in rounds for name in seen]
     images = iter(world.features(torch.cat(rows), dtype).split([len(each) for each in rows]))
@@ -108,10 +108,10 @@ def rendered(rounds: Sequence[SeenRounds], world: World, task: Task, dtype: torc
 
 
 def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
-    """Dot products of queries, (num_ends, batch, size), and candidates' vectors, (num_ends, batch, num_candidates).
+    """Compute dot products of queries, (num_ends, batch, size), and candidates: (num_ends, batch, num_candidates).
 
-    Where rounds share their objects, whose vectors are (num_objects, size), these are few: then one product with all
-    objects takes less time than a copy of each candidate's vector, a tenth with 256 candidates per round.
+    If rounds share few objects, with vectors (num_objects, size), one product with all
+    objects is faster than copies of the candidates' vectors: ten times with 256 candidates per round.
     """
     if candidates.is_shared:
         return queries @ vectors.t()
@@ -148,7 +148,7 @@ def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torc
 def round_parts(
     batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device
 ) -> tuple[View | None, Truth]:
-    """The receiver's view of the rounds of a batch (None: no candidates), and the right answers."""
+    """The receiver's view of the rounds of a batch (None: no candidates), and the correct answers."""
     candidates = values = features = None
     if task.scores_candidates:
         candidates = seen_candidates(batch, world, dtype, device)
@@ -168,9 +168,9 @@ def round_parts(
 def _distinct(
     objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
 ) -> View:
-    """The objects with these indices, (batch, num_seen), each once, and some that no round has."""
+    """Objects with these indices, (batch, num_seen), each once, and padding objects."""
     used, (places,) = each_once(indices)
-    # Up to an eighth more: then few shapes occur, and steps are replayed.
+    # Padded by up to an eighth: then few shapes occur, and steps can be replayed.
     step = 1 << max(len(used).bit_length() - 4, 0)
     num_rows = min(-(-len(used) // step) * step, indices.size)
     objects = objects[np.pad(used, (0, num_rows - len(used)), mode="edge")]
@@ -194,21 +194,21 @@ def _view(
 
 
 class Perturbation:
-    """Perturbations of objects and dropout of vectors, options of an agent's perception.
+    """Perturbation of objects and dropout of vectors, from the options of an agent's perception.
 
     Raises:
-        ConfigError: If objects are to be shifted that are no images.
+        ConfigError: If `shift` is set and objects are not images.
     """
 
     def __init__(self, role: str, options: PerceptionOptions, object_shape: tuple[int, ...]) -> None:
         self.is_active = True
-        """Whether its agent is in training mode, and not frozen; nothing is perturbed otherwise."""
+        """Whether the agent is in training mode and not frozen; otherwise nothing is perturbed."""
         self.dropout = options.dropout
         self.noise, self.shift, self.brightness = options.noise, options.shift, options.brightness
         self.changes_objects = bool(self.noise or self.shift or self.brightness)
         if self.shift and len(object_shape) != 3:
             raise ConfigError(
-                f"{role}.perception.shift: only images can be shifted, expected 0 for vectors of {object_shape[0]} "
+                f"{role}.perception.shift: only images can be shifted: expected 0 for vectors of {object_shape[0]} "
                 "features"
             )
         if self.shift and self.shift >= object_shape[0]:
@@ -239,7 +239,7 @@ class Perturbation:
         return objects
 
     def dropped_out(self, vectors: Tensor, generator: Noise | None) -> Tensor:
-        """Inverted dropout in training, drawn from the step's generator: a resumed run drops the same values."""
+        """Inverted dropout in training, from the step's generator, so that a resumed run drops the same values."""
         if self.dropout == 0 or not self.is_active:
             return vectors
         is_kept = uniform(vectors.shape, generator, vectors.device) >= self.dropout
@@ -248,14 +248,14 @@ class Perturbation:
 
 
 def shifted(images: Tensor, draws: Tensor, most: int) -> Tensor:
-    """Images (num_images, height, width, 3) moved by up to so many pixels down and right, or up and left.
+    """Shift images (num_images, height, width, 3) by up to `most` pixels down and right, or up and left.
 
-    What leaves an image on one side comes in on the other.
+    Pixels that leave an image on one side enter on the opposite side.
 
     Args:
         images: Images whose height and width are at least `most`.
-        draws: From 0 to 1 for the rows and the columns of each image, (2, num_images).
-        most: Most pixels.
+        draws: Numbers from 0 to 1 for rows and columns of each image, (2, num_images).
+        most: Maximum shift in pixels.
     """
     by = (draws * (2 * most + 1)).long() - most
     _, height, width, _ = images.shape

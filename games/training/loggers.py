@@ -1,7 +1,7 @@
 """Loggers of the measures of a run's evaluations: files, TensorBoard, and services that track experiments.
 
-A resumed run continues the run that the service has already. Steps that are computed again after a kill are equal to
-the last bit, so measures that the service has are not sent twice.
+A resumed run continues its run in the service. Steps that are recomputed after a kill are bit-identical,
+so measures that the service already has are not sent twice.
 """
 
 import csv
@@ -37,29 +37,29 @@ class Logger(Protocol):
         Args:
             config: Every setting of the run.
             folder: The run folder.
-            step: Steps done before. What an earlier attempt logged of later steps comes again, and is to be removed.
+            step: Steps done before. Logs of later steps from an earlier attempt are repeated, and have to be removed.
         """
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Log the figures of an evaluation after `step` steps; undefined ones are left out."""
+        """Log the figures of an evaluation after `step` steps, without undefined figures."""
 
     def close(self) -> None:
-        """End, also after an error."""
+        """End the log, also after an error."""
 
 
 class CsvLogger:
-    """Figures as `log.csv` in the run folder, a row an evaluation, a column a figure."""
+    """Figures as `log.csv` in the run folder, a row per evaluation, a column per figure."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """A CSV file has no options."""
+        """No options."""
 
     def __init__(self, options: Options) -> None:
         self.rows: list[dict[str, str]] = []
         self.columns: list[str] = []
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Keep the rows up to `step`."""
+        """Keep only the rows up to `step`."""
         self.file = folder / "log.csv"
         lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True) if self.file.exists() else []
         whole = csv.DictReader(line for line in lines if line.endswith("\n"))
@@ -83,7 +83,7 @@ class CsvLogger:
                 csv.DictWriter(file, self.columns, lineterminator="\n").writerow(row)
 
     def close(self) -> None:
-        """Everything is written already."""
+        """Do nothing: everything is written already."""
 
     def _write(self) -> None:
         text = io.StringIO()
@@ -98,7 +98,7 @@ class TensorboardLogger:
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Event files have no options."""
+        """No options."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -108,7 +108,7 @@ class TensorboardLogger:
         self.make_writer = SummaryWriter
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Open an event file; TensorBoard drops what earlier files have of later steps."""
+        """Open an event file; TensorBoard drops later steps of earlier files."""
         self.writer = self.make_writer(str(folder / "tensorboard"), purge_step=step + 1)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
@@ -123,11 +123,11 @@ class TensorboardLogger:
 
 
 def make_loggers(texts: Iterable[str]) -> list[Logger]:
-    """Parse lists of loggers such as `csv,wandb,mode=offline`; in a list, options follow their logger.
+    """Make loggers from lists such as `csv,wandb,mode=offline`; in a list, options follow their logger.
 
     Raises:
-        ConfigError: If there is no such logger, or an option is not valid, or a package is missing.
-        PartError: If a user's own logger can't be used.
+        ConfigError: If a logger is unknown, an option is not valid, or a package is missing.
+        PartError: If a logger from user code can't be used.
     """
     names: list[str] = []
     for piece in (each.strip() for text in texts for each in text.split(",")):
@@ -159,10 +159,10 @@ class TrackedRun(ABC):
     """A run in a tracking service; its identifier is stored in the run folder."""
 
     service: ClassVar[str]
-    """The name of the package, of its extra, and of the folder in the run folder."""
+    """Name of the package, of its extra, and of the subfolder of the run folder."""
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Start a run, or resume that of the folder."""
+        """Start a run, or resume the run of the folder."""
         self.kept = folder / self.service / "ecsuite.json"
         state: dict[str, Any] = json.loads(self.kept.read_bytes()) if step and self.kept.exists() else {}
         self.step = state.get("step", -1)
@@ -175,14 +175,14 @@ class TrackedRun(ABC):
         self._keep()
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Send the figures unless the service has those of this step; if it fails, training continues without it."""
+        """Send the figures unless the service already has the step; after a failure, training continues without it."""
         if step <= self.step or self.is_away:
             return
         try:
             self.send(step, figures)
         except Exception as error:
             self.is_away = True
-            note(f"--log {self.service}: nothing is sent from step {step} on: {_told(error)}")
+            note(f"--log {self.service}: no figures are sent from step {step} on: {_told(error)}")
         else:
             self.step = step
             self._keep()
@@ -193,7 +193,7 @@ class TrackedRun(ABC):
 
     @abstractmethod
     def send(self, step: int, figures: Mapping[str, float]) -> None:
-        """Add figures of one step, which is later than those before."""
+        """Add the figures of a step, which is later than all previous steps."""
 
     def _keep(self) -> None:
         write_atomically(self.kept, json.dumps({"run": self.identifier, "step": self.step}).encode())
@@ -214,9 +214,9 @@ class WandbLogger(TrackedRun):
         """Options of Weights & Biases."""
 
         project: str = "ecsuite"
-        """The project."""
+        """Name of the project."""
         mode: Literal["online", "offline"] = "online"
-        """offline: written to the folder `wandb` of the run folder, for `wandb sync`; needs no network."""
+        """offline: write to the folder `wandb` of the run folder, for `wandb sync`, without a network."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -250,7 +250,7 @@ class WandbLogger(TrackedRun):
 
 
 class TrackioLogger(TrackedRun):
-    """Figures as a run of Trackio, on this machine; `trackio show` draws them."""
+    """Figures as a local run of Trackio; `trackio show` plots them."""
 
     service = "trackio"
 
@@ -259,9 +259,9 @@ class TrackioLogger(TrackedRun):
         """Options of Trackio."""
 
         project: str = "ecsuite"
-        """The project."""
+        """Name of the project."""
         space: str = ""
-        """A Space of the Hugging Face hub that shows the runs, OWNER/NAME; without one nothing leaves this machine."""
+        """Space of the Hugging Face hub that shows the runs, OWNER/NAME; empty: data stay on this machine."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -271,7 +271,7 @@ class TrackioLogger(TrackedRun):
         self.options, self.trackio = options, trackio
 
     def begin(self, identifier: str | None, config: Mapping[str, Any], folder: Path) -> str:
-        """Start a run, or resume one of this name."""
+        """Start a run, or resume a run of this name."""
         name = identifier or f"{folder.name}-{secrets.token_hex(4)}"
         with redirect_stdout(sys.stderr):  # it prints the address of its pages
             self.run = self.trackio.init(
@@ -306,9 +306,9 @@ class MlflowLogger(TrackedRun):
         """Options of MLflow."""
 
         experiment: str = "ecsuite"
-        """The experiment."""
+        """Name of the experiment."""
         tracking: str = ""
-        """A server or a file (http://host:5000, sqlite:///all.db); else what MLflow takes: MLFLOW_TRACKING_URI."""
+        """A server or a file (http://host:5000, sqlite:///all.db); empty: MLflow's default, MLFLOW_TRACKING_URI."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -334,7 +334,7 @@ class MlflowLogger(TrackedRun):
         return run
 
     def send(self, step: int, figures: Mapping[str, float]) -> None:
-        """Add the figures, at the time that it is."""
+        """Add the figures with the current time."""
         now = round(time.time() * 1000)
         new = [self.mlflow.entities.Metric(name, value, now, step) for name, value in figures.items()]
         self.client.log_batch(self.identifier, metrics=new)

@@ -1,7 +1,7 @@
 """Training of an experiment in a run folder, also as a job.
 
-The memory and disk space that a training needs are checked before it begins. The key of a job is the settings and the
-data; it stops when its executor requests it.
+The required memory and disk space are checked before training. The key of a job consists of the settings and the
+data; a job stops when its executor requests it.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,27 +47,27 @@ def train(
 ) -> RunResult:
     """Train the agents of an experiment and write their corpus.
 
-    Works in any thread, and leaves the handlers of signals alone.
+    Works in any thread, without changing signal handlers.
 
     Args:
-        experiment: What to train.
+        experiment: The experiment.
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
-        replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
-        person: Answers where a play of rounds asks a person at a page.
+        replay: A run folder whose stored answers are used instead of participants; None: participants are queried.
+        person: Person who answers on a page, in a play of rounds.
         device: auto, cpu, cuda or mps.
         scorer: Makes the scorer of the language, such as `ecsuite.eval.run_metrics.language_metrics.LanguageMetrics`;
-            needed where the experiment has `evaluation.metrics`.
-        loggers: Take the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
-        progress: Called as `progress(label, steps done, steps in total)` before the first step and after each; the last
-            evaluation and the corpus count as so many steps as they are likely to take.
+            needed if the experiment has `evaluation.metrics`.
+        loggers: Loggers of the figures of every evaluation; see `ecsuite.games.training.loggers.make_loggers`.
+        progress: Called as `progress(label, steps done, steps in total)` before the first and after each step; the last
+            evaluation and the corpus count as an estimated number of steps.
         note: Called with each message for the user.
-        announce: Called with each line of what is trained and where it is written, before the first step.
+        announce: Called with lines about the game and the run folder, before the first step.
         should_stop: Called after every step. After `interrupt` the run ends with a checkpoint and a corpus, after
-            `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
+            `preempted` with a checkpoint; None: it continues. See `ecsuite.jobs.signals.stop_signals`.
 
     Raises:
-        ConfigError: If the experiment can't be run, or the folder holds another one. Another process that uses it is
+        ConfigError: If the experiment can't be run, or the folder holds another run. Another process that uses it is
             waited for.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
@@ -75,9 +75,7 @@ def train(
     """
     place = choose_device(device)
     score = None
-    if (
-        experiment.evaluation.metrics
-    ):  # made first: unknown names are reported before data are downloaded or read
+    if experiment.evaluation.metrics:  # first: reports unknown names before data are downloaded or read
         if scorer is None:
             raise ValueError("evaluation.metrics: expected a scorer, see `train`")
         score = scorer(experiment)
@@ -133,7 +131,7 @@ class TrainingJob:
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
-        """The game of an experiment with a seed, and with the precision of a device."""
+        """Make the job of an experiment with a seed, and with the precision of a device."""
         experiment = with_training(experiment, seed=seed)
         precision = choose_game_precision(experiment, device)
         data = check_data(experiment)
@@ -150,29 +148,29 @@ class TrainingJob:
 
     @property
     def name(self) -> str:
-        """The name of the experiment."""
+        """Name of the experiment."""
         return str(self.tree["name"])
 
     @property
     def seed(self) -> int:
-        """The seed of the training."""
+        """Seed of the training."""
         return int(self.tree["training"]["seed"])
 
     @property
     def folder_name(self) -> str:
-        """The name of the run folder: `NAME-SEED-KEY`."""
+        """Name of the run folder: `NAME-SEED-KEY`."""
         return f"{self.name}-{self.seed}-{hash_of(self.job_key())[:8]}"
 
     @property
     def work(self) -> float:
-        """Expected cost, in any unit that is the same for all games."""
+        """Expected cost, in a common unit of all games."""
         settings = self.tree["training"]
         taught = [self.tree.get(role, {}).get("taught", {}).get("epochs", 0) for role in ROLES]
         examples = settings["num_examples"] * (settings["num_epochs"] + max(taught))
         return float(examples * SLOWNESS.get(self.tree.get("world", {}).get("kind"), 1.0))
 
     def job_key(self) -> Any:
-        """Every setting but the description and the paths of data files."""
+        """All settings except the description and the paths of data files."""
         experiment = self.experiment
         tree = RunContext.of(experiment, schedule=experiment.schedule).identity()
         if not tree["training"]["deterministic"]:  # results from before this setting existed keep their keys
@@ -185,7 +183,7 @@ class EarlyEnd(Logger, Protocol):
 
     @property
     def is_pruned(self) -> bool:
-        """Whether the run is to end with a checkpoint."""
+        """Whether to end the run with a checkpoint."""
 
 
 def train_in_job(
@@ -196,19 +194,19 @@ def train_in_job(
     scorer: Callable[[Experiment], Scorer],
     early_end: EarlyEnd | None = None,
 ) -> RunResult:
-    """Train a game with one thread; a run that was stopped in the folder goes on.
+    """Train a game with one thread; an unfinished run in the folder is continued.
 
     Args:
-        game: What to train.
+        game: The game.
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
         scorer: See `train`.
-        early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
+        early_end: Logger that may end the run, which is then `preempted`.
 
     Raises:
         DivergedError: If the loss is not finite.
-        Stopped: If the training was asked to stop.
+        Stopped: If a stop was requested.
     """
 
     def is_pruned() -> bool:

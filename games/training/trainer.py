@@ -82,7 +82,7 @@ class LanguageScores:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons of undefined scores, by name."""
     lower_is_better: tuple[str, ...] = ()
-    """Scores for which lower is better, by their names in `figures`."""
+    """Scores for which lower values are better, by their names in `figures`."""
 
     def entry(self) -> dict[str, Any]:
         """Keys and values for an entry of the log."""
@@ -95,7 +95,7 @@ class LanguageScores:
 
 
 Scorer = Callable[[Play], LanguageScores]
-"""Scores the language of a play by the metrics of its experiment, without an effect on its state."""
+"""Function that scores the language of a play by the metrics of its experiment, without an effect on its state."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -109,7 +109,7 @@ class TrainState:
     valid: dict[str, float] = field(default_factory=dict)
     """The last evaluation; empty before the first one."""
     is_evaluated: bool = False
-    """Whether `valid` is of the agents' current weights."""
+    """Whether `valid` describes the agents' current weights."""
     language: LanguageScores = field(default_factory=LanguageScores)
     stopped: StopReason | None = None
     """Reason to stop; None: training continues."""
@@ -119,7 +119,7 @@ class TrainState:
     """Whether losses and weights up to this step are known to be finite."""
 
     def stop(self, reason: StopReason) -> None:
-        """Stop after this step and save the state; the first reason counts."""
+        """Stop after this step and save the state; the first reason takes precedence."""
         self.stopped = self.stopped or reason
         self.must_save = True
 
@@ -210,7 +210,7 @@ class Trainer:
 
     Args:
         play: The play.
-        context: Its config, with precision, schedule and checksums resolved.
+        context: Config of the run, with precision, schedule and checksums resolved.
         folder: The run folder.
         device: Device of the computation.
         callbacks: Receive progress and notes, and may stop the run.
@@ -241,7 +241,7 @@ class Trainer:
             self.schedule = SCHEDULES.make(context.schedule, steps_per_epoch=play.steps_per_epoch)
         if not self.num_steps:
             raise ConfigError(
-                "training.num_epochs: expected at least 1, since nobody is taught a language, got 0"
+                "training.num_epochs: expected at least 1 without sender.taught or receiver.taught, got 0"
             )
         if self.settings.accumulate > 1 and not play.accumulates:
             raise ConfigError(
@@ -250,7 +250,7 @@ class Trainer:
             )
         if self.settings.until_accuracy is not None and "accuracy" not in play.figures:
             raise ConfigError(
-                f"training.until_accuracy: expected null, as evaluations have {', '.join(play.figures)}, no accuracy"
+                f"training.until_accuracy: expected null: evaluations have {', '.join(play.figures)}, but no accuracy"
             )
         self.chance = dict(play.chance())
         self.scorer = scorer
@@ -277,7 +277,7 @@ class Trainer:
             ConfigError: If the folder holds another run.
             DamagedError: If the folder's checkpoints can't be read.
             DivergedError: If losses, weights or evaluations are not finite.
-            LimitError: If a limit that the user set is reached before the first step is over.
+            LimitError: If a limit set by the user is reached before the end of the first step.
         """
         earlier = RunFolder(self.folder).check(
             self.context,
@@ -314,7 +314,7 @@ class Trainer:
         """Prepare the folder, and restore the state of its checkpoint."""
         note, state = self.callbacks.note, self.state
         if resume and saved is None:
-            note(f"{self.folder}: no run to resume, so it starts from the beginning")
+            note(f"{self.folder}: no run to resume: starts from the beginning")
         if earlier.diverged_at is not None:
             what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
@@ -326,8 +326,8 @@ class Trainer:
         before = self.devices[-1]["device"] if self.devices else None
         if before is not None and before != self.device.type:
             note(
-                f"the run was on {before} up to step {state.step} and goes on on {self.device.type}: from there its "
-                "noise is drawn otherwise, so that the result is not that of a run on one device"
+                f"the run was on {before} up to step {state.step} and continues on {self.device.type}: from there its "
+                "noise is drawn differently, so the result differs from a run on one device"
             )
         if before != self.device.type:
             self.devices.append({"device": self.device.type, "from_step": state.step})
@@ -347,8 +347,8 @@ class Trainer:
             state.stopped = "accuracy"
         if self.hook is not None:
             note(
-                f"training.after_step: {self.settings.after_step}: a run that is stopped and resumed ends with the "
-                "same bytes if the function depends on nothing but its arguments, which is not checked"
+                f"training.after_step: {self.settings.after_step}: a resumed run ends with the "
+                "same bytes only if the function depends only on its arguments, which is not checked"
             )
         for line in self.play.lines():
             self.callbacks.announce(line)
@@ -424,7 +424,7 @@ class Trainer:
                 state.stop("patience")
 
     def _write_languages(self, log: Log) -> None:
-        """Append the most likely message of each speaker about each of the first meanings, a line each."""
+        """Append the most likely message of each speaker about each of the first meanings, one per line."""
         evaluation, players = self.experiment.evaluation, self.play.players
         size = min(evaluation.corpus_size, evaluation.metrics_corpus_size)
         corpus = self.play.corpus(replace(evaluation, mode="greedy", corpus_size=size))
@@ -438,7 +438,7 @@ class Trainer:
             log.write(line if began is None else {**line, "began": int(began[speaker])})
 
     def _end(self) -> RunResult:
-        """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
+        """Make the last evaluation and the corpus, but not after preemption, as the run continues elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
         if stopped == "preempted":
             return self._result(stopped)
@@ -481,7 +481,7 @@ class Trainer:
         return step, {"best_step": step, SINCE_BEST: best.num_since}
 
     def _finished(self, done: Mapping[str, Any]) -> RunResult:
-        """Result of a finished run that the folder already holds."""
+        """Result of a finished run that is already in the folder."""
         return RunResult(
             stopped=done["stopped"],
             step=done["step"],
@@ -510,7 +510,7 @@ class Trainer:
         """Evaluate the current agents: figures and language metrics; `DivergedError` if a figure is not finite."""
         figures = self.play.evaluate()
         if not all(math.isfinite(value) for value in figures.values()):
-            raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
+            raise self._diverged(self.state.step, "the evaluation is not finite and was not used")
         self.state.valid, self.state.is_evaluated = figures, True
         if self.scorer is not None:
             self.state.language = self.scorer(self.play)
@@ -520,7 +520,7 @@ class Trainer:
         return {**self.state.valid, **self.state.language.figures()}
 
     def _log_entry(self, step: int | None = None) -> dict[str, Any]:
-        """Entry of the log for a step; None: the current one."""
+        """Entry of the log for a step; None: the current step."""
         state, settings = self.state, self.settings
         step = state.step if step is None else step
         number = (state.step - 1) % settings.evaluate_every + 1
@@ -566,7 +566,7 @@ class Trainer:
         save_checkpoint(self.folder, self.state.step, self.play.state(), optimizer, **values)
 
     def _require_finite(self) -> None:
-        """Raise `DivergedError` if the loss was not finite, or weights are not."""
+        """Raise `DivergedError` if the loss or the weights are not finite."""
         if self.state.is_checked:
             return
         try:
@@ -575,7 +575,7 @@ class Trainer:
         except NotFiniteError as error:
             raise self._diverged(self.state.step, str(error)) from None
         if not self._has_finite_state():
-            what = "the update made weights that are not finite, so they were not saved"
+            what = "the update gave weights that are not finite and were not saved"
             raise self._diverged(self.state.step, what)
         self.state.is_checked = True
 

@@ -1,1 +1,1 @@
-"""Worlds: the sources of meanings, one world per file."""
+"""Worlds: sources of meanings."""

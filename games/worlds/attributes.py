@@ -1,4 +1,4 @@
-"""Worlds of attribute values: equal attributes, unequal ones, and strings of two letters."""
+"""Worlds of attribute values: equal attributes, unequal attributes, and strings of two letters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,17 +38,17 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 UNIFORM = Part("uniform", Uniform.Options())
-"""The frequencies of a world that names none."""
+"""Default frequencies of a world."""
 
 
 class AttributeWorld(ValuesWorld):
-    """Objects with `num_attributes` attributes of `num_values` values each, all combinations of them.
+    """All combinations of `num_attributes` attributes with `num_values` values each.
 
-    The candidates of a round are distinct, and each set of distinct objects is equally likely. Where frequencies
-    differ, they are those of targets; all sets of distractors are equally likely, and the corpus is about rounds.
+    The candidates of a round are distinct, and all sets of distinct objects are equally likely. If frequencies
+    differ, they apply to targets; all sets of distractors are equally likely, and the corpus is about rounds.
 
     Raises:
-        ConfigError: If there are fewer objects than candidates, or more than 63-bit indices can number.
+        ConfigError: If there are fewer objects than candidates, or more than 63-bit indices.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,26 +60,27 @@ class AttributeWorld(ValuesWorld):
         num_values: Levels = 4
         """Number of values of each attribute."""
         held_out: Share = 0.0
-        """Share of the objects that are held out from training; evaluations are then about these."""
+        """Share of the objects that are held out from training; evaluations are then about held-out objects."""
         held_out_value: HeldOutValue = None
-        """Hold out the objects with these values, attribute0=1,attribute2=3, or a list of such combinations, in place
-        of a share."""
+        """Hold out the objects with these values, attribute0=1,attribute2=3, or with one of a list of such
+        combinations, instead of a share."""
         rare_combinations: Natural | None = None
-        """Other values with which the first value of an attribute, which is then rare, occurs in training. All else
-        that has a rare value is in neither training nor `held_out`, and evaluated apart. null: no value is rare."""
+        """Number of other values with which the first value of an attribute, then rare, occurs in training. All other
+        objects with a rare value are in neither training nor `held_out`, and evaluated separately. null: no rare
+        value."""
         frequencies: Annotated[Part, FREQUENCIES] = UNIFORM
-        """How often each object is the target, the first object first, the last attribute varying fastest."""
+        """Frequencies of objects as targets, the first object first, the last attribute varying fastest."""
         shared_values: Natural | None = None
-        """Values that each distractor has in common with the target, and no more; null: any distractors."""
+        """Exact number of values that each distractor shares with the target; null: any distractors."""
         candidates: CandidatePool = "all"
-        """Source of the candidates of held-out rounds. all: all objects. split: held-out objects alone, so that
-        what these have in common need not be said."""
+        """Source of the candidates of held-out rounds. all: all objects. split: only held-out objects, so that
+        their common values need not be communicated."""
 
         def __post_init__(self) -> None:
-            """Check that objects are held out in one way."""
+            """Validate that objects are held out in one way."""
             held_out = _ways_to_hold_out(self)
             if self.held_out_value is not None and len(held_out) > 1:
-                raise ConfigError(f"held_out_value: expected no {held_out[0]} beside it")
+                raise ConfigError(f"held_out_value: expected {held_out[0]} to be unset")
             if self.rare_combinations is not None and self.rare_combinations >= self.num_values - 1:
                 raise ConfigError(
                     f"rare_combinations: expected less than {self.num_values - 1}, the other values of an attribute, "
@@ -123,7 +124,7 @@ class AttributeWorld(ValuesWorld):
         return self.objects.numbers(self.sharing.of(self.objects.values(targets), words))
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
-        """Rounds by the frequencies of targets, where these differ. See `ValuesWorld`."""
+        """Rounds with the frequencies of targets, if these differ. See `ValuesWorld`."""
         if self.probabilities is None:
             yield from super().corpus_batches(num_messages)
         else:
@@ -131,7 +132,7 @@ class AttributeWorld(ValuesWorld):
 
 
 def _ways_to_hold_out(options: AttributeWorld.Options) -> list[str]:
-    """The options that are set of those that hold objects out."""
+    """Options that hold objects out and are set."""
     asked = {
         "held_out": options.held_out or None,
         "rare_combinations": options.rare_combinations,
@@ -141,7 +142,7 @@ def _ways_to_hold_out(options: AttributeWorld.Options) -> list[str]:
 
 
 def _subsets(options: AttributeWorld.Options, objects: Product, seed: int) -> Subsets:
-    """The objects of each split."""
+    """Make the splits of objects."""
     asked = _ways_to_hold_out(options)
     if not asked:
         return Subsets()
@@ -160,10 +161,10 @@ def _subsets(options: AttributeWorld.Options, objects: Product, seed: int) -> Su
 
 
 def _by_rarity(objects: Product, num_known: int | None) -> tuple[Integers, Integers, Integers]:
-    """Objects without rare values, those with one that are trained on, and all others.
+    """Split objects into objects without rare values, training objects with a rare value, and all others.
 
-    As in Auersperger & Pecina 2022, where 0, 0 and 0, 1 and 1, 0 are trained on: the object of rare values
-    alone, and each rare value with the values from 1 to `num_known`, the same ones of all other attributes.
+    Training objects, as in Auersperger & Pecina 2022 (0, 0 and 0, 1 and 1, 0): the object of rare values
+    only, and each rare value with a value from 1 to `num_known`, the same in all other attributes.
     """
     numbers = np.arange(objects.number)
     if num_known is None:
@@ -178,17 +179,17 @@ def _by_rarity(objects: Product, num_known: int | None) -> tuple[Integers, Integ
 
 
 MAX_OBJECTS = 2**16
-"""Most objects: their probabilities are a table."""
+"""Maximum number of objects: their probabilities are stored as a table."""
 
 
 class UnequalAttributesWorld(ValuesWorld):
     """All combinations of attribute values; targets and distractors are drawn by the frequencies of their values.
 
-    The candidates of a round are distinct: each is drawn from those that are left. The corpus has each object once,
-    however frequent, so that what messages say of attributes can be compared.
+    The candidates of a round are distinct: they are drawn without replacement. The corpus has each object once,
+    however frequent, so that messages about attributes can be compared.
 
     Raises:
-        ConfigError: If there are fewer objects than candidates or more than `MAX_OBJECTS`, or not an exponent for each
+        ConfigError: If there are fewer objects than candidates, more than `MAX_OBJECTS`, or not one exponent per
             attribute.
     """
 
@@ -199,16 +200,16 @@ class UnequalAttributesWorld(ValuesWorld):
         num_values: tuple[Levels, ...] = (4, 4, 4, 4, 4)
         """Number of values of each attribute: [8, 4, 2]."""
         exponents: tuple[Weight, ...] = ()
-        """For each attribute the exponent of the power law by which its values occur, the first one most often, such as
-        [2, 0, 0]; 0: all equally often. Empty: 0 for all."""
+        """Exponent of the power law of each attribute's value frequencies, the first value most frequent, such as
+        [2, 0, 0]; 0: uniform. []: 0 for all."""
         held_out_value: HeldOutValue = None
-        """Hold out the objects with these values, attribute0=1,attribute2=3, or a list of such combinations, from
-        training; evaluations are then about these."""
+        """Hold out the objects with these values, attribute0=1,attribute2=3, or with one of a list of such
+        combinations, from training; evaluations are then about them."""
         candidates: CandidatePool = "all"
-        """Source of the candidates of held-out rounds: all objects, or split, held-out ones alone."""
+        """Source of the candidates of held-out rounds: all objects, or split: only held-out objects."""
         shared_values: Natural | None = None
-        """Values that each distractor has in common with the target, and no more, all such being equally likely
-        whatever their frequencies; null: any distractors, by their frequencies."""
+        """Exact number of values that each distractor shares with the target, drawn uniformly
+        whatever their frequencies; null: any distractors, by frequency."""
 
     probabilities: Floats
 
@@ -229,7 +230,7 @@ class UnequalAttributesWorld(ValuesWorld):
         self.take_by_frequency(objects, probabilities, options)
 
     def take_by_frequency(self, objects: Product, probabilities: Floats, options: Any) -> None:
-        """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
+        """Set the objects of rounds, with probabilities, (num_objects,); see `take`."""
         require_held_out(options.candidates, options.held_out_value)
         self.options, subsets, source = options, Subsets(), "the combinations of values"
         if options.held_out_value is not None:
@@ -240,7 +241,7 @@ class UnequalAttributesWorld(ValuesWorld):
             self.take_similar(options.shared_values, source)
 
     def distractors_in(self, pool: Members) -> Distractors | None:
-        """Distractors by their frequencies, without replacement. See `ObjectWorld`."""
+        """Draw distractors by their frequencies, without replacement. See `ObjectWorld`."""
         if self.similar is not None:
             return super().distractors_in(pool)
         if pool is None:
@@ -255,7 +256,7 @@ class UnequalAttributesWorld(ValuesWorld):
 
 
 def few_combinations(num_values: Sequence[int], names: Sequence[Sequence[str]] = ()) -> Product:
-    """All combinations of attribute values, as few as a table of probabilities may have; see `Product`."""
+    """All combinations of attribute values, with the size limit of a table of probabilities; see `Product`."""
     if (number := prod(num_values)) > MAX_OBJECTS:
         raise ConfigError(f"world.num_values: expected at most {MAX_OBJECTS:,} objects, got {number:,}")
     return Product(num_values, names)
@@ -267,11 +268,11 @@ NUM_LETTERS = 2
 class LetterStringsWorld(UnequalAttributesWorld):
     """All strings a^m b^n with m and n from 1 to a maximum; the attributes of a string are m and n.
 
-    An agent sees a string letter by letter: each letter is one-hot, and after the last one there are zeros. The
+    An agent sees a string letter by letter: each letter is one-hot, followed by zeros after the last letter. The
     perception `recurrent` reads it in this order. The corpus has each string once.
 
     Raises:
-        ConfigError: If no string, or every one, would have equally many letters of both kinds.
+        ConfigError: If no string, or every string, would have equal numbers of both letters.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -279,16 +280,16 @@ class LetterStringsWorld(UnequalAttributesWorld):
         """Options of the world."""
 
         max_count: Levels = 10
-        """Most letters of a kind: a string has up to twice as many."""
+        """Maximum number of each letter: a string has up to twice this length."""
         share_equal: Share = 0.5
-        """Share of the targets with equally many letters of both kinds; within both groups all are equally likely."""
+        """Share of targets with equal numbers of both letters; uniform within both groups."""
         held_out_value: HeldOutValue = None
-        """Hold out these strings, a=3,b=3, or a list of such combinations, from training; evaluations are then about
-        them."""
+        """Hold out these strings, a=3,b=3, or one of a list of such combinations, from training; evaluations are then
+        about them."""
         candidates: CandidatePool = "all"
-        """Source of the candidates of held-out rounds: all strings, or split, held-out ones alone."""
+        """Source of the candidates of held-out rounds: all strings, or split: only held-out strings."""
         shared_values: Natural | None = None
-        """Counts that each distractor has in common with the target, and no more; null: any distractors."""
+        """Exact number of counts that each distractor shares with the target; null: any distractors."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         if not 0 < options.share_equal < 1:
@@ -311,7 +312,7 @@ class LetterStringsWorld(UnequalAttributesWorld):
         self.object_shape = (self.longest * NUM_LETTERS,)
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
-        """Counts less 1, (num_objects, 2), to the letters, one-hot and one after the other. See `World`."""
+        """Convert counts minus 1, (num_objects, 2), to concatenated one-hot letters. See `World`."""
         first, second = (objects + 1).unbind(-1)
         places = torch.arange(self.longest, device=objects.device)
         is_first = places < first[:, None]

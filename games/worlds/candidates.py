@@ -33,30 +33,30 @@ FREQUENCIES = Registry(
 )
 
 MAX_OBJECTS = 2**22
-"""Most objects whose frequencies may differ: they are a table."""
+"""Maximum number of objects with different frequencies, which are stored as a table."""
 
 
 class Uniform:
-    """Every object is equally frequent."""
+    """Equal frequencies of all objects."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Equal frequencies have no options."""
+        """No options."""
 
     def __init__(self, options: Options) -> None:
         pass
 
     def probabilities(self, num_objects: int) -> Floats | None:
-        """None: there is no table, whatever the number of objects."""
+        """Return None: no table is needed, whatever the number of objects."""
         return None
 
 
 class PowerLaw:
-    """The frequency of the object of rank r, from 1, is proportional to r^-exponent (Zipf 1935)."""
+    """Frequencies in proportion to r^-exponent for the object of rank r, from 1 (Zipf 1935)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Options of the law."""
+        """Options of the power law."""
 
         exponent: Positive = 1.0
         """Exponent of the rank; 1: Zipf's law."""
@@ -65,10 +65,10 @@ class PowerLaw:
         self.exponent = options.exponent
 
     def probabilities(self, num_objects: int) -> Floats | None:
-        """The probability of each object, (num_objects,).
+        """Compute the probability of each object, (num_objects,).
 
         Raises:
-            ConfigError: If there are more than `MAX_OBJECTS`.
+            ConfigError: If there are more than `MAX_OBJECTS` objects.
         """
         if num_objects > MAX_OBJECTS:
             raise ConfigError(
@@ -79,53 +79,53 @@ class PowerLaw:
 
 
 class Given:
-    """Frequencies of the user's own."""
+    """Given frequencies."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of given frequencies."""
 
         weights: tuple[Positive, ...] = ()
-        """The frequency of each object, in any unit: [3, 1.5, 0.5]."""
+        """Frequency of each object, in any unit: [3, 1.5, 0.5]."""
 
     def __init__(self, options: Options) -> None:
         self.weights = options.weights
 
     def probabilities(self, num_objects: int) -> Floats | None:
-        """The probability of each object, (num_objects,).
+        """Compute the probability of each object, (num_objects,).
 
         Raises:
-            ConfigError: If there are not as many weights as objects.
+            ConfigError: If the number of weights is not the number of objects.
         """
         if len(self.weights) != num_objects:
             raise ConfigError(
                 f"world.frequencies.weights: expected a list of {num_objects} numbers, one for each object, "
                 f"got {len(self.weights)}"
             )
-        weights = np.array(self.weights) / max(self.weights)  # their sum is finite
+        weights = np.array(self.weights) / max(self.weights)  # so that the sum is finite
         return np.asarray(weights / weights.sum())
 
 
 def power_law(number: int, exponent: float) -> Floats:
-    """The probabilities of ranks by a power law, (number,); equal ones where the exponent is 0."""
+    """Probabilities of ranks by a power law, (number,); uniform for exponent 0."""
     frequencies = np.arange(1, number + 1) ** -exponent
     return np.asarray(frequencies / frequencies.sum())
 
 
 def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
-    """An object for each random word, (batch,), by probabilities up to a factor, (num_objects,)."""
+    """Draw an object for each random word, (batch,), by unnormalised probabilities, (num_objects,)."""
     cumulative = probabilities.cumsum()
     places: Integers = np.searchsorted(cumulative, words / 2.0**64 * cumulative[-1], side="right")
     return places.clip(max=len(cumulative) - 1)
 
 
 def others_by_frequency(probabilities: Floats, targets: Integers, words: NDArray[np.uint64]) -> Integers:
-    """Objects beside targets, all distinct, one after the other by the probabilities of those left.
+    """Draw distinct objects other than the targets without replacement, in proportion to their probabilities.
 
     Args:
-        probabilities: Of each object, (num_objects,), up to a factor.
-        targets: (batch,).
-        words: Random, (batch, number), with `number` less than the number of objects.
+        probabilities: Unnormalised probabilities of objects, (num_objects,).
+        targets: Target indices, (batch,).
+        words: Random words, (batch, number), with `number` less than the number of objects.
     """
     starts = np.concatenate([[0.0], probabilities.cumsum()])
     chosen = np.concatenate([targets[:, None], np.empty(words.shape, dtype=np.int64)], axis=1)
@@ -133,7 +133,7 @@ def others_by_frequency(probabilities: Floats, targets: Integers, words: NDArray
         taken = np.sort(chosen[:, :column], axis=1)
         shares = probabilities[taken]
         place = words[:, column - 1] / 2.0**64 * (starts[-1] - shares.sum(1))
-        for each, share in zip(taken.T, shares.T, strict=True):  # those taken are left out of the line
+        for each, share in zip(taken.T, shares.T, strict=True):  # intervals of drawn objects are removed
             place += np.where(place >= starts[each], share, 0.0)
         found = np.searchsorted(starts, place, side="right") - 1
         chosen[:, column] = _next_left(found.clip(0, len(probabilities) - 1), taken, len(probabilities))
@@ -141,18 +141,18 @@ def others_by_frequency(probabilities: Floats, targets: Integers, words: NDArray
 
 
 def _next_left(found: Integers, taken: Integers, total: int) -> Integers:
-    """Objects that are not taken: where rounding found one that is, (batch,), the next of `total` in a circle."""
+    """Replace objects that are already taken, by rounding, (batch,), with the next free one of `total`, cyclically."""
     while (again := (taken == found[:, None]).any(1)).any():
         found = np.where(again, (found + 1) % total, found)
     return found
 
 
 MOST_UNUSED = 16
-"""Up to this ratio of the largest number of an object to those in use, a table of all takes a third of the time of
-sorting, or less."""
+"""Maximum ratio of the largest object index to the number of objects in use at which a table takes a third of the
+time of sorting, or less."""
 Words = NDArray[np.uint64]
 Distractors = Callable[[Integers, Words], Integers]
-"""The distractors of targets, (batch,), by random words, (batch, num_distractors): (batch, num_distractors)."""
+"""Sampler of distractors, (batch, num_distractors), given targets, (batch,), and random words of the same shape."""
 
 
 def one_target(
@@ -164,19 +164,19 @@ def one_target(
     probabilities: Floats | None = None,
     distractors: Distractors | None = None,
 ) -> tuple[Integers, Integers]:
-    """Rounds of one target among distinct objects.
+    """Draw rounds of one target among distinct objects.
 
     Args:
-        words: Random, (batch, num_candidates + 1).
+        words: Random words, (batch, num_candidates + 1).
         total: Number of objects.
         targets: Objects that targets are drawn from.
-        pool: Objects that distractors are drawn from, which may be others.
-        probabilities: Of each of `targets`, up to a factor; None: all are equally likely.
-        distractors: Draws distractors, by the numbers of targets; None: all sets of objects of the pool are equally
+        pool: Objects that distractors are drawn from, which may differ from `targets`.
+        probabilities: Unnormalised probabilities of `targets`; None: uniform.
+        distractors: Sampler of distractors, given target indices; None: all sets of objects of the pool are equally
             likely.
 
     Returns:
-        The candidates by their numbers, (batch, num_candidates), and the place of each target, (batch,).
+        Candidate indices, (batch, num_candidates), and the position of each target, (batch,).
     """
     num_candidates = words.shape[1] - 1
     places = (words[:, -1] % np.uint64(num_candidates)).astype(np.int64)
@@ -194,30 +194,30 @@ def one_target(
         others = members(pool, distinct_others(drawn_targets, words[:, 1:-1], size))
     else:
         assert not isinstance(pool, SelectedCombinations), (
-            "a pool of other objects than targets is a list, or has all of them"
+            "a pool that differs from the targets is a list, or has all objects"
         )
         others = others_of(pool, chosen, words[:, 1:-1], total)
     return with_target_at(chosen, others, places), places
 
 
 def members(of: Members, places: Integers) -> Integers:
-    """The objects at places, (...), by their numbers."""
+    """Object indices at positions, (...), of a set of members."""
     return places if of is None else of[places]
 
 
 def distinct_others(targets: Integers, words: Words, total: int) -> Integers:
-    """Sets of objects without the target, (batch, number), of `total`; the words are random, (batch, number)."""
+    """Draw distinct objects of `total` other than the target by random words, (batch, number): (batch, number)."""
     others = distinct_draws(words, total - 1)
     return others + (others >= targets[:, None])
 
 
 def others_of(pool: Integers | None, targets: Integers, words: Words, total: int) -> Integers:
-    """Distinct objects of a pool without the target, which need not be in it, (batch, number).
+    """Draw distinct objects of a pool other than the target, (batch, number); the target need not be in the pool.
 
     Args:
-        pool: Numbers of objects, ascending; None: all.
-        targets: Their numbers, (batch,).
-        words: Random, (batch, number).
+        pool: Object indices, ascending; None: all objects.
+        targets: Target indices, (batch,).
+        words: Random words, (batch, number).
         total: Number of all objects.
     """
     if pool is None:
@@ -233,12 +233,12 @@ def others_of(pool: Integers | None, targets: Integers, words: Words, total: int
 
 
 def with_target_at(targets: Integers, others: Integers, places: Integers) -> Integers:
-    """Candidates with the target at a place, (batch, 1 + number).
+    """Insert targets into candidates at positions, (batch, 1 + number).
 
     Args:
-        targets: (batch,).
-        others: (batch, number).
-        places: Place of each target among the candidates, from 0, (batch,).
+        targets: Target indices, (batch,).
+        others: Other candidates, (batch, number).
+        places: Position of each target among the candidates, from 0, (batch,).
     """
     candidates = np.concatenate([targets[:, None], others], axis=1)
     rounds = np.arange(len(targets))
@@ -248,10 +248,10 @@ def with_target_at(targets: Integers, others: Integers, places: Integers) -> Int
 
 
 def each_once(*numbers: Integers) -> tuple[Integers, list[Integers]]:
-    """The objects that are in use, each once and in order, and the place of each number among them.
+    """Unique object indices in order, and the position of each input index among them.
 
     Args:
-        numbers: Objects by number, (batch, any width) each.
+        numbers: Arrays of object indices, (batch, any width) each.
     """
     joined = np.concatenate(numbers, axis=1)
     if (last := joined.max(initial=0)) < MOST_UNUSED * joined.size:
@@ -267,33 +267,33 @@ def each_once(*numbers: Integers) -> tuple[Integers, list[Integers]]:
 
 
 MAX_CHOICES = 2**16
-"""Most ways to choose the attributes in which distractors differ: they are a table."""
+"""Maximum number of ways to choose the attributes in which distractors differ, which are stored as a table."""
 MAX_COMPARED = 2**22
-"""Most pairs of a target and another object that are compared at once."""
+"""Maximum number of pairs of a target and another object that are compared at once."""
 CHUNK = 256
-"""Targets that are checked at once."""
+"""Number of targets that are checked at once."""
 TIES = 1e-12
-"""Squared distances that differ by less, relative to the squared lengths of vectors, are equal."""
+"""Relative tolerance, in squared vector lengths, within which squared distances are equal."""
 SHARED_VALUES = "world.shared_values"
 
 
 class SharingDistractors:
-    """Distractors that have a number of values in common with the target, and no more; all such are equally likely.
+    """Sampler of distractors with exactly `num_shared` values in common with the target, uniformly distributed.
 
     Args:
-        num_shared: Values in common.
-        num_distractors: Distractors of a round, all different.
-        num_attributes: Attributes of an object.
-        num_values: Values of each attribute.
+        num_shared: Number of shared values.
+        num_distractors: Number of distractors per round, all distinct.
+        num_attributes: Number of attributes of an object.
+        num_values: Number of values per attribute.
 
     Raises:
-        ConfigError: If there are not as many.
+        ConfigError: If there are fewer such objects.
     """
 
     def __init__(self, num_shared: int, num_distractors: int, num_attributes: int, num_values: int) -> None:
         key, num_differing = SHARED_VALUES, num_attributes - num_shared
         if num_distractors == 0:
-            raise ConfigError(f"{key}: the task draws no distractors, expected null")
+            raise ConfigError(f"{key}: the task draws no distractors: expected null")
         if num_differing < 1:
             raise ConfigError(
                 f"{key}: expected less than the {num_attributes} attributes of an object, got {num_shared}"
@@ -306,18 +306,18 @@ class SharingDistractors:
             )
         if total < num_distractors:
             raise ConfigError(
-                f"{key}: {total} objects share {num_shared} values with a target, and {num_distractors} distractors "
-                "are asked for: lower task.num_distractors"
+                f"{key}: {total} objects share {num_shared} values with a target, but {num_distractors} distractors "
+                "are needed: lower task.num_distractors"
             )
         self.num_values, self.total = num_values, total
         self.differing = np.array(list(combinations(range(num_attributes), num_differing)))
 
     def of(self, targets: Integers, words: NDArray[np.uint64]) -> Integers:
-        """Distractors, (batch, num_distractors, num_attributes).
+        """Draw distractors, (batch, num_distractors, num_attributes).
 
         Args:
             targets: Attribute values, (batch, num_attributes).
-            words: Random, (batch, num_distractors).
+            words: Random words, (batch, num_distractors).
         """
         drawn = distinct_draws(words, self.total)
         places = self.differing[drawn % len(self.differing)]  # (batch, num_distractors, num_differing)
@@ -330,22 +330,22 @@ class SharingDistractors:
 
 
 class SimilarDistractors:
-    """Distractors from a list that are similar to the target, drawn at random among equally similar ones.
+    """Sampler of distractors that are similar to the target from a list, with ties broken at random.
 
-    With `num_shared`, they have so many values in common with the target, and no more. Otherwise they are the nearest
-    ones: by the number of different values or, of objects without values, by Euclidean distance. Where only some of
-    equally near objects are drawn, and with `num_shared`, the attributes in which a distractor differs are drawn first,
-    all possible ones being equally likely, and then one of the objects that differ in these: an attribute of many
-    values is not asked for more often.
+    With `num_shared`, distractors share exactly this number of values with the target. Otherwise they are the nearest
+    objects, by the number of different values or, for objects without values, by Euclidean distance. If only some of
+    several equally near objects are drawn, and with `num_shared`, the attributes in which a distractor differs are
+    drawn first, uniformly, and then one of the objects that differ in them, so that an attribute with many values
+    is not tested more often.
 
     Args:
-        number: Distractors of a round, all different.
-        num_shared: Values in common; None: the nearest objects.
-        values: Attribute values of all objects, (num_objects, num_attributes); None: they have none.
+        number: Number of distractors per round, all distinct.
+        num_shared: Number of shared values; None: the nearest objects.
+        values: Attribute values of all objects, (num_objects, num_attributes); None: no values.
         vectors: All objects as vectors, (num_objects, width); None: `values` are compared.
 
     Raises:
-        ConfigError: If an object can't share as many values.
+        ConfigError: If objects can't share this number of values.
     """
 
     def __init__(
@@ -358,7 +358,7 @@ class SimilarDistractors:
         key = "world.distractors" if num_shared is None else SHARED_VALUES
         if not number:
             raise ConfigError(
-                f"{key}: the task draws no distractors, expected {'random' if num_shared is None else 'null'}"
+                f"{key}: the task draws no distractors: expected {'random' if num_shared is None else 'null'}"
             )
         if num_shared is not None and (values is None or num_shared >= values.shape[1]):
             has = "have no attribute values" if values is None else f"have {values.shape[1]} attributes"
@@ -371,9 +371,9 @@ class SimilarDistractors:
         self.squares = None if self.vectors is None else (self.vectors**2).sum(1)
 
     def require(self, targets: Integers, pool: Integers, source: str) -> None:
-        """Raise `ConfigError` if a target has fewer similar objects in a pool than a round has distractors.
+        """Raise `ConfigError` if the pool has too few objects similar to a target for the distractors of a round.
 
-        Of many targets some are tried, evenly spaced.
+        If there are many targets, an evenly spaced sample is checked.
         """
         if self.num_shared is None:
             return
@@ -386,23 +386,23 @@ class SimilarDistractors:
         if self.num_shared is not None and numbers.min() < self.number:
             raise ConfigError(
                 f"{SHARED_VALUES}: of {source}, {numbers.min()} share {self.num_shared} values with object "
-                f"{targets[numbers.argmin()]}, and {self.number} distractors are asked for: lower task.num_distractors"
+                f"{targets[numbers.argmin()]}, but {self.number} distractors are needed: lower task.num_distractors"
             )
 
     def of(self, targets: Integers, words: NDArray[np.uint64], pool: Integers) -> Integers:
-        """Distractors by their numbers, (batch, number).
+        """Draw distractor indices, (batch, number).
 
         Args:
-            targets: Numbers of objects, (batch,).
-            words: Random, (batch, number).
-            pool: Numbers of the objects to draw from.
+            targets: Target indices, (batch,).
+            words: Random words, (batch, number).
+            pool: Indices of the objects to draw from.
         """
         rows = max(1, MAX_COMPARED // len(pool))
         parts = [slice(start, start + rows) for start in range(0, len(targets), rows)]
         return np.concatenate([self._drawn(targets[part], words[part], pool) for part in parts])
 
     def _similar(self, targets: Integers, pool: Integers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Objects of the pool that are distractors for sure, and those that others are drawn from, (batch, pool)."""
+        """Masks of the pool, (batch, pool): certain distractors, and objects that the others are drawn from."""
         if self.vectors is None:
             assert self.values is not None
             distances: NDArray[Any] = np.zeros((len(targets), len(pool)), dtype=np.int32)
@@ -413,7 +413,7 @@ class SimilarDistractors:
             assert self.squares is not None
             distances = self.squares[targets, None] + self.squares[pool]
             distances -= 2 * self.vectors[targets] @ self.vectors[pool].T
-            # Errors of squares and products are relative to the largest of them.
+            # Rounding errors of squares and products are relative to the largest one.
             slack = TIES * (self.squares[targets, None] + self.squares[pool].max())
         if self.num_shared is not None:
             is_drawn: NDArray[np.bool_] = distances == self.values.shape[1] - self.num_shared  # type: ignore[union-attr]
@@ -425,7 +425,7 @@ class SimilarDistractors:
         return is_nearer, ~is_nearer & (distances <= farthest + slack)
 
     def _drawn(self, targets: Integers, words: NDArray[np.uint64], pool: Integers) -> Integers:
-        """Distractors of some rounds, see `of`."""
+        """Draw the distractors of some rounds; see `of`."""
         is_sure, is_drawn = self._similar(targets, pool)
         self._require_enough(targets, is_drawn.sum(1))
         chosen = np.empty(words.shape, dtype=np.int64)

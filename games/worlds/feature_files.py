@@ -1,4 +1,4 @@
-"""Feature files: users' feature vectors in place of images, one npz file with a vector per row.
+"""Feature files: users' feature vectors instead of images, in an npz file with one vector per row.
 
 | array | shape | |
 |---|---|---|
@@ -29,9 +29,9 @@ from ecsuite.runtime.memory import require_memory
 Integers = NDArray[np.int64]
 
 ARRAYS = ("features", "class_id", "labels", "attributes", "class_names", "attribute_names", "split")
-"""The arrays that are read; others in the file are ignored."""
+"""Arrays that are read; other arrays in a file are ignored."""
 SPLITS = ("train", "valid", "test")
-"""The splits of a file; integers in a file are indices into these."""
+"""Splits of a file; integers in a file are indices into these."""
 CLASS_SHARES = (0.5, 0.25, 0.25)
 """Shares of the classes in each split if the file defines no splits, as in Mu & Goodman 2021 for CUB."""
 ROW_SHARES = (0.9, 0.05, 0.05)
@@ -43,30 +43,30 @@ class FeatureFile:
     """A checked feature file."""
 
     path: str
-    """The path of the file, for messages."""
+    """Path of the file, for messages."""
     features: NDArray[np.float32]
-    """(num_rows, num_features)."""
+    """Features, (num_rows, num_features)."""
     split: Integers
     """Split of each row, as an index into `SPLITS`, (num_rows,)."""
     has_split: bool
-    """Whether the splits are those of the file; otherwise they are random."""
+    """Whether the file defines the splits; otherwise they are random."""
     class_id: Integers | None
     """Class of each row, as an index into `class_names`, without unused ids, (num_rows,)."""
     class_names: tuple[str, ...]
     """Names of the classes that have rows; without names in the file, their ids as text."""
     attributes: NDArray[np.uint8] | None
-    """Which attributes each row has, 0 or 1, (num_rows, num_attributes)."""
+    """Mask of the attributes of each row, 0 or 1, (num_rows, num_attributes)."""
     attribute_names: tuple[str, ...]
     """Names of the attributes; without names in the file, `attribute0`, `attribute1` and so on."""
 
     @property
     def class_concepts(self) -> tuple[str, ...]:
-        """The classes as concepts, such as `class=robin`."""
+        """Classes as concepts, such as `class=robin`."""
         return tuple(f"class={name}" for name in self.class_names)
 
 
 def read_features(path: str, seed: int) -> FeatureFile:
-    """Read and check a feature file; `seed` is that of the default split, by class or else by row.
+    """Read and check a feature file; `seed` determines the default split, by class or else by row.
 
     Raises:
         ConfigError: If the file is not valid; the message names the file, the array, the expected and the found value.
@@ -78,9 +78,9 @@ def read_features(path: str, seed: int) -> FeatureFile:
     if features.ndim != 2 or not np.issubdtype(features.dtype, np.floating) or 0 in features.shape:
         raise _unexpected(path, "features", "floats (rows, features), at least one of each", features)
     num_rows = len(features)
-    with np.errstate(over="ignore"):  # values beyond float32 become infinite and are refused
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite and are rejected
         features = features.astype(np.float32, copy=False)
-    # A row with a value that is not finite has such a maximum or minimum: no mask of all values is made.
+    # A row that is not finite has a maximum or minimum that is not finite: no mask of all values is needed.
     is_finite = np.isfinite(features.max(1)) & np.isfinite(features.min(1))
     if not is_finite.all():
         raise ConfigError(
@@ -117,7 +117,7 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
         several = int(is_divided.argmax())
         names = " and ".join(name for name, count in zip(SPLITS, counts[several], strict=True) if count)
         raise ConfigError(
-            f"{file.path}: split: class {file.class_names[several]} is in {names}, expected each class in one split "
+            f"{file.path}: split: class {file.class_names[several]} is in {names}: expected each class in one split "
             "(task concept)"
         )
     for place, split in enumerate(SPLITS):
@@ -145,13 +145,13 @@ def synthetic_features(
     num_features: int = 64,
     num_attributes: int = 16,
 ) -> dict[str, NDArray[Any]]:
-    """Synthetic arrays of a feature file, so that games on feature files run without data.
+    """Make synthetic arrays of a feature file, for games on feature files without data.
 
-    Each class has random attributes, different from those of other classes if possible; each attribute of an image is
-    that of its class, flipped with probability 1/20. Features are a random linear map of the attributes plus noise.
+    Each class has random attributes, different from other classes if possible; each attribute of an image is
+    its class's attribute, flipped with probability 1/20. Features are a random linear map of the attributes plus noise.
 
     Args:
-        seed: Seed; the same sizes and seed give the same arrays.
+        seed: Seed; equal sizes and seeds give equal arrays.
         num_classes: Number of classes.
         images_per_class: Rows per class.
         num_features: Width of a feature vector.
@@ -166,7 +166,7 @@ def synthetic_features(
             raise ConfigError(f"{name}: expected at least 1, got {value}")
     rng = np.random.default_rng([seed, *b"features"])
     of_class = rng.random((num_classes, num_attributes)) < 0.5
-    # Redraw classes that repeat an earlier one; repeats remain only where the classes can't all differ.
+    # Redraw classes that repeat an earlier one; repeats remain only if classes can't all differ.
     for _ in range(100):
         _, first = np.unique(of_class, axis=0, return_index=True)
         repeats = np.setdiff1d(np.arange(num_classes), first)
@@ -197,30 +197,30 @@ def write_features(path: Path | str, arrays: Mapping[str, NDArray[Any]]) -> None
 
 
 def _load(path: str) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file that are named in `ARRAYS`."""
+    """Read the arrays of an npz file that are named in `ARRAYS`."""
     try:
         with open(path, "rb") as file:
             if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06") or not zipfile.is_zipfile(file):
-                raise ConfigError(f"{path}: not an npz file; numpy.savez writes one")
+                raise ConfigError(f"{path}: not an npz file: write one with numpy.savez")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
                 _require_arrays(path, archive.zip)
                 return {name: _member(path, archive, name) for name in ARRAYS if name in archive.files}
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error}") from None
-    # zipfile raises the second where the compression is one that it does not know.
+    # zipfile raises the second for an unknown compression.
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: damaged: {error}") from None
 
 
 def _require_arrays(path: str, archive: zipfile.ZipFile) -> None:
-    """Refuse arrays that take too much memory: zeros may be compressed to a thousandth of their size."""
+    """Raise `ConfigError` for arrays beyond the memory limit: zeros may be compressed to a thousandth."""
     members = [each for each in archive.infolist() if each.filename.removesuffix(".npy") in ARRAYS]
     require_memory(sum(member.file_size for member in members), path)
 
 
 def _member(path: str, archive: Any, name: str) -> NDArray[Any]:
-    """One array of an open npz file."""
+    """Read one array of an open npz file."""
     try:
         array = archive[name]
     except Exception as error:  # a damaged zip file or array may raise almost any error
@@ -238,11 +238,11 @@ def _member(path: str, archive: Any, name: str) -> NDArray[Any]:
 def _classes(
     path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int
 ) -> tuple[Integers | None, tuple[str, ...]]:
-    """Class ids without unused ones, and the class names."""
+    """Class ids without unused ids, and class names."""
     if "labels" in arrays:
         labels = arrays["labels"]
         if "class_id" in arrays:
-            raise ConfigError(f"{path}: labels: expected no class_id beside it")
+            raise ConfigError(f"{path}: labels: expected no class_id as well")
         if labels.shape != (num_rows,) or labels.dtype.kind not in "Uiu":
             raise _unexpected(
                 path, "labels", f"text or integers ({num_rows},) like the rows of features", labels
@@ -268,7 +268,7 @@ def _classes(
             f"class from 0 to {known[-1]}"
         )
     if len(np.unique(names[known])) < len(known):
-        raise ConfigError(f"{path}: class_names: expected different names, got some of them twice")
+        raise ConfigError(f"{path}: class_names: expected unique names, got some of them twice")
     return dense.astype(np.int64), tuple(str(name) for name in names[known])
 
 
@@ -292,12 +292,12 @@ def _attributes(
         expected = f"text ({num_attributes},) like the columns of attributes"
         raise _unexpected(path, "attribute_names", expected, names)
     if len(np.unique(names)) < num_attributes:
-        raise ConfigError(f"{path}: attribute_names: expected different names, got some of them twice")
+        raise ConfigError(f"{path}: attribute_names: expected unique names, got some of them twice")
     return values.astype(np.uint8), tuple(str(name) for name in names)
 
 
 def _splits(path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int) -> Integers:
-    """The splits that the file defines, as indices into `SPLITS`."""
+    """Splits in the file, as indices into `SPLITS`."""
     split = arrays["split"]
     if split.shape != (num_rows,) or split.dtype.kind not in "Uiu":
         raise _unexpected(path, "split", f"text or integers ({num_rows},) like the rows of features", split)
@@ -314,7 +314,7 @@ def _splits(path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int) -> Int
 
 
 def _default_split(num_rows: int, class_id: Integers | None, seed: int) -> Integers:
-    """A random split by class where there are classes, else by row."""
+    """Make a random split, by class if there are classes, else by row."""
     shares = ROW_SHARES if class_id is None else CLASS_SHARES
     number = num_rows if class_id is None else int(class_id.max()) + 1
     ends = np.rint(np.cumsum(shares)[:-1] * number).astype(np.int64)
@@ -326,5 +326,5 @@ def _default_split(num_rows: int, class_id: Integers | None, seed: int) -> Integ
 
 
 def _unexpected(path: str, name: str, expected: str, found: NDArray[Any]) -> ConfigError:
-    """The error for an array of another shape or type."""
+    """Make the error for an array of another shape or type."""
     return ConfigError(f"{path}: {name}: expected {expected}, got {found.dtype} {found.shape}")

@@ -29,25 +29,25 @@ from ecsuite.runtime.randomness import epoch_order, random_words
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
 HELD_OUT = ("valid", "test")
-"""The splits that are not trained on."""
+"""Splits that are not used for training."""
 SHARED_FACTOR = 4
-"""One target: number of images that the rounds of a batch share, in multiples of the images of one round."""
+"""Number of images shared by the rounds of a batch with one target each, in multiples of the images of one round."""
 
 
 class FeatureWorld(RuleWorld):
     """Rounds on the rows of a feature file; the task selects the game.
 
     About classes (task concept; Mu & Goodman's game on CUB): the targets are different images of one class, each
-    distractor is a random image of a random other class. The variants are those of `ShapeWorld`:
-    concept (the receiver's targets are other images of the class, with other distractors), set_reference (it sees the
-    sender's images) and reference (as set_reference, with one image repeated as all targets). A rule is a class. All
-    classes are equally likely. A fifth of the images of each training class, and at least as many as one round needs,
+    distractor is a random image of a random other class. The variants are as in `ShapeWorld`: concept (the receiver's
+    targets are other images of the class, with other distractors), set_reference (it sees the sender's images) and
+    reference (as set_reference, with one image repeated as all targets). A rule is a class. Classes are equally
+    likely. A fifth of the images of each training class, and at least the number that one round needs,
     are reserved for the split `seen`.
 
     About images (one target; Yao et al.): the sender sees one image, the receiver has to find it among
-    `num_distractors` others, all different, at a random index. A rule is an image. Each image is the
-    target equally often. The rounds of a batch share `SHARED_FACTOR` times the images of one round, or as many as there
-    are targets: these, and others that are drawn anew for every batch.
+    `num_distractors` other images, all different, at a random index. A rule is an image. Each image is the
+    target equally often. The rounds of a batch share `SHARED_FACTOR` times the images of one round, or one image per
+    target: the targets, and others that are redrawn for every batch.
 
     Raises:
         ConfigError: If the file can't be used for this game.
@@ -60,18 +60,18 @@ class FeatureWorld(RuleWorld):
         features: str | None = None
         """The npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
         candidates: CandidatePool = "all"
-        """Source of the distractors of rounds about rows that are not trained on. all: all rows. split: those of
+        """Source of the distractors of rounds about rows outside training. all: all rows. split: rows of
         their split (Mu & Goodman 2021; Yao et al. 2022)."""
 
         def __post_init__(self) -> None:
-            """Check that there is a file."""
+            """Validate that there is a file."""
             if self.features is None:
                 raise ConfigError(
                     "features: expected an npz file of feature vectors, such as --features vectors.npz"
                 )
 
     variants = tuple(VARIANTS)
-    corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
+    corpus_split = "all"  # all classes or images, as in Mu & Goodman and Yao et al.
     data_files = ("features",)
     variant: Variant
 
@@ -84,7 +84,7 @@ class FeatureWorld(RuleWorld):
         if self.file.attributes is not None:
             self.num_values = (2,) * self.file.attributes.shape[1]
         if rounds.needs_rule:
-            # Also in the other variants, because the evaluation matrix covers all.
+            # In all variants, because the evaluation matrix covers all of them.
             per_class = 2 * self.num_targets
             check_classes(self.file, {"train": 2 * per_class, "valid": per_class, "test": per_class})
             self.classes = _images_by_class(self.file, per_class, self.seed)
@@ -102,15 +102,15 @@ class FeatureWorld(RuleWorld):
         self.take_rules(rules, Subsets.of(trained, held_out))
 
     def _least(self, least: int) -> int:
-        """Rows or classes that a split which is not trained on needs, if a round needs so many."""
+        """Number of rows or classes that a split outside training needs, if a round needs `least`."""
         return least if self.pool == "split" else 1
 
     def _pool(self, split: str) -> str:
-        """The split from which the distractors of a split are drawn."""
+        """Split from which the distractors of a split are drawn."""
         return "all" if self.pool == "all" and split in HELD_OUT else split
 
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """See `World`. Rounds of training come in a new order in each epoch."""
+        """See `World`. Rounds of training are reordered in each epoch."""
         indices = self.round_indices(split, number, size)
         if self.rounds.needs_rule:
             return self._class_rounds(split, indices)
@@ -122,7 +122,7 @@ class FeatureWorld(RuleWorld):
         return False
 
     def describe(self, batch: Batch) -> Description:
-        """The class or the image of each round. See `World`."""
+        """Class or image of each round. See `World`."""
         return super().describe(replace(batch, values=None))
 
     def untested_note(self) -> str | None:
@@ -130,7 +130,7 @@ class FeatureWorld(RuleWorld):
         return NOT_TESTED if self.pool == "split" else None
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Each variant on training classes and on test classes; images of training. See `World`."""
+        """Each variant on training classes and on test classes; training images. See `World`."""
         if not self.rounds.needs_rule:
             return {SEEN_OBJECTS: (self, "seen")}
         worlds: dict[Variant, World] = {}
@@ -158,7 +158,7 @@ class FeatureWorld(RuleWorld):
         distractors = pool.random_images(others_of_pool, others)
         if self.variant == "reference":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
-        # With one view, the first and the last images are the same.
+        # With one view, the first images are also the last.
         shown = [targets[:, : self.num_targets], distractors[:, :num_distractors]]
         candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors:]]
         return self._rounds(
@@ -185,7 +185,7 @@ class FeatureWorld(RuleWorld):
                 np.setdiff1d(pool, found, assume_unique=True), num_shared - len(found), replace=False
             )
             others = np.concatenate([found, rest])[distinct_others(places, words[:, 1:], num_shared)]
-        else:  # targets are no more likely to be distractors than other rows
+        else:  # targets are as likely distractors as other rows
             shared = np.sort(rng.choice(pool, num_shared, replace=False))
             others = others_of(shared, targets, words[:, 1:], len(pool))
         labels = np.arange(num_candidates) == (words[:, :1] % np.uint64(num_candidates)).astype(np.int64)
@@ -204,7 +204,7 @@ class FeatureWorld(RuleWorld):
     def _rounds(
         self, *, shown: Integers, candidates: Integers, labels: NDArray[np.bool_], rules: Integers
     ) -> Batch:
-        """Build a batch from row numbers of the file: keep only the rows in use and index into these."""
+        """Build a batch from row numbers of the file: keep only the rows in use, and index into them."""
         used, (shown, candidates) = each_once(shown, candidates)
         return Batch(
             objects=self.file.features[used],
@@ -220,34 +220,34 @@ class FeatureWorld(RuleWorld):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassImages:
-    """The images of each class of a split."""
+    """Images of each class of a split."""
 
     classes: Integers
-    """The classes, as indices into the world's rules, (num_classes,)."""
+    """Classes, as indices into the world's rules, (num_classes,)."""
     rows: Integers
     """Rows of the file, padded on the right with repeats, (num_classes, most_images)."""
     num_images: Integers
     """Number of images of each class without padding, (num_classes,)."""
 
     def distinct_images(self, places: Integers, number: int, words: NDArray[np.uint64]) -> Integers:
-        """`number` different images of each of these classes, in random order: rows of the file, (batch, number).
+        """Draw `number` different images of each class, in random order: rows of the file, (batch, number).
 
-        Words are random, (batch, most_images).
+        `words` are random, (batch, most_images).
         """
         is_image = np.arange(self.rows.shape[1]) < self.num_images[places, None]
         order = np.where(is_image, words >> np.uint64(1), np.uint64(2**64 - 1))
         return np.take_along_axis(self.rows[places], order.argsort(1)[:, :number], axis=1)
 
     def random_images(self, places: Integers, words: NDArray[np.uint64]) -> Integers:
-        """One image of each of these classes by random words: rows of the file, in the shape of `places`."""
+        """Draw one image of each class by random words: rows of the file, in the shape of `places`."""
         return self.rows[places, (words % self.num_images[places].astype(np.uint64)).astype(np.int64)]
 
 
 def class_rules(file: FeatureFile) -> Description:
-    """A rule for each class.
+    """Make a rule for each class.
 
-    Where there are attributes, the meaning and the concepts of a class are the attributes that more than half of its
-    images have (Mu & Goodman). Otherwise its meaning is its number, and its concept is its name.
+    With attributes, the meaning and the concepts of a class are the attributes that more than half of its
+    images have (Mu & Goodman). Otherwise the meaning is the class number, and the concept is the class name.
     """
     assert file.class_id is not None
     num_classes = len(file.class_names)
@@ -269,7 +269,7 @@ def class_rules(file: FeatureFile) -> Description:
 
 
 def image_rules(file: FeatureFile) -> Description:
-    """A rule for each image: the meaning is its features, the concept is its class, where there are classes."""
+    """Make a rule for each image: its meaning is the features, its concept is the class, if any."""
     if file.class_id is None:
         return Description(meanings=file.features, concepts=None, concept_names=())
     concepts = _one_each(file.class_id)
@@ -282,7 +282,7 @@ def _one_each(concepts: Integers) -> Ragged:
 
 
 def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, ClassImages]:
-    """The images of each class by split; those of training classes are divided between `train` and `seen`."""
+    """Images of each class by split; images of training classes are divided between `train` and `seen`."""
     assert file.class_id is not None
     rng = np.random.default_rng([seed, *b"kept back"])
     images = rng.permutation(len(file.split))
@@ -300,14 +300,14 @@ def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, Clas
 
 
 def _padded(images: Mapping[int, Integers]) -> ClassImages:
-    """The rows of each class, padded to one array."""
+    """Pad the rows of each class to one array."""
     num_images = np.array([len(rows) for rows in images.values()])
     table = np.stack([np.resize(rows, num_images.max()) for rows in images.values()])
     return ClassImages(classes=np.array(list(images)), rows=table, num_images=num_images)
 
 
 def _rows_by_split(file: FeatureFile, least: Mapping[str, int]) -> dict[str, Integers]:
-    """The rows of each split, at least as many as it needs; `seen` has the training rows."""
+    """Rows of each split, at least the number it needs; `seen` has the training rows."""
     rows = {split: np.flatnonzero(file.split == place) for place, split in enumerate(SPLITS)}
     for split in SPLITS:
         if len(rows[split]) < least[split]:

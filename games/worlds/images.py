@@ -1,4 +1,4 @@
-"""A world of a user's images: folders, IDX files and data sets, and the features that pretrained models see in them."""
+"""World of a user's images (folders, IDX files, data sets), and features of them from pretrained models."""
 
 import gzip
 import hashlib
@@ -34,13 +34,13 @@ from ecsuite.runtime.memory import require_memory, require_weights_fit
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
 RANDOM = "random"
-"""The encoder of fixed random convolutions."""
+"""Name of the encoder with fixed random convolutions."""
 RANDOM_SIDE, RANDOM_CHANNELS, RANDOM_GRID = 64, 64, 4
-"""Width and height of an image as random convolutions get it, their channels, and the grid of cells that are pooled."""
+"""Size of images for random convolutions, number of their channels, and side of the grid of pooled cells."""
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-"""Formats that Pillow reads, whatever a file is called: for others, such as EPS, it would start another program."""
+"""Formats that Pillow may read, whatever the file name: for others, such as EPS, it would start another program."""
 PIXEL = 8
-"""Bytes of memory for a pixel while an image is decoded: as in its file, and in RGB."""
+"""Bytes of memory per pixel while an image is decoded: original and RGB."""
 BATCH = 32
 """Images per batch."""
 
@@ -54,10 +54,9 @@ def encode_folder(
 ) -> dict[str, NDArray[Any]]:
     """Encode all images in a folder, as arrays for `feature_files.write_features`.
 
-    Either each class has a subfolder with its images, `folder/robin/1.jpg`, and `class_id` numbers the subfolders in
-    order of their names; or all images are in `folder` itself, without classes. Rows are in order of file names.
-    `features`, (num_images, width), are the encoder's pooled output or, where it has none, the mean of its last hidden
-    states.
+    Either each class has a subfolder of images, `folder/robin/1.jpg`, and `class_id` numbers the subfolders in order
+    of name; or all images are in `folder` itself, without classes. Rows are in order of file name. `features`,
+    (num_images, width), are the encoder's pooled output or, without one, the mean of its last hidden states.
 
     Args:
         folder: Contains the images, or subfolders of images.
@@ -66,8 +65,8 @@ def encode_folder(
         progress: Called as `progress(label, images done, images in total)`.
 
     Raises:
-        ConfigError: If there are no images, only some are in subfolders, one can't be read, or the encoder can't be
-            loaded or is not an image encoder.
+        ConfigError: If there are no images, only some are in subfolders, an image can't be read, or the encoder can't
+            be loaded or is not an image encoder.
     """
     files, classes = find_images(folder)
     encode = make_encoder(encoder, device)
@@ -84,7 +83,7 @@ def encode_folder(
 
 
 def encode_images(images: NDArray[np.uint8], encoder: str) -> NDArray[np.float32]:
-    """Encode images, (num_images, height, width, 3), into vectors, (num_images, width); on the CPU.
+    """Encode images, (num_images, height, width, 3), as vectors, (num_images, width), on the CPU.
 
     Raises:
         ConfigError: If the encoder can't be loaded or is not an image encoder.
@@ -97,7 +96,7 @@ def encode_images(images: NDArray[np.uint8], encoder: str) -> NDArray[np.float32
 
 
 def make_encoder(encoder: str, device: str) -> Callable[[Sequence[Any]], NDArray[np.float32]]:
-    """A function from Pillow's images to vectors, (num_images, width); see `encode_folder`."""
+    """Make a function from Pillow images to vectors, (num_images, width); see `encode_folder`."""
     if encoder == RANDOM:
         return _random_vectors
     processor, model = _load(encoder)
@@ -107,10 +106,10 @@ def make_encoder(encoder: str, device: str) -> Callable[[Sequence[Any]], NDArray
 
 
 def _random_vectors(images: Sequence[Any]) -> NDArray[np.float32]:
-    """Means over the cells of a grid of random convolutions, normalised in each image."""
+    """Mean responses of random convolutions in grid cells, normalised per image."""
     made = torch.Generator().manual_seed(0)
     filters = torch.randn(RANDOM_CHANNELS, 3, 8, 8, generator=made) / (3 * 8 * 8) ** 0.5
-    filters -= filters.mean((1, 2, 3), keepdim=True)  # of contrasts and colours, not of brightness
+    filters -= filters.mean((1, 2, 3), keepdim=True)  # responds to contrasts and colours, not to brightness
     fitted = [np.asarray(image.resize((RANDOM_SIDE, RANDOM_SIDE))) for image in images]
     pixels = torch.from_numpy(np.stack(fitted)).permute(0, 3, 1, 2).float() / 255
     maps = torch.nn.functional.conv2d(pixels, filters, stride=4).relu()
@@ -120,7 +119,7 @@ def _random_vectors(images: Sequence[Any]) -> NDArray[np.float32]:
 
 
 def _load(encoder: str) -> tuple[Any, Any]:
-    """The image processor of an encoder, and the encoder."""
+    """Load the image processor of an encoder, and the encoder."""
     try:
         import PIL  # noqa: F401
         import transformers
@@ -137,7 +136,7 @@ def _load(encoder: str) -> tuple[Any, Any]:
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise ConfigError(
-            f"encoder {encoder}: cannot be loaded: {reason}; without a network, give {RANDOM}, or a folder with "
+            f"encoder {encoder}: cannot be loaded: {reason}; without a network, use {RANDOM}, or a folder with "
             "config.json, model.safetensors and preprocessor_config.json"
         ) from None
     return processor, model
@@ -147,7 +146,7 @@ def _load(encoder: str) -> tuple[Any, Any]:
 def _encode(
     images: Sequence[Any], name: str, processor: Any, model: Any, device: torch.device
 ) -> NDArray[np.float32]:
-    """Feature vectors of images, (num_images, width)."""
+    """Compute feature vectors of images, (num_images, width)."""
     pixels = processor(images=list(images), return_tensors="pt")["pixel_values"]
     try:
         with unrounded_products(device):
@@ -157,7 +156,7 @@ def _encode(
             pooled = found.last_hidden_state.mean(1)
     except (TypeError, ValueError, AttributeError):
         raise ConfigError(
-            f"encoder {name}: {type(model).__name__} does not map images to vectors; expected an image "
+            f"encoder {name}: {type(model).__name__} does not map images to vectors: expected an image "
             "encoder such as a ResNet, ViT or DINOv2"
         ) from None
     vectors: NDArray[np.float32] = pooled.flatten(1).float().cpu().numpy()
@@ -171,9 +170,9 @@ def open_image(opened: Any) -> Any:
         opened: A path or an open file.
 
     Raises:
-        ConfigError: If its pixels take more memory than is allowed.
-        ValueError: If it is no image of one of `FORMATS`, or has more pixels than Pillow takes.
-        OSError: If it can't be read.
+        ConfigError: If the pixels exceed the memory limit.
+        ValueError: If it is not an image in one of `FORMATS`, or has more pixels than Pillow accepts.
+        OSError: If the file can't be read.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -182,13 +181,13 @@ def open_image(opened: Any) -> Any:
     except Image.DecompressionBombError:
         raise ValueError("more than 178 million pixels") from None
     except UnidentifiedImageError:
-        raise ValueError("no image, or of a form that Pillow does not read") from None
+        raise ValueError("not an image, or in a format that Pillow does not read") from None
     require_memory(PIXEL * image.width * image.height, f"{image.width} x {image.height} pixels")
     return image
 
 
 def _open(file: Path) -> Any:
-    """An image as RGB."""
+    """Open an image as RGB."""
     try:
         with open_image(file) as image:
             return image.convert("RGB")
@@ -199,14 +198,14 @@ def _open(file: Path) -> Any:
 
 
 BYTES = 8
-"""The type of values that are read."""
+"""Type code of IDX files for unsigned bytes."""
 
 
 def read_idx(file: Path, num_dimensions: int) -> NDArray[np.uint8]:
-    """The values of a file, of this many dimensions.
+    """Read the values of an IDX file with `num_dimensions` dimensions.
 
     Raises:
-        ConfigError: If it is no IDX file of bytes, has other dimensions, or is damaged.
+        ConfigError: If the file is not an IDX file of bytes, has other dimensions, or is damaged.
     """
     head = 4 + 4 * num_dimensions
     try:
@@ -224,21 +223,21 @@ def read_idx(file: Path, num_dimensions: int) -> NDArray[np.uint8]:
         raise ConfigError(f"{file}: can't be read: {error}") from None
     if len(content) != size:
         more = "more" if len(content) > size else f"{len(content):,}"
-        raise ConfigError(f"{file}: expected {size:,} values by its first bytes, got {more}")
+        raise ConfigError(f"{file}: expected {size:,} values according to its header, got {more}")
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def read_idx_images(folder: Path) -> list[tuple[str, str, bytes]]:
-    """The name, the label and the content of each image, as a PGM file.
+    """Read the name, the label and the content of each image, as a PGM file.
 
     Raises:
-        ConfigError: See `find_idx_files` and `read_idx`; also if there are not as many labels as images.
+        ConfigError: As `find_idx_files` and `read_idx`, or if the numbers of labels and images differ.
     """
     found = []
     for part, file, of_labels in find_idx_files(folder):
         images, labels = read_idx(file, 3), read_idx(of_labels, 1)
         if len(images) != len(labels):
-            raise ConfigError(f"{of_labels}: expected {len(images):,} labels as images, got {len(labels):,}")
+            raise ConfigError(f"{of_labels}: expected {len(images):,} labels, as images, got {len(labels):,}")
         head = f"P5 {images.shape[2]} {images.shape[1]} 255\n".encode()
         for number, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
             found.append((f"{part}/{number}", str(label), head + image.tobytes()))
@@ -247,25 +246,25 @@ def read_idx_images(folder: Path) -> list[tuple[str, str, bytes]]:
 
 Fit = Literal["pad", "crop"]
 MAX_SHOWN = 3
-"""Most files that a line names."""
+"""Maximum number of file names in a message."""
 NUM_THREADS = 4
-"""Images that are decoded at once."""
+"""Number of images decoded in parallel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageSet:
-    """Different images of one size."""
+    """Distinct images of one size."""
 
     images: NDArray[np.uint8]
-    """(num_images, side, side, 3)."""
+    """Pixels, (num_images, side, side, 3)."""
     files: tuple[str, ...]
-    """The name of each image, from the folder on: `dog/17.jpg`."""
+    """Name of each image, relative to the folder: `dog/17.jpg`."""
     class_id: Integers | None
-    """The class of each image, as an index into `class_names`; None where there are no classes."""
+    """Class of each image, as an index into `class_names`; None without classes."""
     class_names: tuple[str, ...]
-    """Names of the sub-folders, or of the classes of the data set."""
+    """Names of the subfolders, or of the classes of the data set."""
     notes: tuple[str, ...]
-    """Notes about the treatment of the files, for people."""
+    """Messages about the treatment of the files."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,22 +274,22 @@ class _Found:
     is_animated: bool = False
     is_square: bool = True
     fault: str = ""
-    """Why it can't be read."""
+    """Reason why the image can't be read; empty if it can."""
 
 
 def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
     """Read images, each scaled to a square.
 
-    Transparent pixels are laid on white, turned photos are turned back (EXIF), 16-bit images are scaled to 8 bits, and
-    of animations the first frame is taken. Images that are equal in this size are taken once.
+    Transparent pixels become white, photos are rotated as in their EXIF data, 16-bit images are scaled to 8 bits, and
+    the first frame of animations is used. Images that are equal in this size are used once.
 
     Args:
         source: A folder of images or of IDX files, or a data set with a column of images.
         side: Width and height, in pixels.
-        fit: pad: the whole image, with white beside it; crop: cut at its longer sides.
+        fit: pad: the whole image, with white margins; crop: the longer sides are cut.
 
     Raises:
-        ConfigError: If Pillow is not installed, there are no images, or some can't be read; the message names them.
+        ConfigError: If Pillow is not installed, there are no images, or images can't be read; the message names them.
     """
     try:
         import PIL  # noqa: F401
@@ -315,16 +314,16 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
     require_memory(2 * needed, f"{source}: {len(opened):,} images of {side} x {side}", "as pixels")
     pixels, found = _decoded(source, opened, names, side, fit)
     if moving := [name for name, each in zip(names, found, strict=True) if each.is_animated]:
-        notes.append(f"{source}: of animated images the first frame is taken: {_some(moving)}")
+        notes.append(f"{source}: the first frame of animated images is used: {_some(moving)}")
     if oblong := sum(not each.is_square for each in found):
         done = "padded with white (--set world.fit=crop cuts them)" if fit == "pad" else "cut to squares"
-        notes.append(f"{source}: {oblong} of {len(names)} images are not square, and are {done}")
+        notes.append(f"{source}: {oblong} of {len(names)} images are not square: {done}")
     kept = _distinct(source, pixels, names, notes)
     class_names = tuple(sorted({label for label in labels if label})) if any(labels) else ()
     places = {label: place for place, label in enumerate(class_names)}
     unlabelled = [name for name, label in zip(names, labels, strict=True) if class_names and not label]
     if unlabelled:
-        raise ConfigError(f"{source}: expected a class of every image, got none of {_some(unlabelled)}")
+        raise ConfigError(f"{source}: expected a class for every image, got none for {_some(unlabelled)}")
     return ImageSet(
         images=pixels[kept],
         files=tuple(names[place] for place in kept),
@@ -337,7 +336,7 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
 def _decoded(
     source: str, opened: Sequence[Any], names: Sequence[str], side: int, fit: Fit
 ) -> "tuple[NDArray[np.uint8], list[_Found]]":
-    """The pixels of all images, (num_images, side, side, 3), and what was found of each."""
+    """Decode all images: pixels, (num_images, side, side, 3), and findings about each image."""
     pixels = np.empty((len(opened), side, side, 3), dtype=np.uint8)
 
     def read(place: int) -> _Found:
@@ -350,7 +349,7 @@ def _decoded(
     with warnings.catch_warnings(), ThreadPoolExecutor(NUM_THREADS) as threads:
         warnings.simplefilter(
             "ignore"
-        )  # of Pillow, on photos of more than 89 million pixels and odd metadata
+        )  # Pillow warns about photos of more than 89 million pixels and unusual metadata
         found = list(threads.map(read, range(len(opened))))
     damaged = [f"{name} ({each.fault})" for name, each in zip(names, found, strict=True) if each.fault]
     if damaged:
@@ -360,7 +359,7 @@ def _decoded(
 
 
 def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Found]":
-    """An image as a square of bytes, and what was found of it."""
+    """Convert an image to a square of bytes; also return findings about it."""
     from PIL import ImageOps
 
     if isinstance(opened, Path) and not opened.stat().st_size:
@@ -380,13 +379,13 @@ def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Foun
 
 
 def _in_colours(image: Any) -> Any:
-    """An image of 8 bits in RGB, on white where it is transparent."""
+    """Convert an image to 8-bit RGB, on white where it is transparent."""
     from PIL import Image
 
     if image.mode.startswith(("I", "F")):
         values = np.asarray(image).astype(np.float64)
         if image.mode == "F" and not (values.min() >= 0 and values.max() <= 1):
-            raise ValueError("floating-point pixels, expected values from 0 to 1")
+            raise ValueError("floating-point pixels: expected values from 0 to 1")
         values *= 255 if image.mode == "F" else 1 / 257
         return Image.fromarray(np.clip(np.rint(values), 0, 255).astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
@@ -396,7 +395,7 @@ def _in_colours(image: Any) -> Any:
 
 
 def _distinct(source: str, pixels: NDArray[np.uint8], names: Sequence[str], notes: list[str]) -> list[int]:
-    """The first of each group of equal images; adds a line to `notes` about the others."""
+    """Select the first of each group of equal images; a message about the others is added to `notes`."""
     first: dict[bytes, int] = {}
     pairs = []
     for place, image in enumerate(pixels):
@@ -404,12 +403,12 @@ def _distinct(source: str, pixels: NDArray[np.uint8], names: Sequence[str], note
         if known != place:
             pairs.append(f"{names[place]} equals {names[known]}")
     if pairs:
-        notes.append(f"{source}: equal images are taken once: {_some(pairs)}")
+        notes.append(f"{source}: equal images are used once: {_some(pairs)}")
     return list(first.values())
 
 
 def _left_out(folder: Path, images: set[Path]) -> list[str]:
-    """A line about the files beside the images, if there are any."""
+    """Message about files that are not images, if any."""
     others = [
         file.relative_to(folder).as_posix()
         for file in sorted([*folder.iterdir(), *folder.glob("*/*")])
@@ -419,21 +418,21 @@ def _left_out(folder: Path, images: set[Path]) -> list[str]:
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of further ones."""
     names = list(names)
     more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
     return ", ".join(names[:MAX_SHOWN]) + more
 
 
 def _reason(error: BaseException) -> str:
-    """Why an image can't be read, in one line."""
+    """Reason why an image can't be read, in one line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return f"{' '.join(str(error).split()) or type(error).__name__:.80}"
 
 
 ENCODED_SIZE = 224
-"""Width and height in which encoders get images."""
+"""Width and height of the images that encoders get."""
 
 
 class ImagesWorld(ObjectListWorld):
@@ -442,7 +441,7 @@ class ImagesWorld(ObjectListWorld):
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` of them.
 
     Raises:
-        ConfigError: If an image can't be read, or there are too few.
+        ConfigError: If an image can't be read, or there are too few images.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -450,11 +449,11 @@ class ImagesWorld(ObjectListWorld):
         """Options of the world."""
 
         size: Annotated[int, Meta(ge=16, le=1024, multiple_of=16)] = 64
-        """Width and height of what agents see, in pixels, a multiple of 16."""
+        """Width and height, in pixels, of the images that agents see, a multiple of 16."""
         fit: Literal["pad", "crop"] = "pad"
-        """pad: the whole image, with white beside it where it is no square. crop: cut at its longer sides."""
+        """pad: the whole image, with white margins if it is not square. crop: the longer sides are cut."""
         images_per_batch: Count = 256
-        """Most images that the rounds of a batch share; each image is encoded once per batch."""
+        """Maximum number of images that the rounds of a batch share; each image is encoded once per batch."""
 
     default_perceptions = ("conv_grid", "conv_grid")
     expected_source = "a folder of images, such as --objects photos/"
@@ -469,8 +468,8 @@ class ImagesWorld(ObjectListWorld):
     def read(self, source: str, trained: ObjectListWorld | None) -> ObjectList:
         """Read the images. See `ObjectListWorld`.
 
-        The meaning is the class or, where there are none, the number of the image. Where the task asks for classes,
-        they have the numbers of training.
+        The meaning is the class or, without classes, the index of the image. If the task needs classes,
+        they are numbered as in training.
         """
         images = read_images(source, self.side, self.options.fit)
         if trained is not None and self.rounds.needs_values:
@@ -491,20 +490,20 @@ class ImagesWorld(ObjectListWorld):
 
     @property
     def side(self) -> int:
-        """Width and height in which images are read, in pixels."""
+        """Width and height to which images are scaled, in pixels."""
         side: int = self.options.size
         return side
 
     def encoded(self, images: NDArray[np.uint8]) -> NDArray[Any]:
-        """Images as agents see them, (num_images, ...)."""
+        """Convert images to the agents' input, (num_images, ...)."""
         return images
 
 
 class ImageFeaturesWorld(ImagesWorld):
-    """The images of a folder or a data set, as the features of an encoder that is not trained.
+    """The images of a folder or a data set, as the features of a frozen encoder.
 
     Raises:
-        ConfigError: If an image can't be read, there are too few, or the encoder can't be loaded.
+        ConfigError: If an image can't be read, there are too few images, or the encoder can't be loaded.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -517,24 +516,22 @@ class ImageFeaturesWorld(ImagesWorld):
         fit: Literal["pad", "crop"] = "pad"
         """See world `images`."""
         images_per_batch: Count = 1024
-        """Most images that the rounds of a batch share."""
+        """Maximum number of images that the rounds of a batch share."""
 
     default_perceptions = ("linear", "linear")
     side = ENCODED_SIZE
 
     def encoded(self, images: NDArray[np.uint8]) -> NDArray[Any]:
-        """The features. See the base class."""
+        """Encode images as features. See the base class."""
         return encode_images(images, self.options.encoder)
 
 
 def _with_classes(found: ImageSet, names: Sequence[Sequence[str]]) -> ImageSet:
-    """Images whose classes have the numbers of those in training, which are concepts such as `class=dog`."""
+    """Renumber classes as in training, with concepts such as `class=dog`."""
     known = [name.removeprefix("class=") for of_attribute in names for name in of_attribute]
     unknown = [name for name in found.class_names if name not in known]
     if found.class_id is None or unknown:
         got = unknown[0] if unknown else "no classes"
-        raise ConfigError(
-            f"the images have other classes than in training ({', '.join(known):.200}): got {got}"
-        )
+        raise ConfigError(f"expected images of the training classes ({', '.join(known):.200}), got {got}")
     numbers = np.array([known.index(name) for name in found.class_names])
     return replace(found, class_id=numbers[found.class_id], class_names=tuple(known))

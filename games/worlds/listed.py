@@ -1,4 +1,4 @@
-"""Worlds with a list of objects of their own: handwritten digits, events, and the meanings of a semantic space."""
+"""Worlds with built-in lists of objects: handwritten digits, events, and meanings of a semantic space."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -13,15 +13,15 @@ from ecsuite.parts.config import Count, Levels, Positive
 from ecsuite.spaces.kinds import SpaceOptions
 
 BRIGHTEST = 16
-"""The value of a white pixel."""
+"""Value of a white pixel."""
 NAMES = tuple(f"digit={digit}" for digit in range(10))
-"""The classes as concepts."""
+"""Classes as concepts."""
 
 
 class DigitsWorld(ObjectListWorld):
     """The digits of scikit-learn (Alpaydin & Kaynak 1998, UCI), as vectors of 64 pixels from 0 to 1.
 
-    The meaning is the digit; task `reconstruction` is to name it.
+    The meaning is the digit, which the task `reconstruction` asks for.
     """
 
     Options = ObjectListOptions
@@ -32,7 +32,7 @@ class DigitsWorld(ObjectListWorld):
 
     def read(self, source: str, trained: ObjectListWorld | None) -> ObjectList:
         """See `ObjectListWorld`."""
-        from sklearn.datasets import load_digits  # here, since it takes half a second
+        from sklearn.datasets import load_digits  # imported here, as it takes half a second
 
         images, classes = load_digits(return_X_y=True)
         rows = np.arange(len(images))
@@ -47,9 +47,9 @@ class DigitsWorld(ObjectListWorld):
 
 
 class EventsWorld(ObjectListWorld):
-    """Events with an agent, a patient and an action, of which the first two are of the same entities and never equal.
+    """Events with an agent, a patient and an action; agent and patient are different entities of one set.
 
-    As in Lian et al. 2023 (arXiv 2301.13083). Agents see one-hot values; grammar `clauses` speaks of these events.
+    As in Lian et al. 2023 (arXiv 2301.13083). Agents see one-hot values; grammar `clauses` describes these events.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +57,7 @@ class EventsWorld(ObjectListWorld):
         """Options of the world."""
 
         entities: Levels = 10
-        """Number of entities, each of which may be agent or patient."""
+        """Number of entities, each of which can be agent or patient."""
         actions: Count = 8
         """Number of actions."""
 
@@ -86,11 +86,11 @@ class EventsWorld(ObjectListWorld):
 
 
 class SpaceWorld(ObjectListWorld):
-    """Meanings of a semantic space, see `ecsuite.spaces`: agents see where they are, and need them with p(m).
+    """Meanings of a semantic space, see `ecsuite.spaces`: agents see positions of meanings, which occur with p(m).
 
-    Of colours, agents see CIELAB, centred and divided by one number; of a table of one's own, p(u|m). With
+    For colours, agents see centred and scaled CIELAB coordinates; for a user's table, p(u|m). With
     `distractors: nearest` the candidates of a round are the colours around the target. The corpus names each meaning by
-    its number, or its name in the table, as metric `efficiency` takes it with the same space.
+    number, or by its name in the table, as metric `efficiency` expects with the same space.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,9 +100,9 @@ class SpaceWorld(ObjectListWorld):
         space: str = "colour"
         """colour: the World Color Survey, see `ecsuite data wcs`; or a table p(u|m), `./space.csv`."""
         variance: Positive | None = None
-        """colour: of the Gaussian p(u|m); 64 if it is not given."""
+        """Variance of the Gaussian p(u|m) of space colour; 64 by default."""
         need: Literal["space", "uniform", "power_law"] = "space"
-        """p(m): that of the space, the same for all, or by the rank of the meaning."""
+        """p(m): of the space, uniform, or by the rank of the meaning."""
 
     data_files: ClassVar[tuple[str, ...]] = ()
     source = "space"

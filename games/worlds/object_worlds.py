@@ -1,4 +1,4 @@
-"""Worlds whose rounds are about objects: one target among distinct candidates; combinations of values, and lists."""
+"""Worlds whose rounds have one target among distinct candidates: combinations of values, and lists of objects."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -53,43 +53,43 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import random_words
 
 MOST_ALIKE = 0.5
-"""Share of held-out rounds from which on a line says that all candidates have the held-out values."""
+"""Share of held-out rounds with the held-out values in all candidates, above which a message says so."""
 MAX_COMPARED_OBJECTS = 2**16
-"""Most objects of a world that are compared with the targets of a round."""
+"""Maximum number of objects that are compared with the targets of a round."""
 CORPUS_BATCH = 4096
 """Meanings per batch of the corpus."""
 DRAWING = ("batch", "as_asked", "draw", "candidates")
-"""Methods that make a batch of its number: where a world has one of its own, its batches are made one by one."""
+"""Methods that draw a batch by its number: if a class overrides one, its batches are drawn one by one."""
 
 
 class ObjectWorld(World):
-    """Base class of worlds whose rounds are about objects, which it draws by their numbers."""
+    """Base class of worlds whose rounds are about objects, drawn by index."""
 
     shares_objects: ClassVar[bool] = False
-    """Whether each object of a batch is there once; otherwise objects are laid out by place."""
+    """Whether each object of a batch is stored once; otherwise objects are stored by round and position."""
     objects: Objects
     """Objects of the rounds."""
     num_candidates: int
-    """Candidates of a round."""
+    """Number of candidates per round."""
     subsets: Subsets = Subsets()
-    """The objects of each split."""
+    """Objects of each split."""
     probabilities: Floats | None = None
-    """Probability of each object as the target, (num_objects,); None: all are equally likely."""
+    """Probability of each object as the target, (num_objects,); None: uniform."""
 
     def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
         self.num_candidates = self.num_targets + self.num_distractors
 
     options: Any = None
-    """The world's options."""
+    """Options of the world."""
     similar: SimilarDistractors | None = None
-    """Draws distractors that are similar to the target; None: they are drawn otherwise."""
+    """Sampler of distractors that are similar to the target; None: distractors are drawn otherwise."""
 
     def take(self, objects: Objects, subsets: Subsets, source: str) -> None:
-        """Rounds are about these objects, of this source.
+        """Set the objects of rounds; `source` describes them in messages.
 
         Raises:
-            ConfigError: If a split has no objects, or fewer candidates than a round.
+            ConfigError: If a split has no objects, or fewer objects than candidates of a round.
         """
         self.objects, self.subsets, self.splits = objects, subsets, subsets.names
         subsets.require(self.num_candidates, source, objects.number)
@@ -100,14 +100,14 @@ class ObjectWorld(World):
             self.notes = (*self.notes, f"{source}: {held_out}")
 
     def take_similar(self, num_shared: int, source: str) -> None:
-        """Distractors have so many values in common with the target.
+        """Draw distractors with `num_shared` values in common with the target.
 
         Raises:
-            ConfigError: If there are too many objects to compare, or too few that share as many.
+            ConfigError: If there are too many objects to compare, or too few that share this number of values.
         """
         if self.objects.number > MAX_COMPARED_OBJECTS:
             raise ConfigError(
-                f"{SHARED_VALUES}: expected at most {MAX_COMPARED_OBJECTS:,} objects in this world, or where some "
+                f"{SHARED_VALUES}: expected at most {MAX_COMPARED_OBJECTS:,} objects in this world, or if some "
                 f"are held out, got {self.objects.number:,}"
             )
         self.similar = SimilarDistractors(
@@ -118,13 +118,13 @@ class ObjectWorld(World):
             self.similar.require(self._listed(self.subsets.members.get(split)), pool, source)
 
     def _listed(self, members: Members) -> Integers:
-        """The numbers of objects."""
+        """Indices of the objects."""
         if isinstance(members, np.ndarray):
             return members
         return np.arange(self.objects.number) if members is None else members[np.arange(len(members))]
 
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """See `World`. Rounds of training come in a new order in each epoch."""
+        """See `World`. Rounds of training are reordered in each epoch."""
         indices = self.round_indices(split, number, size)
         if self.rounds.in_batch:
             targets, pool = self.pools(split, number)
@@ -133,15 +133,15 @@ class ObjectWorld(World):
         return self.batch_of(*self.candidates(split, number, indices))
 
     def _in_batch(self, split: str, number: int, indices: Integers, pool: Members) -> Batch:
-        """Rounds of held-out targets whose candidates are, as in training, as many objects as the batch has rounds.
+        """Make rounds with held-out targets and, as in training, one candidate per round of the batch.
 
-        The targets of the other rounds would all be held out: in their place are objects that are drawn from the pool.
+        Targets of other rounds would all be held out: objects drawn from the pool replace them.
         """
         rng, total = (
             np.random.default_rng([self.seed, *b"in batch", *split.encode(), number]),
             self.objects.number,
         )
-        if total > MAX_SPLIT_OBJECTS:  # too many for a list, and for one to be drawn twice
+        if total > MAX_SPLIT_OBJECTS:  # too many for a list, and repeats are unlikely
             shared = np.unique(rng.integers(total, size=len(indices)))
         else:
             listed = self._listed(pool)
@@ -155,7 +155,7 @@ class ObjectWorld(World):
         )
 
     def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
-        """See `World`. Rounds are pure functions of their indices, where all batches are of the same objects."""
+        """See `World`. Rounds are pure functions of their indices if all batches have the same objects."""
         rounds, size = self.rounds, self.sizes.batch_size
         is_changed = any(getattr(type(self), name) is not getattr(ObjectWorld, name) for name in DRAWING)
         is_alike = split == "train" and not (
@@ -170,10 +170,10 @@ class ObjectWorld(World):
         return self.batch_of(*self.candidates(split, numbers[0], np.concatenate(indices)))
 
     def candidates(self, split: str, number: int, indices: Integers) -> tuple[Integers, Integers]:
-        """The candidates of the rounds of batch `number` with these indices, and the places of their targets.
+        """Draw candidates and target positions of the rounds of batch `number` with these indices.
 
         Returns:
-            Numbers of objects, (batch, num_candidates), and places, (batch, num_targets).
+            Object indices, (batch, num_candidates), and positions, (batch, num_targets).
         """
         targets, pool = self.pools(split, number)
         probabilities = self.probabilities
@@ -195,11 +195,11 @@ class ObjectWorld(World):
         return self.objects.values(trained) if self.shows_values and isinstance(trained, np.ndarray) else None
 
     def pools(self, split: str, number: int) -> tuple[Members, Members]:
-        """The objects from which targets and candidates of batch `number` of a split are drawn."""
+        """Pools from which targets and candidates of batch `number` of a split are drawn."""
         return self.subsets.members.get(split), self.subsets.pool(split)
 
     def distractors_in(self, pool: Members) -> Distractors | None:
-        """How distractors are drawn from a pool, by the numbers of targets; None: all are equally likely."""
+        """Sampler of distractors from a pool, given target indices; None: uniform."""
         if (similar := self.similar) is None:
             return None
         listed = self._listed(pool)
@@ -207,15 +207,15 @@ class ObjectWorld(World):
 
     @property
     def has_similar_distractors(self) -> bool:
-        """Whether distractors are chosen by their likeness to the target, which they may give away."""
+        """Whether distractors are chosen by similarity to the target, which they may reveal."""
         return self.similar is not None
 
     def batch_of(
         self, candidates: Integers, targets: Integers, *, shares_objects: bool | None = None
     ) -> Batch:
-        """The batch of these candidates, (batch, num_candidates), with targets at places, (batch, num_targets).
+        """Make a batch of candidates, (batch, num_candidates), with targets at positions, (batch, num_targets).
 
-        `shares_objects` is that of the class if it is None.
+        `shares_objects`: None: as the class.
         """
         num_rounds, num_candidates = candidates.shape
         labels = np.zeros(candidates.shape, dtype=bool)
@@ -242,7 +242,7 @@ class ObjectWorld(World):
         )
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
-        """One-hot attribute values, concatenated, where agents see these. See `World`."""
+        """One-hot attribute values, concatenated, if agents see values. See `World`."""
         if self.shows_values:
             assert self.num_values is not None
             return one_hot(objects, max(self.num_values), dtype)
@@ -257,7 +257,7 @@ class ObjectWorld(World):
         return self.subsets.trained_note(trained.subsets, "objects")
 
     def untested_note(self) -> str | None:
-        """See `World`: candidates that are held out alone, or have the held-out values in most rounds."""
+        """See `World`: whether all candidates are held out, or have the held-out values in most rounds."""
         if not self.subsets.evaluates_others or not (self.num_distractors or self.rounds.in_batch):
             return None
         if self.subsets.candidates == "split":
@@ -271,12 +271,12 @@ class ObjectWorld(World):
         if share <= MOST_ALIKE:
             return None
         return (
-            f"in {share:.0%} of the held-out rounds all candidates have the held-out values, so that agents need not "
-            "tell these: the combination is not tested"
+            f"in {share:.0%} of the held-out rounds all candidates have the held-out values, so agents need not "
+            "communicate them: the combination is not tested"
         )
 
     def _held_out_values(self) -> list[dict[int, int]]:
-        """The combinations of values that are held out, by attribute: those that are named, or that all have."""
+        """Held-out combinations of values, by attribute: named ones, or the common values of held-out objects."""
         if (named := getattr(self.options, "held_out_value", None)) is not None:
             return [dict(each) for each in values_in(named, self.objects.names).values()]
         held_out = self.objects.values(self._listed(self.subsets.members["valid"]))
@@ -284,7 +284,7 @@ class ObjectWorld(World):
         return [dict(zip(common.tolist(), held_out[0, common].tolist(), strict=True))] if len(common) else []
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Rounds about objects of training, if evaluations are about others, and about rare values. See `World`."""
+        """Rounds about training objects, if evaluations are about others, and about rare values. See `World`."""
         further: dict[str, tuple[World, str]] = {}
         if self.subsets.evaluates_others:
             further[SEEN_OBJECTS] = (self, "seen")
@@ -296,7 +296,7 @@ class ObjectWorld(World):
 class ValuesWorld(ObjectWorld):
     """Base class of worlds of attribute values; the corpus has each distinct meaning once.
 
-    Where the sender sees several objects, the corpus is about rounds of evaluation.
+    If the sender sees several objects, the corpus is about evaluation rounds.
     """
 
     default_perceptions = ("identity", "tanh")
@@ -308,7 +308,7 @@ class ValuesWorld(ObjectWorld):
         self.object_shape = (len(self.num_values) * max(self.num_values),)
 
     def distinct_meanings(self, number: int) -> Integers:
-        """A seeded sample of objects without replacement, in their order; all if there are fewer, (number,)."""
+        """Sample objects without replacement, from the seed, in order of index; all if there are fewer, (number,)."""
         total = self.objects.number
         if number >= total:
             return np.arange(total)
@@ -326,7 +326,7 @@ class ValuesWorld(ObjectWorld):
             yield self.batch_of(chosen, np.zeros_like(chosen))
 
     def describe(self, batch: Batch) -> Description:
-        """The values of the target, and the split that it is of. See `World`."""
+        """Values of the target, and its split. See `World`."""
         described = super().describe(batch)
         if isinstance(self.objects, Product) and self.subsets.members:
             numbers = self.objects.numbers(described.meanings)
@@ -336,34 +336,34 @@ class ValuesWorld(ObjectWorld):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectListOptions:
-    """Options of every list of objects."""
+    """Options of all lists of objects."""
 
     held_out: Share = 0.0
-    """Share of the objects that are held out from training; evaluations are then about these."""
+    """Share of the objects that are held out from training; evaluations are then about held-out objects."""
     held_out_value: HeldOutValue = None
-    """Hold out the objects with this value, such as color=red or class=dog, instead of a share; or with all of several
-    values, shape=cup,color=red; or a list of such combinations, each of which is held out."""
+    """Hold out the objects with this value, such as color=red or class=dog, instead of a share; or objects with all
+    of several values, shape=cup,color=red; or with one of a list of such combinations."""
     distractors: Literal["random", "nearest"] = "random"
-    """nearest: the objects that are nearest to the target, of the batch where batches share objects: by their features
-    or the number of different values, drawn at random among equally near ones."""
+    """nearest: the objects nearest to the target (within the batch, if batches share objects), by features
+    or by the number of different values; ties are broken at random."""
     shared_values: Natural | None = None
-    """Values that each distractor has in common with the target, and no more, such as 0: of another class; null: any
+    """Exact number of values that each distractor shares with the target, such as 0: another class; null: any
     distractors."""
     candidates: CandidatePool = "all"
-    """Source of the candidates of held-out rounds. all: all objects. split: held-out objects alone, so that what
-    these have in common need not be said."""
+    """Source of the candidates of held-out rounds. all: all objects. split: only held-out objects, so that their
+    common values need not be communicated."""
 
     def __post_init__(self) -> None:
-        """Check that there is one way to hold objects out."""
+        """Validate that objects are held out in one way."""
         if self.held_out and self.held_out_value:
-            raise ConfigError("held_out_value: expected no held_out beside it")
+            raise ConfigError("held_out_value: expected held_out to be unset")
         if self.distractors == "nearest" and self.shared_values is not None:
             raise ConfigError("shared_values: expected null with distractors=nearest")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnListOptions(ObjectListOptions):
-    """Options of a list of the user's objects."""
+    """Options of a list of user objects."""
 
     objects: str | None = None
     """Path of the objects."""
@@ -372,27 +372,27 @@ class OwnListOptions(ObjectListOptions):
 class ObjectListWorld(ObjectWorld):
     """Base class of worlds with a list of objects; the candidates of a round are distinct.
 
-    The corpus has a message for every object, whatever `evaluation.corpus_size` is. Where the sender sees distractors,
-    too, every object is the target of one round.
+    The corpus has a message for every object, whatever `evaluation.corpus_size` is. If the sender sees distractors,
+    every object is the target of one round.
 
     Args:
         options: The options.
-        rounds: What the task asks.
-        sizes: What the run asks.
-        trained: The world of training, if this one is for evaluations; other objects are then all held out.
+        rounds: Requirements of the task.
+        sizes: Requirements of the run.
+        trained: The training world, if this world is for evaluations; all other objects are then held out.
 
     Raises:
-        ConfigError: If the objects can't be read, or there are too few.
+        ConfigError: If the objects can't be read, or there are too few objects.
     """
 
     data_files: ClassVar[tuple[str, ...]] = ("objects",)
     expected_source: ClassVar[str]
-    """Description of the option `objects`, for messages."""
+    """Description of the option `objects`, for error messages."""
     rules_are_objects = True
     names_values: ClassVar[bool] = False
-    """Whether objects have attribute values for every task, also where agents do not see these."""
+    """Whether objects have attribute values for every task, even if agents do not see them."""
     source: str | None = None
-    """Path of the objects; None: that of the option `objects`."""
+    """Path of the objects; None: the option `objects`."""
     objects: ObjectList
     rules: Description
     options: Any
@@ -418,7 +418,7 @@ class ObjectListWorld(ObjectWorld):
             self.object_shape = (len(counts) * max(counts),)
         elif options.distractors == "nearest" and objects.table.ndim > 2:
             raise ConfigError(
-                "world.distractors: the objects of this world have no features, expected random"
+                "world.distractors: the objects of this world have no features: expected random"
             )
         is_held_out = self._held_out(objects, trained)
         require_held_out(options.candidates, is_held_out is not None or trained is not None)
@@ -436,7 +436,7 @@ class ObjectListWorld(ObjectWorld):
             self.take(objects, subsets, self.source)
             if options.shared_values is not None:
                 self.take_similar(options.shared_values, self.source)
-        except ConfigError as error:  # which objects there are may need an explanation
+        except ConfigError as error:  # the error may depend on how objects were read
             raise ConfigError("; ".join((str(error), *objects.notes))) from None
         if options.distractors == "nearest":
             values = objects.values_table if self.shows_values else None
@@ -445,11 +445,11 @@ class ObjectListWorld(ObjectWorld):
 
     @abstractmethod
     def read(self, source: str, trained: "ObjectListWorld | None") -> ObjectList:
-        """Read the objects, in the coding of training where there was one."""
+        """Read the objects, with the coding of the training world, if any."""
 
     @property
     def most_per_batch(self) -> int | None:
-        """Most objects that the rounds of a batch share; None: any number."""
+        """Maximum number of objects that the rounds of a batch share; None: no limit."""
         return None
 
     @property
@@ -458,7 +458,7 @@ class ObjectListWorld(ObjectWorld):
         return self.objects.table is self.objects.values_table
 
     def _held_out(self, objects: ObjectList, trained: "ObjectListWorld | None") -> NDArray[np.bool_] | None:
-        """Which objects are held out from training, (num_objects,); None: none are, and no split is."""
+        """Mask of objects held out from training, (num_objects,); None: no object is held out."""
         options = self.options
         if trained is not None and trained.source != self.source:
             return None
@@ -471,7 +471,7 @@ class ObjectListWorld(ObjectWorld):
         return objects.is_held_out
 
     def pools(self, split: str, number: int) -> tuple[Members, Members]:
-        """A batch of objects of the split, half of which are targets if only these are held out."""
+        """Draw a batch of objects of the split; if only targets are held out, they are half of it."""
         (targets, pool), most, total = super().pools(split, number), self.most_per_batch, self.objects.number
         if most is None or (total if pool is None else len(pool)) <= most:
             return targets, pool
@@ -490,7 +490,7 @@ class ObjectListWorld(ObjectWorld):
         return chosen, np.sort(rng.choice(others, most - num_targets, replace=False))
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
-        """A round about each object, in the order of the list. See the class."""
+        """Rounds about all objects, in the order of the list. See the class."""
         size, total = self.sizes.evaluation_batch_size, self.objects.number
         for start in range(0, total, size):
             targets = np.arange(start, min(start + size, total))
@@ -501,12 +501,12 @@ class ObjectListWorld(ObjectWorld):
             yield self.batch_of(candidates, np.zeros((len(targets), 1), dtype=np.int64))
 
     def describe(self, batch: Batch) -> Description:
-        """The target of each round. See `World`."""
+        """Targets of the rounds. See `World`."""
         assert batch.rules is not None
         return self.rules.of(batch.rules)
 
     def remade(self, made: Any, options: Any, rounds: RoundSpec, sizes: RunSizes) -> World:
-        """The world of other objects, in the coding of this one. See `World`."""
+        """Make a world of other objects with the coding of this world. See `World`."""
         if made is not type(self):
             return super().remade(made, options, rounds, sizes)
         world: World = made(options, rounds=rounds, sizes=sizes, trained=self)

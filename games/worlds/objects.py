@@ -1,4 +1,4 @@
-"""The objects of a world by number: combinations of values or a list, and the splits of training and evaluation."""
+"""Objects of a world by index: combinations of values or a list, and splits for training and evaluation."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -14,20 +14,20 @@ from ecsuite.games.worlds.world import Description, Integers, attribute_names, d
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 MAX_TABLE = 2**16
-"""Most combinations of values that are kept in a table."""
+"""Maximum number of combinations of values that are stored as a table."""
 
 
 OWN_SPLIT = f"{SPLIT} (kept)"
-"""The column of a corpus with what a table itself calls the splits of its objects, such as `dev`."""
+"""Column of a corpus with a table's own split of each object, such as `dev`."""
 
 
 class Objects(ABC):
-    """Objects with numbers from 0."""
+    """Objects with indices from 0."""
 
     number: int
-    """How many there are."""
+    """Number of objects."""
     names: Sequence[Sequence[str]]
-    """Names of the values of each attribute as concepts, such as `color=red`; none where objects have no values."""
+    """Names of the values of each attribute as concepts, such as `color=red`; empty if objects have no values."""
 
     @abstractmethod
     def seen(self, numbers: Integers) -> NDArray[Any]:
@@ -35,14 +35,14 @@ class Objects(ABC):
 
     @abstractmethod
     def values(self, numbers: Integers) -> Integers:
-        """Attribute values of objects, (..., num_attributes), from their numbers, (...)."""
+        """Attribute values of objects, (..., num_attributes), from their indices, (...)."""
 
     def all_values(self) -> Integers:
-        """Attribute values of all objects, in their order, (num_objects, num_attributes)."""
+        """Attribute values of all objects, in order, (num_objects, num_attributes)."""
         return self.values(np.arange(self.number))
 
     def ids(self, numbers: Integers) -> Integers | None:
-        """The number of each object where it is from, such as its row in a file; None where there is no list."""
+        """Number of each object in its source, such as its row in a file; None without a source."""
         return None
 
 
@@ -54,7 +54,7 @@ class Product(Objects):
         names: Names of the values of each attribute; empty: `attribute0=3`.
 
     Raises:
-        ConfigError: If 63-bit numbers can't number them.
+        ConfigError: If there are more combinations than 63-bit indices.
     """
 
     def __init__(self, num_values: Sequence[int], names: Sequence[Sequence[str]] = ()) -> None:
@@ -65,12 +65,12 @@ class Product(Objects):
             )
         self.number = prod(num_values)
         self.steps = np.array([prod(num_values[place + 1 :]) for place in range(len(num_values))], np.int64)
-        """How far the next value of each attribute is, (num_attributes,)."""
+        """Index difference of successive values of each attribute, (num_attributes,)."""
         self.bases = num_values[0] if len(set(num_values)) == 1 else np.array(num_values, dtype=np.int64)
-        """The number of values of each attribute, (num_attributes,), or of all."""
+        """Number of values of each attribute, (num_attributes,), or of all attributes."""
         self.names = names or attribute_names(num_values)
         self.table = self._computed(np.arange(self.number)) if self.number <= MAX_TABLE else None
-        """The values of each object where these are few, since a look-up is faster; None where they are many."""
+        """Values of each object, for fast look-up; None if there are too many objects."""
 
     def values(self, numbers: Integers) -> Integers:
         """See `Objects`."""
@@ -80,23 +80,23 @@ class Product(Objects):
     """Agents see the values."""
 
     def _computed(self, numbers: Integers) -> Integers:
-        """The digits of numbers, (..., num_attributes)."""
+        """Digits of indices, (..., num_attributes)."""
         values: Integers = numbers[..., None] // self.steps % self.bases
         return values
 
     def numbers(self, values: Integers) -> Integers:
-        """The numbers of objects with these values, (...), from (..., num_attributes)."""
+        """Indices of objects with these values, (...), from (..., num_attributes)."""
         numbers: Integers = values @ self.steps
         return numbers
 
 
 class SelectedCombinations:
-    """The combinations that have some values in a few attributes, and any in the others; there is no list of them.
+    """Combinations with selected values in a few attributes and any values in the others, without a list.
 
     Args:
         objects: All combinations.
-        attributes: The few attributes.
-        is_chosen: Which combinations of their values are selected, the last attribute varying fastest.
+        attributes: The restricted attributes.
+        is_chosen: Mask of the selected combinations of their values, the last attribute varying fastest.
     """
 
     def __init__(self, objects: Product, attributes: Sequence[int], is_chosen: NDArray[np.bool_]) -> None:
@@ -107,54 +107,54 @@ class SelectedCombinations:
         self.rest = Product([counts[place] for place in self.others])
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of selected combinations."""
         return len(self.chosen) * self.rest.number
 
     def __getitem__(self, places: Integers) -> Integers:
-        """The numbers of those at places from 0, (...)."""
+        """Indices of the selected objects at positions, from 0, (...)."""
         values = np.empty((*places.shape, len(self.objects.names)), dtype=np.int64)
         values[..., self.attributes] = self.few.values(self.chosen[places // self.rest.number])
         values[..., self.others] = self.rest.values(places % self.rest.number)
         return self.objects.numbers(values)
 
     def contains(self, numbers: Integers) -> NDArray[np.bool_]:
-        """Which objects are selected, (...)."""
+        """Whether objects are selected, (...)."""
         values = self.objects.values(numbers)[..., self.attributes]
         return np.isin(self.few.numbers(values), self.chosen)
 
 
 Members = Integers | SelectedCombinations | None
-"""Objects by their numbers, in order; None: all objects."""
+"""Indices of objects, in order; None: all objects."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ObjectList(Objects):
-    """Objects of a file, a folder or a data set, in its order."""
+    """Objects of a file, a folder or a data set, in order."""
 
     source: str
-    """Name of their source, for messages."""
+    """Name of the source, for messages."""
     table: NDArray[Any]
-    """Each as agents see it, (num_objects, ...)."""
+    """Objects as agents see them, (num_objects, ...)."""
     names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts."""
     values_table: Integers
-    """Attribute values of each, (num_objects, num_attributes)."""
+    """Attribute values of objects, (num_objects, num_attributes)."""
     phrases: Integers | None = None
-    """The values that are concepts of each, as `values_table`, and `FREE` where one is none; None: all are."""
+    """Values that are concepts, as `values_table`, with `FREE` for other values; None: all values are concepts."""
     meanings: NDArray[Any] | None = None
-    """The meaning of each in a corpus, (num_objects, width); None: its values."""
+    """Meanings in a corpus, (num_objects, width); None: attribute values."""
     rows: Integers | None
-    """The number of each where it is from, (num_objects,); None: they have no numbers."""
+    """Number of each object in its source, (num_objects,); None: no numbers."""
     is_held_out: NDArray[np.bool_] | None = None
-    """Which of them the source itself keeps from training; None where it does not say."""
+    """Mask of objects that the source itself holds out from training; None: undefined."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Further columns of a corpus about them, (num_objects,)."""
+    """Further columns of a corpus about the objects, (num_objects,)."""
     notes: tuple[str, ...] = ()
-    """Notes about the treatment of the source, for people."""
+    """Messages about the treatment of the source."""
 
     @property
     def number(self) -> int:  # type: ignore[override]
-        """How many there are."""
+        """Number of objects."""
         return len(self.table)
 
     def seen(self, numbers: Integers) -> NDArray[Any]:
@@ -170,7 +170,7 @@ class ObjectList(Objects):
         return None if self.rows is None else self.rows[numbers]
 
     def described(self) -> Description:
-        """Each as a rule: its meaning, and its values as concepts."""
+        """Describe all objects as rules: meanings, and values as concepts."""
         meanings = self.values_table if self.meanings is None else self.meanings
         if not self.names:
             return Description(meanings=meanings, concepts=None, concept_names=(), columns=self.columns)
@@ -179,37 +179,37 @@ class ObjectList(Objects):
 
 
 RARE = "rare"
-"""The split of objects with a rare value that are not in training."""
+"""Split of objects with a rare value that are not in training."""
 NOT_TESTED = (
-    "world.candidates=split: all candidates of a held-out round are held out, so that agents need not tell what these "
-    "have in common: the combination is not tested"
+    "world.candidates=split: all candidates of a held-out round are held out, so agents need not communicate their "
+    "common values: the combination is not tested"
 )
-"""A line for people about held-out rounds whose candidates are held-out objects alone."""
+"""Message about held-out rounds whose candidates are all held out."""
 MAX_SPLIT_OBJECTS = 2**22
-"""Most objects of which some can be held out by a table of them."""
+"""Maximum number of objects from which some can be held out with a table."""
 KEY = "world.held_out_value"
 HeldOutValue = str | tuple[str, ...] | None
-"""An option: a combination of values, such as `shape=cup,color=red`, or several of them; None: none is held out."""
+"""Option: held-out combination of values, such as `shape=cup,color=red`, or several of them; None: no objects."""
 CandidatePool = Literal["all", "split"]
-"""An option: the objects that candidates of held-out rounds are drawn from. all: every object, so that agents have to
-tell the held-out target from what they know. split: held-out objects alone, as in some papers; what these have in
-common then need not be said."""
+"""Option: objects that candidates of held-out rounds are drawn from. all: all objects, so that agents have to
+distinguish the held-out target from training objects. split: only held-out objects, as in some papers; their common
+values then need not be communicated."""
 
 
 def require_held_out(candidates: CandidatePool, is_any_held_out: object) -> None:
-    """Raise `ConfigError` if candidates are to be of a split where nothing is held out."""
+    """Raise `ConfigError` if candidates are restricted to held-out objects, but no object is held out."""
     if candidates == "split" and not is_any_held_out:
         raise ConfigError("world.candidates: expected all, since nothing is held out")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subsets:
-    """The objects, or the rules, of each split, by their numbers from 0."""
+    """Objects, or rules, of each split, by index."""
 
     members: Mapping[str, Integers | SelectedCombinations] = field(default_factory=dict)
-    """The numbers of a split; a split that is not there has all of them."""
+    """Indices of each split; a missing split has all objects."""
     candidates: CandidatePool = "all"
-    """The objects that candidates of held-out rounds are drawn from."""
+    """Objects that candidates of held-out rounds are drawn from."""
 
     @classmethod
     def of(
@@ -219,21 +219,21 @@ class Subsets:
         candidates: CandidatePool = "all",
         **further: Integers,
     ) -> "Subsets":
-        """Training and evaluation: of what is held out or, if that is None, of the same; and further splits."""
+        """Train on `trained`; evaluate on `held_out`, or on `trained` if None; plus further named splits."""
         evaluated = trained if held_out is None else held_out
         members = {"train": trained, "seen": trained, "valid": evaluated, "test": evaluated, **further}
         return cls(members=members, candidates=candidates)
 
     @classmethod
     def without(cls, is_held_out: NDArray[np.bool_], candidates: CandidatePool = "all") -> "Subsets":
-        """Training without what is held out, and evaluation of it, (total,)."""
+        """Train without the held-out objects, and evaluate on them; `is_held_out`: (total,)."""
         return cls.of(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out), candidates)
 
     @classmethod
     def without_values(
         cls, combinations: str | tuple[str, ...], objects: Product, candidates: CandidatePool = "all"
     ) -> "Subsets":
-        """Training without the objects that have all values of one of the combinations; see `have_values`."""
+        """Train without the objects that have all values of one of the combinations; see `have_values`."""
         if objects.number <= MAX_SPLIT_OBJECTS:
             is_held_out = have_values(combinations, objects.all_values(), objects.names)
             return cls.without(is_held_out, candidates)
@@ -254,25 +254,25 @@ class Subsets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all splits."""
+        """Names of all splits."""
         if not self.members:
             return ("train", "valid")
         return ("train", "valid", "test", "seen", "all", *(RARE,) * (RARE in self.members))
 
     @property
     def evaluates_others(self) -> bool:
-        """Whether evaluations are about others than training."""
+        """Whether evaluations use other objects than training."""
         return bool(self.members) and self.members["valid"] is not self.members["train"]
 
     def pool(self, split: str) -> Members:
-        """The objects from which the candidates of a split are drawn: all of them where its targets are held out."""
+        """Objects from which the candidates of a split are drawn: by default all objects if targets are held out."""
         members = self.members.get(split)
         if self.candidates == "split" or members is self.members.get("train"):
             return members
         return None
 
     def column(self, numbers: Integers) -> dict[str, NDArray[Any]]:
-        """The column `split` of messages about these, (num_rows,); none where nothing is held out."""
+        """Column `split` of messages about objects, (num_rows,); empty if no object is held out."""
         if not self.evaluates_others and RARE not in self.members:
             return {}
         names = split_names(~self._are_in("train", numbers))
@@ -281,11 +281,11 @@ class Subsets:
         return {"split": names}
 
     def trained_note(self, trained: "Subsets", word: str) -> str | None:
-        """A line for people if what is held out here was in training, in other subsets of the same.
+        """Message if objects held out here were training objects in other subsets of the same world.
 
         Args:
-            trained: The subsets of training.
-            word: What is held out, for the line.
+            trained: Subsets in training.
+            word: Plural noun of the held-out items, for the message.
         """
         if not self.evaluates_others or trained.members is self.members:
             return None
@@ -295,12 +295,12 @@ class Subsets:
         if not number:
             return None
         return (
-            f"{number:,} of the {len(numbers):,} {word} that are held out here were in training, so that their "
-            "accuracy is not of new ones"
+            f"{number:,} of the {len(numbers):,} {word} held out here were in training, so their "
+            "accuracy is not about new ones"
         )
 
     def _are_in(self, split: str, numbers: Integers) -> NDArray[np.bool_]:
-        """Which of these are of a split, (num_rows,)."""
+        """Mask of members of a split, (num_rows,)."""
         members = self.members[split]
         return (
             members.contains(numbers)
@@ -309,27 +309,27 @@ class Subsets:
         )
 
     def require(self, least: int, source: str, total: int) -> None:
-        """Raise `ConfigError` if a split has fewer objects than a round has candidates, or no target."""
+        """Raise `ConfigError` if a split has fewer objects than candidates of a round, or no target."""
         sizes = {name: len(self.members[name]) for name in ("train", "valid", RARE) if name in self.members}
         pools = [(name, self.pool(name)) for name in sizes]
         fewest = [total if pool is None else len(pool) for _, pool in pools]
         are = ", ".join(f"{size} in {name}" for name, size in sizes.items())
         if min(sizes.values(), default=total) < 1:
-            raise ConfigError(f"of {source} there are {are}: expected some in each, hold out others")
+            raise ConfigError(f"of {source} there are {are}: expected some in each: hold out others")
         if min(fewest, default=total) < least:
             raise ConfigError(
-                f"{least} distinct candidates need as many objects, but of {source} there are {are or total}: "
+                f"{least} distinct candidates need {least} objects, but of {source} there are {are or total}: "
                 f"lower task.num_distractors{', or hold out others' if self.members else ''}"
             )
 
 
 def divided(members: Integers, sizes: Sequence[int], rng: np.random.Generator) -> list[Integers]:
-    """Parts of these sizes that are drawn at random, one after the other, and the rest; each is sorted."""
+    """Split members at random into parts of these sizes and a rest, each sorted."""
     return [np.sort(part) for part in np.split(rng.permutation(members), np.cumsum(sizes))]
 
 
 def random_share(members: Integers, share: float, seed: int, stream: str) -> tuple[Integers, Integers]:
-    """A share of numbers that is drawn at random, and the rest, each sorted."""
+    """Split members at random into a share and the rest, each sorted."""
     rng = np.random.default_rng([seed, *stream.encode()])
     drawn, rest = divided(members, [round(share * len(members))], rng)
     return drawn, rest
@@ -341,13 +341,13 @@ def have_values(
     names: Sequence[Sequence[str]],
     word: str = "object",
 ) -> NDArray[np.bool_]:
-    """Which objects have all values of one of the combinations, (num_objects,).
+    """Mask of objects that have all values of one of the combinations, (num_objects,).
 
     Args:
-        combinations: Names of values with commas between them, such as `shape=cup,color=red`.
+        combinations: Comma-separated names of values, such as `shape=cup,color=red`.
         values: Attribute values, (num_objects, num_attributes).
         names: Names of the values of each attribute.
-        word: What has the values, for messages.
+        word: Noun of the items, for messages.
 
     Raises:
         ConfigError: If a name is unknown, no object has a combination, or all objects have one.
@@ -357,17 +357,17 @@ def have_values(
         attributes, wanted = np.array(asked).T
         has_all = (values[:, attributes] == wanted).all(1)
         if not has_all.any():
-            raise ConfigError(f"{KEY}: no {word} has {text}: expected a combination that some have")
+            raise ConfigError(f"{KEY}: no {word} has {text}: expected a combination that some {word}s have")
         are_held_out |= has_all
     if are_held_out.all():
-        raise ConfigError(f"{KEY}: all {len(values)} {word}s have it, which leaves none for training")
+        raise ConfigError(f"{KEY}: all {len(values)} {word}s have it: none is left for training")
     return are_held_out
 
 
 def values_in(
     combinations: str | tuple[str, ...], names: Sequence[Sequence[str]]
 ) -> dict[str, list[tuple[int, int]]]:
-    """The attributes and values of each combination; see `have_values`."""
+    """Attributes and values of each combination; see `have_values`."""
     places = {
         name: (attribute, value)
         for attribute, of_attribute in enumerate(names)
@@ -382,7 +382,7 @@ def values_in(
 
 
 def _names_in(text: str, known: Collection[str]) -> list[str]:
-    """The names with commas between them; a name may have commas itself."""
+    """Split comma-separated names; a name may contain commas itself."""
     parts, names = text.split(","), list[str]()
     while parts:
         starts = [",".join(parts[:end]).strip() for end in range(len(parts), 0, -1)]
@@ -395,5 +395,5 @@ def _names_in(text: str, known: Collection[str]) -> list[str]:
 
 
 def split_names(is_held_out: NDArray[np.bool_]) -> NDArray[np.str_]:
-    """`held_out` or `train`, (num_rows,)."""
+    """Name the split of each row, `held_out` or `train`, (num_rows,)."""
     return np.where(is_held_out, "held_out", "train")

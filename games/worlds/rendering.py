@@ -1,4 +1,4 @@
-"""Rendered images: shapes on a canvas, scenes of them, and worlds whose objects are such images."""
+"""Rendered images: shapes on a canvas, their scenes, and worlds whose objects are such images."""
 
 import math
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ CIRCLE, ELLIPSE, SQUARE, RECTANGLE, TRIANGLE = range(len(SHAPES))
 WINDOW_SIZES = (16, 20, 24, 32, 48, IMAGE_SIZE)
 """Sides of the square windows in which pixels are computed; each object uses the smallest that contains it."""
 TINY = 1e-6
-"""In the place of 0, by which nothing can be divided: at the centre of an ellipse."""
+"""Substitute for 0 as a divisor at the centre of an ellipse."""
 CHUNK_PIXELS = 131072
-"""Pixels computed at once: few enough for the cache of a core."""
+"""Number of pixels computed at once: few enough for a core's cache."""
 
 
 class Scenes(NamedTuple):
@@ -44,7 +44,7 @@ class Scenes(NamedTuple):
     colour: Floats
     """RGB values from 0 to 1, (num_pictures, 3)."""
     x: Floats
-    """Centre (of gravity) of the object in pixels from the left, (num_pictures,)."""
+    """Centre of gravity of the object in pixels from the left, (num_pictures,)."""
     y: Floats
     """Centre in pixels from the top, (num_pictures,)."""
     width: Floats
@@ -56,10 +56,10 @@ class Scenes(NamedTuple):
     """Angle in radians, clockwise in the image, (num_pictures,). At 0 the triangle points up."""
 
     def table(self) -> Floats:
-        """The numbers of which `render_table` draws the images, (num_pictures, 10).
+        """Scene numbers from which `render_table` draws images, (num_pictures, 10).
 
-        Brightest red, green and blue, up to 255; centre; half width and half height; cosine and sine of the rotation;
-        the place in `COVERAGES`.
+        Maximum red, green and blue, up to 255; centre; half width and half height; cosine and sine of the rotation;
+        the index in `COVERAGES`.
         """
         height = own_height(self.shape, self.width, self.height)
         sides = np.stack([self.x, self.y, self.width / 2, height / 2], axis=1)
@@ -70,9 +70,9 @@ class Scenes(NamedTuple):
 def render(
     shape: Integers, colour: Floats, x: Floats, y: Floats, width: Floats, height: Floats, rotation: Floats
 ) -> Pictures:
-    """Draw one object per image. Parts of an object outside its image are cut off.
+    """Draw one object per image; parts outside the image are cut off.
 
-    Each image depends only on its own row of the arguments, which are those of `Scenes`.
+    Each image depends only on its own row of the arguments, see `Scenes`.
 
     Returns:
         Images, (num_pictures, 64, 64, 3).
@@ -99,9 +99,9 @@ def render(
 
 
 def render_table(table: Tensor) -> Tensor:
-    """Draw the images of `Scenes.table`, (num_pictures, 10), where it is: those of `render`.
+    """Draw the images of `Scenes.table`, (num_pictures, 10), on its device, equal to those of `render`.
 
-    The operations do not depend on values, so that they can be a graph of CUDA.
+    The operations do not depend on values, so they can be a CUDA graph.
 
     Returns:
         Images, (num_pictures, 64, 64, 3), of bytes.
@@ -118,7 +118,7 @@ def render_table(table: Tensor) -> Tensor:
 
 
 def own_height(shape: Integers, width: Floats, height: Floats) -> Floats:
-    """The height of ellipses and rectangles, and the width of other shapes, (...)."""
+    """Height of ellipses and rectangles, and width of other shapes, (...)."""
     return np.where((shape == ELLIPSE) | (shape == RECTANGLE), height, width)
 
 
@@ -138,17 +138,17 @@ def window_start(centre: Floats, size: int) -> Integers:
 
 
 def own_coordinates(x: Any, y: Any, cos: Any, sin: Any, pixels: Any) -> tuple[Any, Any]:
-    """Coordinates of the pixels of squares along the axes of their objects, in pixels from the centre.
+    """Coordinates of the pixels of windows along the axes of their objects, in pixels from the centre.
 
     Args:
-        x: Centre of the object in its square, (num_pictures, 1, 1).
-        y: The same from the top, (num_pictures, 1, 1).
+        x: Centre of the object in its window, (num_pictures, 1, 1).
+        y: Centre from the top, (num_pictures, 1, 1).
         cos: Cosine of the rotation, (num_pictures, 1, 1).
         sin: Sine of the rotation, (num_pictures, 1, 1).
-        pixels: Coordinates of the columns, which are those of the rows, too, (size,).
+        pixels: Coordinates of columns and of rows, (size,).
 
     Returns:
-        Along and across the object, each (num_pictures, size, size), in single precision.
+        Coordinates along and across the object, (num_pictures, size, size) each, in single precision.
     """
     right, down = pixels - x, pixels[:, None] - y
     along = single(cos * right) + single(sin * down)
@@ -157,7 +157,7 @@ def own_coordinates(x: Any, y: Any, cos: Any, sin: Any, pixels: Any) -> tuple[An
 
 
 def single(values: Any) -> Any:
-    """The values in single precision."""
+    """Convert values to single precision."""
     return values.float() if isinstance(values, Tensor) else values.astype(np.float32)
 
 
@@ -168,7 +168,7 @@ def cover_ellipse(along: Numbers, across: Numbers, half_width: Numbers, half_hei
     circle, and to first order at the edge of an ellipse.
     """
     along, across = along / half_width, across / half_height
-    scaled = (along * along + across * across) ** 0.5  # numpy and torch take square roots for this
+    scaled = (along * along + across * across) ** 0.5  # a square root in numpy and torch
     along /= half_width
     across /= half_height
     slope = (along * along + across * across) ** 0.5
@@ -201,7 +201,7 @@ def cover(distance: Numbers) -> Numbers:
 
 COVERAGES = (cover_ellipse, cover_rectangle, cover_triangle)
 FAMILIES = np.array([0, 0, 1, 1, 2])
-"""Which of these draws each shape: a circle is an ellipse, a square a rectangle."""
+"""Index of the function that draws each shape: circles are ellipses, squares are rectangles."""
 
 
 COLORS = ("red", "blue", "green", "yellow", "white", "gray")
@@ -226,26 +226,26 @@ HUE_NOISE, SATURATION_NOISE, VALUE_NOISE = 0.02, 0.2, 0.2
 """Largest deviation of a shade from its colour, in both directions (all as in ShapeWorld)."""
 
 JITTER = 6.0
-"""Largest distance of a SHAPE object's centre from that of its cell per axis, in pixels; half a cell is 10.7."""
+"""Largest distance per axis of a SHAPE object's centre from the centre of its cell, in pixels; half a cell is 10.7."""
 SHAPE_WIDTHS = np.array([(9, 15), (13, 18), (9, 14), (12.5, 17), (12, 17)])
-"""Least and greatest width of each shape of SHAPE, in pixels: large enough for networks with pooling."""
+"""Minimum and maximum width of each shape of SHAPE, in pixels: large enough for networks with pooling."""
 SHAPE_RATIOS = (1.7, 2.3)
-"""Least and greatest ratio of the axes of an ellipse, and of the sides of a rectangle, in SHAPE."""
+"""Minimum and maximum ratio of the axes of an ellipse, and of the sides of a rectangle, in SHAPE."""
 
 FIRST_PLACE, LAST_PLACE = 8, 47
-"""ShapeWorld's least and greatest coordinate of a centre, in pixels."""
+"""Minimum and maximum coordinate of a centre in ShapeWorld, in pixels."""
 MIN_RATIO = 1.5
-"""ShapeWorld's least ratio of the axes of an ellipse, and of the sides of a rectangle."""
+"""Minimum ratio of the axes of an ellipse, and of the sides of a rectangle, in ShapeWorld."""
 PEN = 1.0
-"""Width of ShapeWorld's polygon outlines, in pixels: half of it enlarges the polygon on each side."""
+"""Width of polygon outlines in ShapeWorld, in pixels: half of it enlarges the polygon on each side."""
 
 
 def shape_scenes(seed: int, split: str, indices: Integers, labels: Integers) -> Scenes:
-    """Draw what images of SHAPE show (CBM paper, section 4 and appendix B).
+    """Draw the scenes of SHAPE (CBM paper, section 4 and appendix B).
 
     The paper defines shapes, colours, the nine positions and the black background. Sizes, jitter and shades are our
-    choice: a label defines a cell of a 3 x 3 grid, the object's centre is near that of the cell, and the whole object
-    is inside the image. Labels are shape, colour, column and row, (num_pictures, 4); splits share no images.
+    choice: a label defines a cell of a 3 x 3 grid, the object's centre is near the centre of the cell, and the whole
+    object is inside the image. Labels are shape, colour, column and row, (num_pictures, 4); splits share no images.
     """
     shape, colour, column, row = labels.T
     draws = uniform(seed, f"shape {split}", indices, 8)
@@ -267,11 +267,11 @@ def shape_scenes(seed: int, split: str, indices: Integers, labels: Integers) -> 
 def shapeworld_scenes(
     seed: int, split: str, indices: Integers, colours: Integers, shapes: Integers
 ) -> Scenes:
-    """Draw what is shown by images like those of Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
+    """Draw scenes as in Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
 
     Small objects at integer coordinates from 8 to 47, rotated by integer degrees below 90, with integer sizes before
     the outline: radius 2 to 7; axes 2 to 7 with a ratio of at least 1.5; sides 4 to 9. Two peculiarities of the
-    generator are not copied: here an ellipse is filled, and (x, y) is the centre of every shape, also of a square,
+    generator are not copied: here an ellipse is filled, and (x, y) is the centre of every shape, even of a square,
     not its corner. So no object touches the border. Colours and shapes are indices into `COLORS` and `SHAPES`,
     (num_pictures,); splits share no images.
     """
@@ -343,7 +343,7 @@ def shades(colours: Integers, draws: Floats) -> Floats:
 
 
 def choose(choices: Integers | Floats, draws: Floats) -> Floats:
-    """An entry of `choices` for each uniform draw, (num_pictures, ...)."""
+    """Select an entry of `choices` for each uniform draw, (num_pictures, ...)."""
     chosen: Floats = np.asarray(choices[(draws * len(choices)).astype(np.int64)], dtype=np.float64)
     return chosen
 
@@ -358,15 +358,15 @@ def uniform(seed: int, stream: str, indices: Integers, number: int) -> Floats:
 class RenderedWorld(World):
     """Base class of worlds whose objects are images of scenes.
 
-    Its batches have the images; those of `unrendered` have a row of numbers in the place of each, of which `features`
-    makes the same images, where the rows are.
+    Its batches contain images; batches of `unrendered` contain a row of numbers per image, from which `features`
+    renders the same images on the device of the rows.
     """
 
     object_shape = (IMAGE_SIZE, IMAGE_SIZE, 3)
     is_rendered = True
 
     def objects_of(self, scenes: Scenes) -> NDArray[np.uint8] | NDArray[np.float64]:
-        """The objects that show these scenes, (num_objects, *object_shape); unrendered, (num_objects, 10)."""
+        """Objects that show these scenes, (num_objects, *object_shape); unrendered, (num_objects, 10)."""
         return render(*scenes) if self.is_rendered else scenes.table()
 
     def unrendered(self) -> Self:
@@ -376,7 +376,7 @@ class RenderedWorld(World):
         return world
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
-        """Images, also those of rows of numbers, (num_objects, 10); unrendered, objects as they are. See `World`."""
+        """Images, rendered if objects are numbers, (num_objects, 10); unrendered, unchanged objects. See `World`."""
         if not self.is_rendered:
             return objects
         return super().features(render_table(objects) if objects.dim() == 2 else objects, dtype)

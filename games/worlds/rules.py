@@ -1,4 +1,4 @@
-"""Worlds of rules: several targets have values in common; over things, and over images of shapes."""
+"""Worlds of rules, which several targets satisfy: over attribute values, and over images of shapes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import distinct_draws, random_words
 
 MAX_RULES = 1_000_000
-"""Most rules of a world: their table is held in memory."""
+"""Maximum number of rules of a world: their table is held in memory."""
 
 
 class RuleWorld(World):
@@ -49,10 +49,10 @@ class RuleWorld(World):
     splits = ("train", "valid", "test", "seen", "all")
     rules: Description
     rules_of_split: dict[str, Integers]
-    """The rules of each split, as indices into `rules`."""
+    """Rules of each split, as indices into `rules`."""
 
     def take_rules(self, rules: Description, subsets: Subsets) -> None:
-        """Rounds are about these rules, in these splits."""
+        """Set the rules of rounds and their splits."""
         numbers = np.arange(len(rules.meanings))
         self.rules = replace(rules, columns=subsets.column(numbers))
         self.rules_of_split = {name: np.asarray(members) for name, members in subsets.members.items()}
@@ -69,7 +69,7 @@ class ConjunctionWorld(RuleWorld):
     ) -> None:
         super().__init__(rounds, sizes)
         if options.distractors != "random" and not self.num_distractors:
-            raise ConfigError("world.distractors: the task draws no distractors, expected random")
+            raise ConfigError("world.distractors: the task draws no distractors: expected random")
         self.value_names, self.is_hard = value_names, options.distractors == "hard"
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
@@ -104,7 +104,7 @@ class ConjunctionWorld(RuleWorld):
 
 def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
     """Number of rules of a length: the elementary symmetric polynomial of the numbers of values."""
-    numbers = [1] + [0] * length  # by number of attributes that are fixed so far
+    numbers = [1] + [0] * length  # by number of attributes fixed so far
     for number in num_values:
         for fixed in range(length, 0, -1):
             numbers[fixed] += numbers[fixed - 1] * number
@@ -115,7 +115,7 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
     """All rules that fix `length` attributes, (num_rules, num_attributes).
 
     Raises:
-        ConfigError: If there are fewer attributes, or more than `MAX_RULES` rules.
+        ConfigError: If there are fewer than `length` attributes, or more than `MAX_RULES` rules.
     """
     if length > len(num_values):
         raise ConfigError(f"world.rule_length: expected at most {len(num_values)} attributes, got {length}")
@@ -140,10 +140,10 @@ def pairs_broken(labels: Integers, rules: Integers) -> Integers:
 
 
 def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> Subsets:
-    """The rules of each split.
+    """Split the rules.
 
     Rules of one pair are never held out: an agent cannot know the symbol of a value that never occurred in training.
-    Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
+    Held-out rules are in `valid` and `test`; if none are held out, all splits use all rules.
 
     Raises:
         ConfigError: If no rule is left for training.
@@ -162,7 +162,7 @@ def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> Subs
 class ThingWorld(ConjunctionWorld):
     """All combinations of `num_attributes` attributes of `num_values` values: 100 000 objects in the paper.
 
-    Targets are drawn without replacement from the objects that satisfy the rule. Where these are fewer than targets
+    Targets are drawn without replacement from the objects that satisfy the rule. If these are fewer than targets
     (in the paper's size, a rule of four pairs has ten objects, one of five has one), all of them are repeated as
     equally often as possible. Distractors are drawn with replacement from all objects that violate the rule or, if
     they are hard, from those that violate exactly one of its pairs.
@@ -182,12 +182,12 @@ class ThingWorld(ConjunctionWorld):
         rule_length: Count = 1
         """Number of pairs of attribute and value that a rule joins by `and`."""
         distractors: Literal["random", "hard"] = "random"
-        """Hard distractors violate exactly one pair of the rule, where such objects exist."""
+        """Hard distractors violate exactly one pair of the rule, if such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
         held_out_value: HeldOutValue = None
-        """Hold out the rules that fix these values, attribute0=1,attribute2=3, or a list of such combinations, in
-        place of a share."""
+        """Hold out the rules that fix these values, attribute0=1,attribute2=3, or one of a list of such combinations,
+        instead of a share."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         objects = Product((options.num_values,) * options.num_attributes)
@@ -195,7 +195,7 @@ class ThingWorld(ConjunctionWorld):
         self.num_attributes, self.values_per_attribute = options.num_attributes, options.num_values
         self.length = options.rule_length
         self.fixed = Product((options.num_values,) * self.length)
-        """The combinations of values of the attributes that a rule fixes."""
+        """Combinations of values of the attributes that a rule fixes."""
         self.free = Product((options.num_values,) * (options.num_attributes - self.length))
         """Combinations of the other attributes."""
         self.object_shape = (options.num_attributes * options.num_values,)
@@ -239,7 +239,7 @@ class ThingWorld(ConjunctionWorld):
         return one_hot(objects, self.values_per_attribute, dtype)
 
     def _targets(self, words: NDArray[np.uint64]) -> Integers:
-        """The combination of free values of each target by its number, (batch, num_targets)."""
+        """Combination of free values of each target, by index, (batch, num_targets)."""
         num_matching = self.free.number
         if num_matching >= self.num_targets:
             return distinct_draws(words[:, : self.num_targets], num_matching)
@@ -248,7 +248,7 @@ class ThingWorld(ConjunctionWorld):
         return repeated
 
     def _distractors(self, words: NDArray[np.uint64], wanted: Integers) -> tuple[Integers, Integers]:
-        """Values of the fixed attributes, (batch, num_distractors, length), and the combination of free ones."""
+        """Values of the fixed attributes, (batch, num_distractors, length), and the combination of free values."""
         first, second, third, fourth = np.split(words, 4, axis=1)
         rest = (fourth % np.uint64(self.free.number)).astype(np.int64)
         if self.is_hard:
@@ -258,7 +258,7 @@ class ThingWorld(ConjunctionWorld):
             moved = (np.take_along_axis(values, place, axis=2) + shift) % self.values_per_attribute
             np.put_along_axis(values, place, moved, axis=2)
             return values, rest
-        # Shifting the rule's number by 1 to n - 1 gives every other with equal probability, never the rule's own.
+        # Shifting the rule's number by 1 to n - 1 gives all other numbers with equal probability.
         shift = 1 + (third % np.uint64(self.fixed.number - 1)).astype(np.int64)
         numbers = (self.fixed.numbers(wanted)[:, None] + shift) % self.fixed.number
         return self.fixed.values(numbers), rest
@@ -270,23 +270,23 @@ def _place(objects: Integers, attributes: Integers, values: Integers) -> None:
 
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
-"""Shapes, colours, columns, rows: 17 concepts and 270 full labels."""
+"""Numbers of shapes, colours, columns and rows: 17 concepts and 270 full labels."""
 ENDS = tuple(accumulate(NUM_VALUES))
-"""End of the concepts of each of these in `SHAPE_CONCEPTS`."""
+"""End of the concepts of each attribute in `SHAPE_CONCEPTS`."""
 
 
 class ShapesWorld(RenderedWorld, ConjunctionWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
-    num_targets` rules are drawn, different ones as far as possible, and for each rule `num_targets` images that satisfy
-    it. The rounds use these rules in turn. A round's targets and distractors are drawn without replacement from all
+    num_targets` rules are drawn, distinct if possible, and for each rule `num_targets` images that satisfy
+    it. The rounds use these rules in rotation. A round's targets and distractors are drawn without replacement from all
     images of the batch that satisfy or violate its rule; for held-out rules see `candidates`. Hard distractors violate
-    as few pairs as the images allow. Where there are too few targets or distractors, images are repeated, as equally
-    often as possible. Images are drawn again where all of them satisfy the rule of a round.
+    as few pairs as the images allow. If there are too few targets or distractors, images are repeated, as equally
+    often as possible. Images are redrawn if all of them satisfy the rule of a round.
 
     Raises:
-        ConfigError: If there are too few images for two rules, or a split has fewer than two.
+        ConfigError: If there are too few images for two rules, or a split has fewer than two rules.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -296,17 +296,17 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         rule_length: Count = 1
         """Number of pairs of attribute and value that a rule joins by `and`."""
         distractors: Literal["random", "hard"] = "random"
-        """Hard distractors violate exactly one pair of the rule, where such objects exist."""
+        """Hard distractors violate exactly one pair of the rule, if such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
         held_out_value: HeldOutValue = None
-        """Hold out the rules that fix these values, shape=circle,color=red, or a list of such combinations, in place of
-        a share."""
+        """Hold out the rules that fix these values, shape=circle,color=red, or one of a list of such combinations,
+        instead of a share."""
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
         candidates: CandidatePool = "all"
         """Source of the distractors of rounds about held-out rules. all: images of all rules. split: images that
-        held-out rules are true of."""
+        satisfy held-out rules."""
 
     default_perceptions = ("conv_grid", "conv_grid")
 
@@ -318,16 +318,16 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
             if (num_rules := self._num_rules(size)) < 2:
                 raise ConfigError(
                     f"world.images_per_batch and training.batch_size: {options.images_per_batch} images and {size} "
-                    f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
+                    f"rounds make {num_rules} rules of {self.num_targets} targets per batch: expected at least 2"
                 )
         fewest = 2 if options.candidates == "split" else 1
         if len(self.rules_of_split["train"]) < 2 or len(self.rules_of_split["valid"]) < fewest:
-            # With one rule there are no distractors.
+            # With a single rule there are no distractors.
             key = "held_out" if options.held_out_value is None else "held_out_value"
             raise ConfigError(
                 f"world.{key}: {getattr(options, key)} of {len(self.table)} rules makes "
                 f"{len(self.rules_of_split['train'])} for training and {len(self.rules_of_split['valid'])} for "
-                f"evaluation, expected at least 2 and {fewest}"
+                f"evaluation: expected at least 2 and {fewest}"
             )
 
     def draw(self, split: str, number: int, size: int) -> Batch:
@@ -367,10 +367,10 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         return min(self.images_per_batch // self.num_targets, size)
 
     def _labels(self, split: str, size: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """The rules of a batch, and the labels of its images, (num_images, 4).
+        """Draw the rules of a batch, and the labels of its images, (num_images, 4).
 
-        The first images satisfy these rules. Where the rules are held out and distractors are of all rules, there are
-        half as many rules, and images of others, from which alone distractors are drawn.
+        The first images satisfy these rules. If the rules are held out and distractors are from all rules, there are
+        half as many rules, and images of other rules, from which distractors are drawn.
         """
         allowed, number = self.rules_of_split[split], self._num_rules(size)
         is_divided = self.num_distractors and self.subsets.pool(split) is not self.subsets.members.get(split)
@@ -385,7 +385,7 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
 
 
 def _first(order: Integers, is_in: NDArray[np.bool_], number: int) -> Integers:
-    """The first `number` places in an order, (batch, num_images), that are in; where fewer are, these are repeated."""
+    """Select the first `number` indices in an order, (batch, num_images), that are in; fewer are repeated."""
     is_taken = np.take_along_axis(is_in, order, axis=1)
     num_taken = is_taken.sum(1)
     before = np.cumsum(num_taken) - num_taken

@@ -1,4 +1,4 @@
-"""A world of ShapeWorld's images (Kuhnle & Copestake 2017), with rules that are formulas over shapes and colours."""
+"""World of ShapeWorld's images (Kuhnle & Copestake 2017), with rules that are formulas over shapes and colours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,9 +31,9 @@ KINDS = (
     "color or shape",
     "shape or shape",
 )
-"""The kinds of formulas, by their primitives and connective; a negated literal counts as its primitive."""
+"""Kinds of formulas, by primitives and connective; a negated literal counts as its primitive."""
 HELD_OUT = 0.2
-"""Share of the formulas that are held out from training: half of them for validation, half for test."""
+"""Share of the formulas held out from training: half for validation, half for test."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Formula:
     """One literal, or two joined by a connective."""
 
     literals: tuple[str, ...]
-    """Such as `not red`; colours come before shapes."""
+    """Literals, such as `not red`; colours come before shapes."""
     connective: str
     """`and`, `or`, or empty for one literal."""
     kind: str
@@ -56,12 +56,12 @@ class Formula:
 
     @property
     def phrase(self) -> tuple[str, ...]:
-        """Its concepts: the literals and the connective. Different formulas have different sets."""
+        """Concepts of the formula: its literals and the connective. Different formulas have different sets."""
         return (*self.literals, self.connective) if self.connective else self.literals
 
     @property
     def truth(self) -> Bools:
-        """Whether each world satisfies it, (30,)."""
+        """Whether each world satisfies the formula, (30,)."""
         truth: Bools = np.any(self.sides, axis=0) if self.connective == "or" else np.all(self.sides, axis=0)
         return truth
 
@@ -95,7 +95,7 @@ class Formula:
 
 @cache
 def all_formulas() -> tuple[Formula, ...]:
-    """The 312 formulas, in the order of `KINDS`."""
+    """All 312 formulas, in the order of `KINDS`."""
     colors, shapes = np.divmod(np.arange(NUM_WORLDS), len(SHAPES))
     primitives = [("color", name, colors == color) for color, name in enumerate(COLORS)]
     primitives += [("shape", name, shapes == shape) for shape, name in enumerate(SHAPES)]
@@ -123,7 +123,7 @@ def all_formulas() -> tuple[Formula, ...]:
 
 
 def formula_rules() -> Description:
-    """The formulas as rules: a meaning is the truth value, 0 or 1, in each of the 30 worlds."""
+    """Formulas as rules: a meaning is the truth value, 0 or 1, in each of the 30 worlds."""
     formulas = all_formulas()
     names = tuple(dict.fromkeys(name for formula in formulas for name in formula.phrase))
     ids = {name: number for number, name in enumerate(names)}
@@ -135,7 +135,7 @@ def formula_rules() -> Description:
 
 
 def split_formulas(seed: int) -> Subsets:
-    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test, drawn at random.
+    """Split the formulas at random, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test.
 
     Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
     and a formula that is held out in one game is held out in all. (In Mu & Goodman, valid and test share formulas.)
@@ -145,7 +145,7 @@ def split_formulas(seed: int) -> Subsets:
     for place, formula in enumerate(all_formulas()):
         strata.setdefault((formula.kind, formula.is_reference), []).append(place)
     parts: dict[str, list[Integers]] = {"valid": [], "test": [], "train": []}
-    odd_to_valid = False  # where the number is odd, validation and test alternate
+    odd_to_valid = False  # for odd numbers, validation and test alternate
     for places in strata.values():
         num_held_out = round(HELD_OUT * len(places))
         num_valid = (num_held_out + odd_to_valid) // 2
@@ -158,7 +158,7 @@ def split_formulas(seed: int) -> Subsets:
 
 
 def balanced_weights(formulas: Integers) -> Floats:
-    """Probability of each of these formulas if all their kinds are equally likely, (num_formulas,)."""
+    """Probability of each formula if all kinds are equally likely, (num_formulas,)."""
     kinds = [all_formulas()[place].kind for place in formulas]
     _, of_formula, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
     weights: Floats = 1 / (len(sizes) * sizes[of_formula])
@@ -172,7 +172,7 @@ def _mixture(*groups: Bools) -> Floats:
 
 
 VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
-"""The reference, set-reference and concept games of Mu & Goodman, and their names there."""
+"""Reference, set-reference and concept games of Mu & Goodman, and their names there."""
 
 
 class ShapeWorld(RenderedWorld, RuleWorld):
@@ -199,7 +199,7 @@ class ShapeWorld(RenderedWorld, RuleWorld):
         """Options of the world."""
 
         images_per_label: Count = 10
-        """Images of each colour and shape that a batch shares, separate for each agent in variant concept."""
+        """Number of images per colour and shape that a batch shares, separate for each agent in variant concept."""
 
     has_targets_first = True
     variants = tuple(VARIANTS)
@@ -270,7 +270,7 @@ class ShapeWorld(RenderedWorld, RuleWorld):
         chosen = [(part >= end).argmin(-1) for part, end in zip(parts, ends, strict=True)]
         worlds = np.concatenate(chosen, axis=1)
         is_same = worlds[:, :, None] == worlds[:, None, :]
-        occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_label  # earlier ones of this world
+        occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_label  # earlier images of this world
         order = rng.random((len(rules), NUM_WORLDS, self.images_per_label)).argsort(-1)
         of_world = order[np.arange(len(rules))[:, None], worlds, occurrence]
         drawn: Integers = worlds * self.images_per_label + of_world

@@ -1,4 +1,4 @@
-"""A world of a user's table of objects: columns as attributes or features, their roles and their coding."""
+"""World of a user's table of objects: columns as attributes or features, their roles and coding."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,58 +28,58 @@ Numeric = Literal["bins", "features"]
 Floats = NDArray[np.float32]
 
 MOST_VALUES = 20
-"""A column of more different numbers than this is sorted into bins."""
+"""Maximum number of distinct numbers in a column that are not binned."""
 NUM_BINS = 5
-"""Bins of a column of numbers, with about equally many objects each."""
+"""Number of bins of a numeric column, with about equal numbers of objects."""
 MOST_NAMES = 1000
-"""Most different values of a column that are not numbers."""
+"""Maximum number of distinct values of a non-numeric column."""
 SHARE_OF_NUMBERS = 0.9
-"""A column with at least this share of numbers, and more than `MOST_VALUES` different ones, is meant as numbers."""
+"""Share of numbers from which a column with more than `MOST_VALUES` distinct values counts as numeric."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextTable:
-    """The values of objects as texts, by attribute, and what is kept beside them."""
+    """Texts of the objects' values by attribute, and further columns."""
 
     source: str
-    """The file, or the name of the data set."""
+    """File, or name of the data set."""
     columns: Mapping[str, Sequence[str]]
-    """The values of each attribute or feature by its name."""
+    """Values of each attribute or feature by its name."""
     rows: Sequence[int]
-    """The number of each row: from 1; where there is a header, that is row 1, as a spreadsheet counts."""
+    """Row number of each object, from 1; a header is row 1, as in a spreadsheet."""
     kept: Mapping[str, NDArray[Any]]
-    """Columns that are neither, by name."""
+    """Columns that are neither attributes nor features, by name."""
     features: frozenset[str] = frozenset()
-    """Attributes that are to be features."""
+    """Names of columns to use as features."""
     notes: Sequence[str] = ()
-    """Notes about interpretations that are not obvious."""
+    """Messages about interpretations that are not obvious."""
 
     def place(self, index: int, column: str) -> str:
-        """Place of a value, for messages."""
+        """Position of a value, for error messages."""
         return f'{self.source}: row {self.rows[index]}, column "{column}"'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttributeColumn:
-    """How the cells of a column become values or features."""
+    """Coding of the cells of a column as values or features."""
 
     name: str
     labels: tuple[str, ...] = ()
-    """The values, or the bins, in the order of their numbers; none where the numbers are features."""
+    """Values, or bins, in order of index; empty if numbers are features."""
     edges: tuple[float, ...] | None = None
-    """The edges between bins; None where labels are values."""
+    """Edges between bins; None if labels are values."""
     mean: float = 0.0
-    """Number that is subtracted from a column of features."""
+    """Mean that is subtracted from a feature column."""
     scale: float = 1.0
-    """Number by which a column of features is divided after that."""
+    """Divisor of a feature column after centring."""
 
     @property
     def concepts(self) -> tuple[str, ...]:
-        """The values as concepts, such as `shape=star`."""
+        """Values as concepts, such as `shape=star`."""
         return tuple(f"{self.name}={label}" for label in self.labels)
 
     def values(self, table: TextTable) -> Integers:
-        """The number of each cell's value, (num_rows,); `ConfigError` for a value that the column does not have."""
+        """Index of each cell's value, (num_rows,); `ConfigError` for an unknown value."""
         texts = table.columns[self.name]
         if self.edges is not None:
             return np.searchsorted(self.edges, self._numbers(table), side="right").astype(np.int64)
@@ -88,19 +88,19 @@ class AttributeColumn:
         if unknown:
             known = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
             raise ConfigError(
-                f"{table.place(unknown[0], self.name)}: expected a value of training ({known}), got "
+                f"{table.place(unknown[0], self.name)}: expected a training value ({known}), got "
                 f"{texts[unknown[0]]}"
             )
         return np.array([places[text] for text in texts], dtype=np.int64)
 
     def features(self, table: TextTable) -> Floats:
-        """The scaled numbers of a column of features, or each value one-hot, (num_rows, width)."""
+        """Scaled numbers of a feature column, or one-hot values, (num_rows, width)."""
         if self.labels:
             return np.eye(len(self.labels), dtype=np.float32)[self.values(table)]
         return ((self._numbers(table) - self.mean) / self.scale).astype(np.float32)[:, None]
 
     def _numbers(self, table: TextTable) -> NDArray[np.float64]:
-        """The numbers of the cells, (num_rows,)."""
+        """Numbers in the cells, (num_rows,)."""
         texts = table.columns[self.name]
         for index, text in enumerate(texts):
             if not is_number(text):
@@ -109,13 +109,13 @@ class AttributeColumn:
 
 
 def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[AttributeColumn]:
-    """How each column is read; adds a line to `notes` about those that are not taken as they are."""
+    """Determine the coding of each column; messages about unusual coding are added to `notes`."""
     columns = []
     for name, texts in table.columns.items():
         own = "features" if name in table.features else numeric
         are_equal = own == "features" and all(map(is_number, texts)) and len(set(map(float, texts))) == 1
         if are_equal or len(set(texts)) == 1:
-            notes.append(f"{table.source}: column {name} is left out: it has the one value {texts[0]}")
+            notes.append(f"{table.source}: column {name} is left out: all its values are {texts[0]}")
             continue
         columns.append(_column(table, name, texts, own))
     if not columns:
@@ -123,7 +123,7 @@ def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Att
     for column in columns:
         if column.edges is not None:
             notes.append(
-                f"{table.source}: column {column.name} holds many numbers, sorted into {len(column.labels)} bins: "
+                f"{table.source}: column {column.name} has many numbers, sorted into {len(column.labels)} bins: "
                 f"{', '.join(column.labels)} (--set world.numeric=features keeps the numbers)"
             )
     scaled = [column.name for column in columns if not column.labels]
@@ -137,7 +137,7 @@ def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Att
 
 
 def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric) -> AttributeColumn:
-    """How a column is read."""
+    """Determine the coding of a column."""
     distinct = set(texts)
     numbers = [text for text in texts if is_number(text)]
     if len(set(numbers)) > MOST_VALUES and len(numbers) >= SHARE_OF_NUMBERS * len(texts):
@@ -164,18 +164,18 @@ def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric)
         )
     labels = sorted(distinct)
     if len(numbers) == len(texts):
-        labels.sort(key=float)  # of one number in two spellings, that of the first text comes first
+        labels.sort(key=float)  # two spellings of one number keep their order
     return AttributeColumn(name=name, labels=tuple(labels))
 
 
 def _binned(name: str, numbers: NDArray[np.float64]) -> AttributeColumn:
-    """A column of bins with about equally many objects each."""
+    """Make bins with about equal numbers of objects."""
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, NUM_BINS + 1)[1:-1]))
     bins = np.searchsorted(edges, numbers, side="right")
     edges = edges[np.isin(np.arange(1, len(edges) + 1), bins) & (np.arange(1, len(edges) + 1) > bins.min())]
     bins = np.searchsorted(edges, numbers, side="right")
     ends = [(numbers[bins == each].min(), numbers[bins == each].max()) for each in np.unique(bins)]
-    for digits in (6, 9, 12, 17):  # as many as tell bins apart
+    for digits in (6, 9, 12, 17):  # enough digits to distinguish the bins
         labels = tuple(f"{first:.{digits}g}..{last:.{digits}g}" for first, last in ends)
         if len(set(labels)) == len(ends):
             break
@@ -195,15 +195,15 @@ def is_number(text: str) -> bool:
 
 
 ROW = "row"
-"""The column of a corpus with the row of each object, where its features do not tell it."""
+"""Column of a corpus with the row of each object, if features do not identify it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ObjectTable(ObjectList):
-    """The objects of a table, each once."""
+    """Distinct objects of a table."""
 
     coding: tuple[AttributeColumn, ...] = ()
-    """How the cells became values and features."""
+    """Coding of the cells as values and features."""
 
 
 def read_objects(
@@ -217,12 +217,12 @@ def read_objects(
     Args:
         source: A table, see `ecsuite.formats.reading.read_table`; a data set of Hugging Face, `hf:NAME`; or an npz
             file of features, see `feature_files`.
-        numeric: Whether columns of many numbers are sorted into bins, or columns of numbers are kept as features.
-        roles: Roles of columns that the user gives.
-        trained: The table of training, whose values, bins and scales are used; None: those of this table.
+        numeric: Whether columns with many numbers are binned, or numeric columns are features.
+        roles: Roles of columns given by the user.
+        trained: The training table, whose values, bins and scales are used; None: coding of this table.
 
     Raises:
-        ConfigError: If it can't be read, or a row or column can't be used; the message names it.
+        ConfigError: If the table can't be read, or a row or column can't be used; the message names it.
     """
     if Path(source).suffix == ".npz":
         return _of_features(read_features(source, 0), trained)
@@ -241,7 +241,7 @@ def read_objects(
     distinct = _each_once(objects if features is None else features, is_trained)
     if len(distinct) < len(table.rows):
         notes.append(
-            f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is taken once"
+            f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is used once"
         )
     kept = {name: cells[distinct] for name, cells in table.kept.items()}
     rows, values = np.array(table.rows, dtype=np.int64)[distinct], objects[distinct]
@@ -261,10 +261,10 @@ def read_objects(
 
 
 def _read(source: str, given: Mapping[str, str]) -> TextTable:
-    """The values of objects in a table, with a value in every cell.
+    """Read the values of objects in a table, with a value in every cell.
 
     Raises:
-        ConfigError: If it can't be read, or a cell has no value; the message names the row and the column.
+        ConfigError: If the table can't be read, or a cell has no value; the message names the row and the column.
     """
     file = Path(source)
     endings = file.suffixes[-2:-1] if file.suffix in PACKED else [file.suffix]
@@ -331,7 +331,7 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
 
 
 def _texts(table: RawTable, name: str, cells: Sequence[Any]) -> list[str]:
-    """The values of a column as texts; of a table of texts as they are written, apart from decimal commas."""
+    """Convert the values of a column to texts; texts are kept, except for decimal commas."""
     raw = table.columns.get(name)
     if table.are_texts and isinstance(raw, list) and not any(isinstance(cell, list | dict) for cell in cells):
         are_numbers = table.has_decimal_comma and all(isinstance(cell, float | None) for cell in cells)
@@ -340,11 +340,11 @@ def _texts(table: RawTable, name: str, cells: Sequence[Any]) -> list[str]:
 
 
 def _each_once(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> Integers:
-    """A row of each different object, ascending: the first, or the first in training, as what is seen is not held out.
+    """Row of each distinct object, ascending: the first row, or the first training row, if any.
 
     Args:
-        objects: What tells objects apart, (num_rows, width).
-        is_trained: Which rows are in training, (num_rows,); None: there are no splits.
+        objects: Values that identify objects, (num_rows, width).
+        is_trained: Mask of training rows, (num_rows,); None: no splits.
     """
     order = np.arange(len(objects)) if is_trained is None else np.argsort(~is_trained, kind="stable")
     first: Integers = order[np.unique(objects[order], axis=0, return_index=True)[1]]
@@ -352,20 +352,20 @@ def _each_once(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> I
 
 
 def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[AttributeColumn]:
-    """The columns of training, which the table must have."""
+    """Coding of the training table, whose columns the table must have."""
     missing = [column.name for column in trained.coding if column.name not in table.columns]
     if missing or not trained.coding:
         expected = ", ".join(column.name for column in trained.coding) or "of an npz file"
-        raise ConfigError(f"{table.source}: expected the columns of training, {expected}")
+        raise ConfigError(f"{table.source}: expected the training columns, {expected}")
     return list(trained.coding)
 
 
 def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
-    """The rows of an npz file: features that agents see as they are; classes and attributes are concepts."""
+    """Objects of an npz file: agents see unchanged features; classes and attributes are concepts."""
     width = file.features.shape[1]
     if trained is not None and (trained.coding or trained.table.shape[1] != width):
         expected = (
-            "a table with the columns of training" if trained.coding else f"{trained.table.shape[1]} features"
+            "a table with the training columns" if trained.coding else f"{trained.table.shape[1]} features"
         )
         raise ConfigError(f"{file.path}: expected {expected}, got {width} features")
     names: list[tuple[str, ...]] = []
@@ -384,7 +384,7 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
     notes = []
     if len(distinct) < len(file.features):
         notes = [
-            f"{file.path}: {len(file.features)} rows are {len(distinct)} different ones; each is taken once"
+            f"{file.path}: {len(file.features)} rows are {len(distinct)} different objects; each is used once"
         ]
     features, rows = file.features[distinct], distinct.astype(np.int64)
     return ObjectTable(
@@ -413,9 +413,9 @@ class OwnObjectsWorld(ObjectListWorld):
         """Options of the world."""
 
         numeric: Literal["bins", "features"] = "bins"
-        """bins: a column of many numbers is sorted into five bins. features: agents see the numbers, scaled."""
+        """bins: columns with many numbers are sorted into five bins. features: agents see the numbers, scaled."""
         columns: Mapping[str, str] = field(default_factory=dict)
-        """Roles of columns where their names do not say them: `{trial: kept, "Unnamed: 0": kept}`."""
+        """Roles of columns whose names do not determine them: `{trial: kept, "Unnamed: 0": kept}`."""
 
     default_perceptions = ("identity", "tanh")
     expected_source = "a table of objects, such as --objects objects.csv"

@@ -1,7 +1,7 @@
 """A world from text files in EGG's two formats for attribute-value games, one round per line.
 
 - One object, for reconstruction: its values, `2 1 0 2 1`.
-- Several objects: separated by dots, then the index of the target, `1 0 0 . 1 0 2 . 1`, or of each of several targets,
+- Several objects: separated by dots, then the index of the target, `1 0 0 . 1 0 2 . 1`, or the indices of all targets
   for the task concept.
 """
 
@@ -33,7 +33,7 @@ _VALUE = re.compile(r"-?[0-9]{1,18}")
 
 
 class TextWorld(ValuesWorld):
-    """Rounds from text files; the numbers of rounds, attributes, candidates and targets are those of the files.
+    """Rounds from text files, which determine the numbers of rounds, attributes, candidates and targets.
 
     Raises:
         ConfigError: If a file can't be used; the message names the line.
@@ -48,10 +48,10 @@ class TextWorld(ValuesWorld):
         valid_data: str | None = None
         """Text file of validation examples."""
         num_values: Levels = 4
-        """Values in the files are 0 to num_values - 1."""
+        """Number of values; values in the files are 0 to num_values - 1."""
 
         def __post_init__(self) -> None:
-            """Check that there are two files."""
+            """Validate that there are two files."""
             if self.train_data is None or self.valid_data is None:
                 raise ConfigError("train_data and valid_data: give both files")
 
@@ -96,26 +96,26 @@ class TextWorld(ValuesWorld):
         self.num_train, self.num_valid = (len(targets) for _, targets in read.values())
 
     def candidates(self, split: str, number: int, indices: Integers) -> tuple[Integers, Integers]:
-        """The lines with these indices, counted from 0; those after the last line are left out."""
+        """Rounds of the lines with these indices, from 0; indices after the last line are left out."""
         candidates, targets = self.rounds_of_split[split]
         indices = indices[indices < len(targets)]
         return candidates[indices], targets[indices]
 
     def distinct_meanings(self, number: int) -> Integers:
-        """The first distinct targets of the validation file, then of the training file."""
+        """First distinct targets of the validation file, then of the training file."""
         both = np.concatenate([self._first_targets("valid"), self._first_targets("train")])
         _, first = np.unique(self.objects.values(both), axis=0, return_index=True)
         return both[np.sort(first)[:number]]
 
     def _first_targets(self, split: str) -> Integers:
-        """The first target of each line, (num_lines,)."""
+        """First target of each line, (num_lines,)."""
         candidates, targets = self.rounds_of_split[split]
         return np.take_along_axis(candidates, targets[:, :1], axis=1)[:, 0]
 
     def describe(self, batch: Batch) -> Description:
-        """The values of the target, or those that all targets share, `FREE` where they differ. See `World`.
+        """Values of the target, or common values of all targets with `FREE` where they differ. See `World`.
 
-        A target that the training file does not have as one was held out.
+        Targets that are not in the training file are held out.
         """
         if self.num_targets == 1:
             described = super().describe(batch)
@@ -139,7 +139,7 @@ def read_examples(
         Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples, num_targets).
 
     Raises:
-        ConfigError: If a line is not valid; the message has file and line of the first, and how many there are.
+        ConfigError: If a line is not valid; the message has file and line of the first, and the number of such lines.
     """
     rows: list[list[list[int]]] = []
     targets: list[list[int]] = []
@@ -163,27 +163,27 @@ def read_examples(
         more = f" (and {len(errors) - 1:,} more)" if len(errors) > 1 else ""
         raise ConfigError(f"{errors[0]}{more}")
     if not rows:
-        raise ConfigError(f"{file}: empty file, expected one example a line")
+        raise ConfigError(f"{file}: empty file: expected one example per line")
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
 
 
 def _lines(file: str) -> Sequence[str]:
-    """The lines of a file.
+    """Read the lines of a file.
 
     Raises:
-        ConfigError: If it can't be read, or has none.
+        ConfigError: If the file can't be read, or is empty.
     """
     try:
         lines = read_text_table(Path(file), file).columns.get("message")
     except CorpusError as error:
         raise ConfigError(str(error)) from None
     if not isinstance(lines, list):
-        raise ConfigError(f"{file}: a table, expected one example a line")
+        raise ConfigError(f"{file}: a table: expected one example per line")
     return lines
 
 
 def _sizes(numbers: tuple[int, int, int]) -> str:
-    """Numbers of distractors, targets and attributes as text."""
+    """Format numbers of distractors, targets and attributes."""
     num_distractors, num_targets, num_attributes = numbers
     return f"{num_distractors} distractors and {num_targets} targets of {num_attributes} attributes"
 

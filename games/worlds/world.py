@@ -1,4 +1,4 @@
-"""The interface of worlds: batches of rounds about sets of objects, where a single object is a set of one."""
+"""Interface of worlds: batches of rounds about sets of objects; a single object is a set of one."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -23,12 +23,12 @@ from ecsuite.runtime.randomness import epoch_order, initial_weights, random_word
 Integers = NDArray[np.int64]
 
 FREE = -1
-"""In a rule: an attribute that may have any value."""
+"""Mark in a rule: the attribute may have any value."""
 SEEN_OBJECTS, SEEN_RULES = "seen objects", "seen rules"
-"""Names of evaluations on objects and on rules of training, in worlds that hold some out."""
+"""Names of evaluations on training objects and training rules, in worlds with held-out ones."""
 Variant = Literal["set_reference", "concept", "reference"]
-"""Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one
-object, repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
+"""Targets of the receiver. set_reference: the sender's targets. concept: others of the same rule. reference: one
+object, repeated as all targets of both agents. (The setref, concept and ref games of Mu & Goodman 2021.)"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class RoundSpec:
 
     num_targets: int = 1
     num_distractors: int | None = 0
-    """None: as many as the world's files have."""
+    """Number of distractors per round; None: as in the world's files."""
     sender_sees_all: bool = False
     """Whether the sender also sees the distractors."""
     variant: Variant = "set_reference"
@@ -48,7 +48,7 @@ class RoundSpec:
     in_batch: bool = False
     """Whether the candidates of a round are the targets of all rounds of its batch."""
     fewest_distractors: int | None = None
-    """The number of distractors of a round is drawn from this one to `num_distractors`; None: it is the same in all."""
+    """Lower bound of the number of distractors of a round, drawn up to `num_distractors`; None: no variation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,50 +68,49 @@ class RunSizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """A batch of rounds. All fields refer to objects by their index in `objects`, so that each is encoded once."""
+    """A batch of rounds; fields refer to objects by their index in `objects`, so that each is encoded once."""
 
     objects: NDArray[Any]
     """The objects of the batch: attribute values (num_objects, num_attributes), images of bytes (num_objects, height,
     width, 3), or features (num_objects, num_features)."""
     shown: Integers
-    """The objects that the sender sees, targets first, (batch, num_shown)."""
+    """Objects that the sender sees, targets first, (batch, num_shown)."""
     num_positive: int
-    """The first `num_positive` of `shown` are targets, the others distractors."""
+    """Number of targets, the first entries of `shown`; the others are distractors."""
     candidates: Integers | None
-    """The objects that the receiver sees, (batch, num_candidates). None: the objects are laid out by place, those of
-    the first round first, and no object is in two places; so nothing has to be searched."""
+    """Objects that the receiver sees, (batch, num_candidates). None: objects are stored by round and position, in
+    this order, and each object occurs once, so no lookup is needed."""
     labels: NDArray[np.bool_]
-    """Which candidates are targets, (batch, num_candidates)."""
+    """Mask of targets among candidates, (batch, num_candidates)."""
     values: Integers | None = None
-    """Attribute values of the objects, (num_objects, num_attributes); None where they have none."""
+    """Attribute values of the objects, (num_objects, num_attributes); None if they have none."""
     rules: Integers | None = None
-    """The rule of each round, as an index into the world's rules, (batch,); None where rounds have no rules."""
+    """Rule of each round, as an index into the world's rules, (batch,); None if rounds have no rules."""
     present: NDArray[np.bool_] | None = None
-    """Which candidates the receiver may choose, (batch, num_candidates); None: all."""
+    """Mask of candidates that the receiver may choose, (batch, num_candidates); None: all."""
     shares_candidates: bool = False
     """Whether all rounds have the same candidates in the same order."""
     ids: Integers | None = None
-    """Number of each object in the world's list, such as its row in a file, (num_objects,); None where there is no
-    list."""
+    """Index of each object in the world's list, such as its row in a file, (num_objects,); None without a list."""
 
     def __len__(self) -> int:
         """Number of rounds."""
         return len(self.labels)
 
     def candidate_indices(self) -> Integers:
-        """The objects that the receiver sees, (batch, num_candidates), also where they are laid out by place."""
+        """Objects that the receiver sees, (batch, num_candidates), even if `candidates` is None."""
         if self.candidates is not None:
             return self.candidates
         return np.arange(self.labels.size).reshape(self.labels.shape)
 
     def cut(self, size: int) -> "Batch":
-        """The first `size` rounds."""
+        """Select the first `size` rounds."""
         return self if size >= len(self) else self.part(0, size)
 
     def part(self, start: int, stop: int) -> "Batch":
-        """The rounds from one number to before another."""
+        """Select the rounds `start` to `stop` - 1."""
         rounds, first, by_place = slice(start, stop), 0, slice(None)
-        if self.candidates is None:  # the objects are laid out by place
+        if self.candidates is None:  # objects are stored by round and position
             width = self.labels.shape[1]
             first, by_place = start * width, slice(start * width, stop * width)
         return replace(
@@ -127,7 +126,7 @@ class Batch:
         )
 
     def take(self, rows: Integers) -> "Batch":
-        """These rounds, by their numbers."""
+        """Select rounds by index."""
         return replace(
             self,
             shown=self.shown[rows],
@@ -138,9 +137,9 @@ class Batch:
         )
 
     def sharing_candidates(self) -> "Batch":
-        """The rounds with the targets of all of them as candidates, each object once; each round has one target."""
+        """Replace candidates by the targets of all rounds, each object once; each round has one target."""
         targets = self.candidate_indices()[self.labels]
-        # Without indices an object may be in several places.
+        # Without indices, an object may occur several times.
         objects = targets if self.candidates is not None else self.objects[targets].reshape(len(self), -1)
         _, first, places = np.unique(objects, axis=0, return_index=True, return_inverse=True)
         shape = (len(self), len(first))
@@ -152,13 +151,13 @@ class Batch:
         )
 
     def with_targets_at(self, places: Integers) -> "Batch":
-        """The rounds with the first candidate, the only target, at these places and what was there first, (batch,)."""
+        """Exchange the first candidate, the only target, with the candidate at these positions, (batch,)."""
         candidates, rounds = self.candidate_indices().copy(), np.arange(len(self))
         candidates[:, 0], candidates[rounds, places] = candidates[rounds, places], candidates[:, 0].copy()
         return replace(self, candidates=candidates, labels=places[:, None] == np.arange(candidates.shape[1]))
 
     def with_distractors(self, numbers: Integers) -> "Batch":
-        """The rounds with as many of their distractors, (batch,), as the receiver may choose."""
+        """Restrict each round to its first `numbers`, (batch,), distractors as available choices."""
         places = np.cumsum(~self.labels, axis=1)
         return replace(self, present=self.labels | (places <= numbers[:, None]))
 
@@ -168,15 +167,15 @@ class Description:
     """Meanings of the rounds of a batch, or the rules of a world's rounds, one per row."""
 
     meanings: NDArray[Any]
-    """Each as a vector, (num_rows, width)."""
+    """Meaning of each row as a vector, (num_rows, width)."""
     concepts: Ragged | None
-    """Ids of the concepts of each (its phrase); None where concepts have no names."""
+    """Ids of the concepts of each row (its phrase); None if concepts have no names."""
     concept_names: tuple[str, ...]
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Further columns of the corpus by name, (num_rows,), such as `split`."""
 
     def of(self, rows: Integers) -> "Description":
-        """The description of these rows."""
+        """Select rows of the description."""
         return replace(
             self,
             meanings=self.meanings[rows],
@@ -188,14 +187,14 @@ class Description:
 class World(ABC):
     """A source of objects and of rounds about them.
 
-    A class in the registry of worlds is built from its `Options`, what the task asks (`rounds`) and what the run asks
+    A class in the registry of worlds is built from its `Options`, requirements of the task (`rounds`) and of the run
     (`sizes`).
     """
 
     object_shape: tuple[int, ...]
     """Shape of an object as input of perceptions: (num_features,) or (height, width, 3)."""
     num_values: tuple[int, ...] | None = None
-    """Number of values of each attribute of an object; None where objects have no attribute values."""
+    """Number of values of each attribute of an object; None if objects have no attribute values."""
     value_names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts, such as `color=red`."""
     rules: Description | None = None
@@ -203,21 +202,21 @@ class World(ABC):
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
     rules_are_objects: ClassVar[bool] = False
-    """Whether the rule of a round is its target, so that the values of the target are all that is said of it."""
+    """Whether the rule of a round is its target, so that the target's values are its whole meaning."""
     has_targets_first: ClassVar[bool] = False
-    """Whether the targets of a drawn round are its first candidates; a single one is then moved to a random place."""
+    """Whether the targets of a drawn round are its first candidates; a single one then moves to a random position."""
     variants: ClassVar[tuple[Variant, ...]] = ("set_reference",)
     splits: Sequence[str] = ("train", "valid")
-    """Splits by name: train; valid and test (held-out rules or objects, where some are held out); seen (training rules,
+    """Names of splits: train; valid and test (held-out rules or objects, if some are held out); seen (training rules,
     new objects); all."""
     corpus_split: str = "valid"
-    """The split from which the corpus is generated."""
+    """Split from which the corpus is generated."""
     default_perceptions: ClassVar[tuple[str, str]] = ("linear", "linear")
-    """Perceptions of sender and receiver where a config names none."""
+    """Default perceptions of sender and receiver."""
     notes: Sequence[str] = ()
-    """Notes about the treatment of the world's files, for people."""
+    """Messages about the treatment of the world's files."""
     data_files: ClassVar[tuple[str, ...]] = ()
-    """Options that name a file whose content belongs to the experiment."""
+    """Options that name a file whose content is part of the run's identity."""
 
     def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
         self.rounds, self.sizes, self.seed = rounds, sizes, sizes.seed
@@ -226,7 +225,7 @@ class World(ABC):
 
     @property
     def num_distractors(self) -> int:
-        """Distractors per round; `ConfigError` if the config leaves them to the world's files, and it has none."""
+        """Number of distractors per round; `ConfigError` if neither the config nor the world's files define it."""
         if self.rounds.num_distractors is None:
             raise ConfigError(
                 "task.num_distractors: expected a number (only world text takes it from its files)"
@@ -243,14 +242,14 @@ class World(ABC):
         """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments."""
 
     def round_indices(self, split: str, number: int, size: int) -> Integers:
-        """The indices of the rounds of a batch; those of training are in a new order in each epoch."""
+        """Indices of the rounds of a batch; training rounds are reordered in each epoch."""
         if split != "train":
             return np.arange(number * size, (number + 1) * size)
         epoch, place = divmod(number, -(-self.num_train // size))
         return epoch_order(self.seed, epoch, self.num_train)[place * size :][:size]
 
     def batch(self, split: str, number: int) -> Batch:
-        """Batch `number`, from 0, of a split; the last batch of an epoch or of an evaluation is cut to what is left."""
+        """Batch `number`, from 0, of a split; the last batch of an epoch or evaluation may be smaller."""
         in_training = split == "train"
         total = self.num_train if in_training else self.num_valid
         size = self.sizes.batch_size if in_training else self.sizes.evaluation_batch_size
@@ -258,14 +257,14 @@ class World(ABC):
         return self.as_asked(self.draw(split, number, size).cut(max(total - place * size, 0)), split, number)
 
     def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
-        """The rounds of several batches, one after the other, drawn at once; None where that is not known to be alike.
+        """Draw the rounds of several batches at once, concatenated; None if that may differ from separate batches.
 
-        The batches have equally many rounds, and objects are laid out by place.
+        The batches have equal sizes, and objects are stored by round and position.
         """
         return None
 
     def as_asked(self, batch: Batch, split: str, number: int) -> Batch:
-        """Rounds that were drawn as batch `number` of a split, with the candidates that the task asks for."""
+        """Convert rounds drawn as batch `number` of a split to the candidates that the task requires."""
         if self.rounds.in_batch and batch.labels.shape[1] == 1 and len(batch):
             return batch.sharing_candidates()
         size = max(self.sizes.batch_size, self.sizes.evaluation_batch_size)
@@ -280,20 +279,20 @@ class World(ABC):
         return batch
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
-        """The batches of the corpus: as many rounds in all, or fewer where the world has fewer meanings."""
+        """Batches of the corpus: `num_messages` rounds in all, or fewer if the world has fewer meanings."""
         size = self.sizes.evaluation_batch_size
         for number in range(-(-num_messages // size)):
             yield self.draw(self.corpus_split, number, size).cut(num_messages - number * size)
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
-        """Objects as input of perceptions, (num_objects, *object_shape); bytes become numbers from 0 to 1."""
+        """Convert objects to input of perceptions, (num_objects, *object_shape); bytes become numbers from 0 to 1."""
         features = objects.to(dtype)
         return features / 255 if objects.dtype == torch.uint8 else features
 
     def unrendered(self) -> "World | None":
-        """The world with numbers in the place of images that it renders; its `features` leaves these as they are.
+        """Copy of the world with scene numbers instead of rendered images; its `features` returns them unchanged.
 
-        `features` of the world itself makes them what it makes of the images. None: it renders no images.
+        `features` of the world itself renders them. None: the world renders no images.
         """
         return None
 
@@ -314,52 +313,52 @@ class World(ABC):
 
     @property
     def shows_values(self) -> bool:
-        """Whether objects are attribute values, and neither images nor features."""
+        """Whether objects are attribute values, rather than images or features."""
         return self.num_values is not None and len(self.object_shape) == 1
 
     def remade(self, made: Any, options: Any, rounds: RoundSpec, sizes: RunSizes) -> "World":
-        """A world for evaluations of agents that were trained in this one.
+        """Make a world for evaluations of agents that were trained in this one.
 
         Args:
-            made: Its class.
-            options: Its options.
-            rounds: What the task asks.
-            sizes: What the run asks.
+            made: Class of the new world.
+            options: Options of the new world.
+            rounds: Requirements of the task.
+            sizes: Requirements of the run.
 
         Raises:
-            ConfigError: If its objects have other attributes or values.
+            ConfigError: If the new objects have other attributes or values.
         """
         world: World = made(options, rounds=rounds, sizes=sizes)
         names, before = ([list(each) for each in of.value_names] for of in (world, self))
         if names != before:
             raise ConfigError(
-                "the objects have other attributes or values than those of training: expected a table with the values "
+                "the objects have other attributes or values than training objects: expected a table with the values "
                 f"{', '.join(name for each in before for name in each):.200}"
             )
         return world
 
     def trained_values(self) -> Integers | None:
-        """Attribute values of the objects of training, (num_objects, num_attributes).
+        """Attribute values of the training objects, (num_objects, num_attributes).
 
-        None if agents do not see such values, or no objects are held out.
+        None if agents do not see values, or no objects are held out.
         """
         return None
 
     def untested_note(self) -> str | None:
-        """A line for people where what is held out need not be understood in held-out rounds; None elsewhere."""
+        """Message for users if held-out rounds do not test held-out combinations; else None."""
         return None
 
     def trained_note(self, trained: "World") -> str | None:
-        """A line for people where what this world holds out was in training, in another world; None elsewhere."""
+        """Message for users if objects held out here were in training, in another world; else None."""
         return None
 
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
-        """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
+        """Further evaluations of the trained agents by name: a world and a split of it."""
         return {}
 
 
 def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
-    """The description of attribute values, (num_rows, num_attributes): a concept for each that is not `FREE`."""
+    """Describe attribute values, (num_rows, num_attributes): one concept per value that is not `FREE`."""
     first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
     is_fixed = values != FREE
     ids = (values + first)[is_fixed].astype(np.int32)
@@ -370,9 +369,9 @@ def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
 
 
 def names_in(value_names: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Names of attributes such as `color` of the values `color=red` and `color=blue`; empty if not each has its own.
+    """Attribute names, such as `color` for values `color=red` and `color=blue`; empty if they are not unique.
 
-    Where two would have the same, of `color=red=0` and `color=blue=0`, they are what all values of one begin with.
+    If two names would be equal, as for `color=red=0` and `color=blue=0`, names are common prefixes of values.
     """
     pieces = [[value.split("=")[:-1] or [value] for value in values] for values in value_names]
     if any(len({each[0] for each in values}) != 1 for values in pieces):
@@ -385,25 +384,25 @@ def names_in(value_names: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def attribute_names(num_values: Sequence[int]) -> list[list[str]]:
-    """Names of values of attributes that have no names of their own: `attribute0=3`."""
+    """Default names of attribute values: `attribute0=3`."""
     return [[f"attribute{a}={v}" for v in range(number)] for a, number in enumerate(num_values)]
 
 
 def one_hot(values: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
-    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one-hot per attribute."""
+    """Convert attribute values (..., num_attributes) to one-hot features (..., num_attributes * num_values)."""
     features = torch.zeros(*values.shape, num_values, dtype=dtype, device=values.device)
     return features.scatter_(-1, values[..., None], 1.0).flatten(-2)
 
 
 NOISE = "noise objects"
-"""The name of the evaluation."""
+"""Name of the evaluation on noise objects."""
 
 
 def evaluations_of(world: World, experiment: Experiment) -> Mapping[str, tuple[World, str]]:
-    """The evaluations of trained agents beside the one on validation rounds, by name: a world, and the split of it.
+    """Further evaluations of trained agents, besides validation rounds, by name: a world and a split of it.
 
     Raises:
-        ConfigError: If the experiment asks for objects of noise in a world of attribute values.
+        ConfigError: If noise objects are requested in a world of attribute values.
     """
     found = world.extra_evaluations()
     if experiment.evaluation.noise_objects:
@@ -412,7 +411,7 @@ def evaluations_of(world: World, experiment: Experiment) -> Mapping[str, tuple[W
 
 
 def with_noise_objects(world: World) -> World:
-    """The world with objects of noise in the place of its own: bytes or numbers from 0 to 1, all equally likely."""
+    """Copy of a world with noise objects: bytes or numbers from 0 to 1, uniformly distributed."""
     require_seen(world)
     noisy = copy(world)
 
@@ -428,7 +427,7 @@ def with_noise_objects(world: World) -> World:
 
 
 def require_seen(world: World) -> None:
-    """Raise `ConfigError` if the objects of a world are neither images nor vectors of numbers."""
+    """Raise `ConfigError` if the objects of a world are neither images nor feature vectors."""
     if world.shows_values:
         raise ConfigError(
             "evaluation.noise_objects: the objects of this world are attribute values: expected images or features"
@@ -436,31 +435,31 @@ def require_seen(world: World) -> None:
 
 
 class ObjectNumbers:
-    """Numbers of objects: those of the world, or where it has none, in the order in which they appear, from 0."""
+    """Numbering of objects: as in the world or, without numbers there, in order of appearance, from 0."""
 
     def __init__(self) -> None:
         self.by_digest: dict[bytes, int] = {}
 
     def of(self, batch: Batch) -> Integers:
-        """The numbers of the objects of a batch, (num_objects,)."""
+        """Numbers of the objects of a batch, (num_objects,)."""
         return self.of_rows(batch.objects) if batch.ids is None else batch.ids
 
     def of_rows(self, rows: NDArray[Any]) -> Integers:
-        """The numbers of rows, equal ones having one number, (num_rows,); a digest of each is kept."""
+        """Numbers of rows, equal for equal rows, (num_rows,); a hash of each row is stored."""
         digests = (hashlib.blake2b(each.tobytes(), digest_size=16).digest() for each in rows)
         found = [self.by_digest.setdefault(each, len(self.by_digest)) for each in digests]
         return np.array(found, dtype=np.int64)
 
 
 def make_world(experiment: Experiment, trained: World | None = None) -> World:
-    """The world of an experiment, for its task.
+    """Make the world of an experiment, for its task.
 
     Args:
-        experiment: What the world is of.
-        trained: The world in which agents were trained that are evaluated in this one.
+        experiment: The experiment.
+        trained: Training world of the agents to evaluate.
 
     Raises:
-        ConfigError: If the world does not have what the task asks for, or a file can't be used.
+        ConfigError: If the world does not meet the requirements of the task, or a file can't be used.
     """
     task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
     kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
@@ -484,12 +483,12 @@ def make_world(experiment: Experiment, trained: World | None = None) -> World:
     if trained is not None:
         world = trained.remade(world_class, experiment.world.options, spec, sizes)
     else:
-        with initial_weights(training.seed):  # a world of the user's may have random features, or a network
+        with initial_weights(training.seed):  # user code may have random features, or a network
             world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
     require_different(f"world {kind}: names of values", [name for of in world.value_names for name in of])
     if world.rules is not None:
         require_different(f"world {kind}: names of concepts", world.rules.concept_names)
-    assert world.num_distractors >= 0  # which says so where the files of a world would have to give them
+    assert world.num_distractors >= 0  # raises an error if the world's files should define it
     if evaluation.noise_objects:
         require_seen(world)
     return world

@@ -55,11 +55,11 @@ def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
     [
         (
             ["drawn", "--set", "world.num_values=5"],
-            "the objects have other attributes or values than those of",
+            "the objects have other attributes or values than training",
         ),
         (
             ["drawn", "--set", "channel.vocab_size=9"],
-            "the agents do not fit to what was changed: their weights",
+            "the agents do not fit the changed game: their weights",
         ),
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
         (
@@ -70,13 +70,13 @@ def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
         (["drawn", "--reason", "nope"], "--reason: unknown reasoning 'nope'; choices: literal, rsa"),
         (
             ["table", "--objects", "wrong.csv"],
-            'wrong.csv: row 2, column "color": expected a value of training (blue, red), got green',
+            'wrong.csv: row 2, column "color": expected a training value (blue, red), got green',
         ),
         (
             ["drawn", "--intervene", "drop", "--keep", "interactions", "--out", "kept.parquet"],
             "--intervene, --keep: expected one of these",
         ),
-        (["nothing"], "nothing: no run folder: it has no config.yaml"),
+        (["nothing"], "nothing: not a run folder: it has no config.yaml"),
     ],
 )
 def test_mistakes(ecsuite, folder, tmp_path, arguments, message):

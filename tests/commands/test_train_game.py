@@ -67,7 +67,7 @@ def test_quiet_prints_errors_only(ecsuite):
 
 def test_resume_without_a_run_says_that_it_begins(ecsuite):
     code, _, err = ecsuite("train-game", *QUICK, "--resume")
-    assert code == 0 and err.splitlines()[0] == "run: no run to resume, so it starts from the beginning"
+    assert code == 0 and err.splitlines()[0] == "run: no run to resume: starts from the beginning"
     code, out, err = ecsuite("train-game", *QUICK, "--resume")
     assert code == 0 and err == "" and out.startswith("already finished: ")
 

@@ -95,7 +95,7 @@ def test_rounds_have_different_numbers_of_candidates():
     ("setting", "message"),
     [
         ("task.fewest_distractors=3", "expected less than num_distractors, 3, got 3"),
-        ("task.sender_input=targets_and_distractors", "expected null where the sender sees the distractors"),
+        ("task.sender_input=targets_and_distractors", "expected null if the sender sees the distractors"),
     ],
 )
 def test_numbers_that_cannot_be_had_are_refused(setting, message):

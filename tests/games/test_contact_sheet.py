@@ -130,17 +130,17 @@ def test_files_are_what_they_say_and_always_the_same(two_rounds):
 @pytest.mark.parametrize(
     ("rounds", "kind", "message"),
     [
-        ([], "png", "a contact sheet needs a round with an object in it"),
+        ([], "png", "a contact sheet needs a round with an object"),
         (
             [ShownRound(objects=plain(0), labels=np.zeros(0, dtype=bool))],
             "png",
-            "a contact sheet needs a round with an object in it",
+            "a contact sheet needs a round with an object",
         ),
         (
             [ShownRound(objects=np.zeros((2, 512), dtype=np.float32), labels=np.ones(2, dtype=bool))],
             "png",
             "a contact sheet shows pictures or attribute values, but these objects are float32 of shape (512,): "
-            "leave --plot out to see them as text",
+            "leave out --plot to see them as text",
         ),
         (
             [ShownRound(objects=np.zeros((1, 5), dtype=np.int64), labels=np.ones(1, dtype=bool))] * 5,

@@ -42,9 +42,7 @@ def test_another_content_is_another_run(files, run, resume):
     folder, load = files
     run(load(), folder / "run")
     (folder / "train.txt").write_text(TEXT["other"])
-    with pytest.raises(
-        ConfigError, match=r"holds another run \(the content of world.train_data is another\)"
-    ):
+    with pytest.raises(ConfigError, match=r"holds another run \(the content of world.train_data differs\)"):
         run(load(epochs=2), folder / "run", resume=resume)
 
 

@@ -180,7 +180,7 @@ def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monk
 
     monkeypatch.setattr(signalling, "evaluate", broken)
     error = diverge(run, small(), tmp_path)
-    assert str(error).startswith("step 8: the evaluation is not finite, so it was not used; try a smaller")
+    assert str(error).startswith("step 8: the evaluation is not finite and was not used; try a smaller")
     good, ending = log_of(tmp_path)
     assert error.outcome["measures"] == good["valid"] == ending["valid"]
     assert [file.name for file in tmp_path.glob("checkpoint*")] == ["checkpoint-000000004.safetensors"]

@@ -256,7 +256,7 @@ def test_errors_of_unsuitable_interactions():
     ):
         corpus_from_interaction(interaction(torch.randn(3, 5)))
     with pytest.raises(
-        ValueError, match=r"expected a multiple of 3 features \(values of an attribute\), got 8"
+        ValueError, match=r"expected a multiple of 3 features \(the values of an attribute\), got 8"
     ):
         attribute_values(torch.zeros(2, 8), 3)
     with pytest.raises(ValueError, match="expected one-hot features for attributes of 4 values each"):

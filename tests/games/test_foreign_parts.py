@@ -55,7 +55,7 @@ def test_a_part_from_a_file_is_trained_and_repeated_from_its_copy(section, small
     notes = []
     again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
     assert notes == [
-        f"code: {next(Path('run/code').rglob('*.py'))}, the copy, as ./own.py or what it imports is another"
+        f"code: {next(Path('run/code').rglob('*.py'))}, the copy, as ./own.py or its imports have changed"
     ]
     run(again, Path("again"))
     first, second = (without_names(contents, folder) for folder in ("run", "again"))
@@ -99,7 +99,7 @@ def test_a_lost_copy_is_told(small, run, own):
     shutil.rmtree("run/code")
     own.unlink()
     with pytest.raises(
-        ConfigError, match=r"^run: the code in ./own.py is not there: expected a file with SHA-256"
+        ConfigError, match=r"^run: the code in ./own.py is missing: expected a file with SHA-256"
     ):
         load_experiment("run/config.yaml", trust_code=True)
 
@@ -148,7 +148,7 @@ def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_ru
         load_experiment("run/config.yaml")
     notes = []
     again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
-    assert notes[0].endswith("helper.py, the copy, as ./own.py or what it imports is another")
+    assert notes[0].endswith("helper.py, the copy, as ./own.py or its imports have changed")
     assert run(again, Path("again")).step == 2
     copies = [sorted(file.name for file in Path(name, "code").rglob("*.py")) for name in ("run", "again")]
     assert copies[0] == copies[1]

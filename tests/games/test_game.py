@@ -77,7 +77,7 @@ def test_a_cost_of_length_that_changes_nothing_is_refused(fixed):
 @pytest.mark.parametrize("kind", ["quantized", "continuous"])
 def test_samples_of_messages_that_are_not_sampled_are_refused(kind):
     with pytest.raises(
-        ConfigError, match=rf"^evaluation.mode: messages of channel {kind} are not sampled, expected gr"
+        ConfigError, match=rf"^evaluation.mode: messages of channel {kind} are not sampled: expected gr"
     ):
         make(f"channel.kind={kind}", "evaluation.mode=sample")
 

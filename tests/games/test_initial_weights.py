@@ -118,7 +118,7 @@ def test_objects_of_other_sizes_are_refused_where_their_product_is_the_same(tmp_
         "evaluation.corpus_size=16",
     )
     run(small(*sizes), tmp_path / "other")
-    said = "expected a run with objects of the same sizes, but num_attributes is 4 there and 2 here, num_values is 2"
+    said = "expected a run with objects of the same sizes, but num_attributes is 4 in the run and 2 here, num_values"
     for setting in ("training.init_sender={}", "society.members=[{},fresh]"):
         with pytest.raises(ConfigError, match=said):
             run(small(setting.format(tmp_path / "other")), tmp_path / "run")

@@ -122,5 +122,5 @@ def test_what_can_not_be_is_refused(tmp_path):
     small = ["training.num_examples=64", "training.num_epochs=1", "channel=quantized"]
     experiment = load_experiment("disc_tiny", small)
     train(experiment, tmp_path, device="cpu", progress=lambda *_: None, note=lambda _: None)
-    with pytest.raises(ConfigError, match="the words of this channel are values"):
+    with pytest.raises(ConfigError, match="the words of this channel are real-valued"):
         load_run(tmp_path).intervene("drop")

@@ -162,7 +162,7 @@ def test_a_service_that_is_away(tmp_path, small, logged, service, capsys):
     service.limit = 2
     logged(small(), "trackio")
     assert service.sent == [4, 8]
-    line = "--log trackio: nothing is sent from step 12 on: no answer from the server"
+    line = "--log trackio: no figures are sent from step 12 on: no answer from the server"
     assert capsys.readouterr().err.count(line) == 1
     service.limit = 0
     with pytest.raises(ConfigError, match=r"^--log trackio: no answer from the server$"):

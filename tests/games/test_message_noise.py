@@ -279,14 +279,14 @@ def test_noise_in_evaluation_only():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("training.noise=false",), "training.noise: channel gumbel has none"),
+        (("training.noise=false",), "training.noise: channel gumbel has no noise"),
         (
             ("channel.noise=deletion", "training.noise=false"),
-            "training.noise: channel gumbel has none or it is read",
+            "training.noise: channel gumbel has no noise, or it is used",
         ),
         (
             ("channel=quantized", "channel.noise=deletion"),
-            "deletion is of symbols, and the words of this channel",
+            "deletion needs symbols, but the words of this channel",
         ),
         (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
         (("channel.noise=[deletion,foo]",), "channel.noise.of: unknown noise 'foo'"),
@@ -317,7 +317,7 @@ def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
 
 def test_noise_in_evaluation_where_there_is_none_is_refused():
     trial = Trial.of("channel", "gumbel", ("evaluation.noise=true",))
-    with pytest.raises(ConfigError, match="channel gumbel has none: expected false"):
+    with pytest.raises(ConfigError, match="channel gumbel has no noise: expected false"):
         trial.game(trial.world())
 
 

@@ -152,9 +152,7 @@ def test_agents_have_rates_of_their_own():
 
 
 def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
-    with pytest.raises(
-        ConfigError, match=r"^optimizer\.sender_lr: the sender has no weights that are trained$"
-    ):
+    with pytest.raises(ConfigError, match=r"^optimizer\.sender_lr: the sender has no trainable weights$"):
         trained(tmp_path / "run", "optimizer.sender_lr=0.1", "training.freeze_sender=true")
     assert not (tmp_path / "run").exists()
 
@@ -196,7 +194,7 @@ def test_a_step_of_accumulated_batches_at_the_end_of_an_epoch_has_those_that_are
         ("optimizer=sgd,nesterov=true", "optimizer.nesterov: needs a momentum"),
         ("optimizer=adam,momentum=0.9", "optimizer.momentum: optimizer adam does not read it; read by sgd"),
         ("schedule=cosine,warmup_steps=100000", "schedule.warmup_steps: expected fewer than the"),
-        ("schedule=cosine,num_epochs=1", "schedule.num_epochs: the rate is at its end after 1 epochs"),
+        ("schedule=cosine,num_epochs=1", "schedule.num_epochs: the schedule ends after 1 epochs"),
         ("loss.length_cost_power=45", "loss.length_cost_power: needs a cost"),
     ],
 )

@@ -235,7 +235,7 @@ def test_other_epochs_are_refused_where_the_rate_depends_on_them(tmp_path, small
 
 
 def test_a_run_longer_than_its_horizon_is_refused(small):
-    with pytest.raises(ConfigError, match=r"after 3 epochs, expected at least training.num_epochs \(4\)"):
+    with pytest.raises(ConfigError, match=r"after 3 epochs: expected at least training.num_epochs \(4\)"):
         RunContext.of(small(*HORIZON, "training.num_epochs=4"))
 
 

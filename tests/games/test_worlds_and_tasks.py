@@ -172,7 +172,7 @@ def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
     made = synthetic_features(1, 8, 24, 5, 4)
     write_features(tmp_path / "bare.npz", {"features": made["features"]})
     experiment = load("world.kind=features", f"world.features={tmp_path}/bare.npz", *TASK["reconstruction"])
-    message = r"^task: reconstruction needs objects with attribute values, and this world"
+    message = r"^task: reconstruction needs objects with attribute values, but this world"
     with pytest.raises(ConfigError, match=message):
         make_pair(experiment, make_world(experiment))
 
@@ -182,13 +182,14 @@ def test_perceptions_that_do_not_fit(agent):
     sets = ["world.kind=thing", "task.kind=concept"]
     experiment = load(*sets, f"{agent}.perception=conv")
     choices = "identity, linear, tanh, mlp, recurrent"
-    message = rf"^{agent}.perception: conv is not for vectors of 8 features: set one of {choices}$"
+    message = rf"^{agent}.perception: conv does not take vectors of 8 features: set one of {choices}$"
     with pytest.raises(ConfigError, match=message):
         make_pair(experiment, make_world(experiment))
     with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):
         load(*sets, f"{agent}.perception=mlpp")
     images = load("world.kind=shape", "task.kind=concept", f"{agent}.perception=mlp")
     with pytest.raises(
-        ConfigError, match=r"perception: (mlp|linear) is not for images: set one of conv, conv_max, conv_g"
+        ConfigError,
+        match=r"perception: (mlp|linear) does not take images: set one of conv, conv_max, conv_g",
     ):
         make_pair(images, make_world(images))

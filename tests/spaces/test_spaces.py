@@ -85,10 +85,10 @@ def test_a_table_of_ones_own(tmp_path):
         ("m,need,a,b\ncup,0.9,0.5,0.5\n", r"p\(m\) sums to 0.9"),
         ("m,a,b\ncup,0.5,half\n", r":2, column b: expected a probability, got 'half'"),
         ("m,a,b\ncup,1.5,-0.5\n", "no probability"),
-        ("m,a,b\ncup,0.5\n", ":2: 2 cells, expected 3"),
-        ("m,a\ncup,1\ncup,1\n", "meaning cup is there twice"),
-        ("m,a\n", "expected a row a meaning"),
-        ("", "no table of text"),
+        ("m,a,b\ncup,0.5\n", ":2: expected 3 cells, as in row 1, got 2"),
+        ("m,a\ncup,1\ncup,1\n", "meaning cup occurs twice"),
+        ("m,a\n", "expected a row per meaning"),
+        ("", "not a text table"),
     ],
 )
 def test_tables_that_are_no_space(tmp_path, text, expected):
@@ -102,7 +102,7 @@ def test_what_options_do_not_fit():
         SpaceOptions(space="features")
     with pytest.raises(ConfigError, match="did you mean 'colour'"):
         SpaceOptions(space="color")
-    with pytest.raises(ConfigError, match=r"10,000 different meanings, expected at most 1,000"):
+    with pytest.raises(ConfigError, match=r"10,000 different meanings: expected at most 1,000"):
         SpaceOptions().make(np.arange(10_000)[:, None])
     with pytest.raises(ConfigError, match="features are numbers"):
         SpaceOptions(space="features", variance=1.0).make(np.array([["a"], ["b"]]))

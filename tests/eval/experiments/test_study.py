@@ -115,7 +115,7 @@ def test_what_is_wrong_in_a_file_of_a_metric_is_told_before_anything_runs(small,
     need, texts = tmp_path / "need.csv", tmp_path / "texts"
     need.write_text("meaning,need\na\n")
     with pytest.raises(
-        ConfigError, match=r"sweep: score: .*need\.csv:2: 1 cells, expected 2 as in the header"
+        ConfigError, match=r"sweep: score: .*need\.csv:2: expected 2 cells, as in row 1, got 1"
     ):
         load_study({**small, "score": [f"efficiency,need={need}"]}, device="cpu")
     texts.mkdir()

@@ -61,8 +61,8 @@ def test_how_a_run_ended_is_its_status(tmp_path):
         "step 2: the loss is nan, so this update was skipped; try a smaller optimizer.lr",
         "step 2: the loss is -inf, so this update was skipped; try a smaller optimizer.lr",
         "step 2: the loss was not finite in a step since the last evaluation or checkpoint; try",
-        "step 2: the update made weights that are not finite, so they were not saved; try",
-        "step 2: the evaluation is not finite, so it was not used; try",
+        "step 2: the update gave weights that are not finite and were not saved; try",
+        "step 2: the evaluation is not finite and was not used; try",
     ],
 )
 def test_every_way_to_diverge_is_that_status(tmp_path, reason):

@@ -53,7 +53,7 @@ def test_words_of_values_may_be_erased_and_confused(ecsuite, folder):
         (
             "values",
             ["--noise", "deletion"],
-            "deletion is of symbols, and the words of this channel are values",
+            "deletion needs symbols, but the words of this channel are real-valued",
         ),
         ("small", ["--noise", "erasur"], "unknown noise 'erasur'"),
         ("small", ["--noise", "none"], "none has no rate"),

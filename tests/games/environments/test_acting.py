@@ -313,7 +313,8 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     play = make_play(found, torch.device("cpu"))
     play.environment = Wrong(None)
     with pytest.raises(
-        ConfigError, match=r"^environment Wrong: expected what one sees of shape \(8, 2\) from reset, got "
+        ConfigError,
+        match=r"^environment Wrong: expected observations of one of shape \(8, 2\) from reset, got ",
     ):
         play.evaluate()
 
@@ -331,7 +332,7 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
         ),
         (("play.agents.forgetful=[speeker]",), "unknown agent 'speeker'"),
         (("play.agents.is_shared=true",), "see, hear or do different things: expected false"),
-        (("play.learner=q_learning",), "q_learning needs a channel with a gradient"),
+        (("play.learner=q_learning",), "q_learning: expected a channel with a gradient"),
         (("play.environment=ridle",), "unknown environment 'ridle'"),
         (("play.environment.num_steps=0",), "num_steps: expected"),
         (("world=thing",), "world: play acting does not read it"),
@@ -345,10 +346,10 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
             ("channel=vqvib,utility=2", "play.learner.signalling=0"),
             "channel.utility: .* expected 1.0, got 2.0",
         ),
-        (("evaluation.noise=true",), "evaluation.noise: channel .* has none"),
-        (("training.noise=false",), "training.noise: channel .* has none or it is read nowhere"),
+        (("evaluation.noise=true",), "evaluation.noise: channel .* has no noise"),
+        (("training.noise=false",), "training.noise: channel .* has no noise, or it is used nowhere"),
         (("evaluation.keep=[probabilities]",), "no probabilities of answers: expected interactions"),
-        (("training.until_accuracy=0.9",), "training.until_accuracy: .* reward, steps, no accuracy"),
+        (("training.until_accuracy=0.9",), "training.until_accuracy: .* reward, steps, but no accuracy"),
         (
             ("play.learner=policy_gradient,baseline=none,baseline_size=9",),
             "baseline_size: not read with baseline=none",

@@ -200,7 +200,7 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
     ("settings", "message"),
     [
         (("play.environment.turns=0",), "play.environment.turns: expected"),
-        (("play.environment.num_symbols=[3]",), "num_symbols: expected a number for each of two agents, got 1"),
+        (("play.environment.num_symbols=[3]",), "num_symbols: expected one number for each of the two agents, got 1"),
         (("play.environment.num_asked=4",), "num_asked: expected at most the 3 attributes of an object, got 4"),
         (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
         (("play.learner=answers", "play.environment={kind: riddle}", "play.agents.forgetful=[]"), "Riddle does not"),
@@ -258,7 +258,7 @@ class NobodyAsked(TaskAndTalk):
 
 def test_a_dialogue_in_which_nobody_is_asked_is_refused():
     dialogue = NobodyAsked(TaskAndTalk.Options(reward="each"))
-    with pytest.raises(ConfigError, match="environment NobodyAsked: expected right answers of shape"):
+    with pytest.raises(ConfigError, match="environment NobodyAsked: expected correct answers of shape"):
         dialogue.reset(1, np.arange(4))
 
 

@@ -71,7 +71,7 @@ def test_an_environment_of_pettingzoo_is_one_of_ours():
     [
         (
             {"step": property(lambda _: 1 / 0)},
-            "^environment Adapted: expected PettingZoo's parallel interface, and",
+            "^environment Adapted: expected PettingZoo's parallel interface, but",
         ),
         (
             {"leaves": {"sees": True, "guesses": False}},

@@ -72,7 +72,7 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
     [
         (
             ("channel=gumbel,length=fixed",),
-            "^play.learner: ppo learns what to say as it learns what to do: expected",
+            "^play.learner: ppo learns symbols like actions: expected",
         ),
         (("play.learner.clip=0",), "clip: expected"),
     ],

@@ -110,16 +110,16 @@ def test_a_member_takes_the_agent_of_its_turn(runs):
     [
         (("society.members=[{}/a,{}/other]",), "sender of .*other does not fit: network.embed.weight is .* there and"),
         (("society.members=[{}/none,fresh]",), "society.members: .*none: expected a run folder with a checkpoint"),
-        (("society.members=[{}/a:frozen]",), "all are frozen, so there is nothing to train"),
+        (("society.members=[{}/a:frozen]",), "all are frozen: nothing is left to train"),
         (("society.members=[fresh*x]",), r"expected a number of agents after \*, such as runs/a\*4, got 'fresh\*x'"),
         (("society.members=[{}/a:sender]",), "none is a receiver"),
-        (("society.members=[fresh,fresh]", "society.agents=3"), "2 are named, and society.agents is 3"),
-        (("society.members=[fresh,fresh]", "training.init_sender={}/a"), "society.members says what agents begin with"),
-        (("society.agents=4", "society.meets=[groups until 5,all]"), "begins with epoch 5, and training"),
+        (("society.members=[fresh,fresh]", "society.agents=3"), "2 are named, but society.agents is 3"),
+        (("society.members=[fresh,fresh]", "training.init_sender={}/a"), "society.members sets the initial weights"),
+        (("society.agents=4", "society.meets=[groups until 5,all]"), "begins with epoch 5, but training"),
         (("society.agents=4", "society.meets=[groups until 3,all until 2,ring]"), "ends at 2, expected a later end"),
         (("society.agents=4", "society.meets=[groups,all]"), "expected a phase and the epoch of its end"),
-        (("society.agents=4", "society.meets=groups,sizes=[4,2]"), "have 6 members, not 4"),
-        (("society.agents=4", "society.meets=groups,bridges=1"), "nobody plays across, expected across above 0"),
+        (("society.agents=4", "society.meets=groups,sizes=[4,2]"), "have 6 members: expected 4"),
+        (("society.agents=4", "society.meets=groups,bridges=1"), "no pair plays across: expected across above 0"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_is_refused_in_a_line(runs, tmp_path, settings, message):

@@ -130,20 +130,20 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("society.senders=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "sender 1 meets nobody"),
+        (("society.senders=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "sender 1 has no partner"),
         ((*FOUR, "society.meets=random,partners=9"), "partners: expected at most 4, got 9"),
-        (("society.senders=2", "society.meets=ring"), "a ring has a receiver at the place of each sender"),
-        ((*FOUR, "society.meets=ring,distance=3"), "nobody is further away than 2, got 3"),
-        (("society.agents=2", "society.meets=ring,distance=2"), "nobody is further away than 1, got 2"),
+        (("society.senders=2", "society.meets=ring"), "a ring needs one receiver per sender"),
+        ((*FOUR, "society.meets=ring,distance=3"), "no agent is further away than 2, got 3"),
+        (("society.agents=2", "society.meets=ring,distance=2"), "no agent is further away than 1, got 2"),
         (("society.agents=3", "society.meets=random,partners=3"), "partners: expected at most 2, got 3"),
         (
             ("society.senders=2", "society.receivers=5", "society.meets=random,partners=1"),
-            "receiver 1 meets nobody",
+            "receiver 1 has no partner",
         ),
-        ((*FOUR, "society.meets=groups,number=5"), "a group that no one meets"),
-        (("society.agents=3", "society.meets=groups"), "a group that no one meets"),
+        ((*FOUR, "society.meets=groups,number=5"), "a group without a partner"),
+        (("society.agents=3", "society.meets=groups"), "a group without a partner"),
         ((*FOUR, "society.pairs_per_step=17"), "expected at most the 16 pairs that meet, got 17"),
-        (("society.agents=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "does not play with itself"),
+        (("society.agents=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "can't play with itself"),
         (("society.meets={kind: list, pairs: [[0, 7]]}",), "there are 1 senders and 1 receivers"),
         *(
             (
@@ -155,15 +155,15 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
         (("society.senders=2", "society.meets=file"), "expected a CSV file"),
         (("society.agents=2", "society.senders=2"), "either agents, or senders and receivers"),
         (("society.agents=1",), "expected at least 2, got 1"),
-        (("society.sender_speeds=[0.5, 1]",), "expected one for each of 1 senders, got 2"),
+        (("society.sender_speeds=[0.5, 1]",), "expected one value for each of 1 senders, got 2"),
         (("society.shares=perception",), "set society.agents"),
         (("society.voting=true",), "needs several receivers"),
         (("society.imitate_every=5",), "needs several senders"),
-        (("generations.number=2",), "expected the steps of a generation"),
+        (("generations.number=2",), "expected a number of steps per generation"),
         (("generations.every=10", "generations.transmit=true"), "expected sender_steps or receiver_steps"),
         (
             ("generations.every=10", "generations.transmit=true", "generations.sender_steps=10"),
-            "leave none of 10 to play",
+            "leave none of 10 steps to play",
         ),
     ],
 )

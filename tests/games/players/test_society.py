@@ -317,7 +317,7 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
     ("settings", "message"),
     [
         ((*TWO, "generations.every=5", "generations.which=oldest", "generations.number=3"), "there are 2"),
-        ((*GENERATIONS, "generations.size=999"), "at most the 250 examples"),
+        ((*GENERATIONS, "generations.size=999"), "at most the 250 training examples"),
         ((*GENERATIONS, "generations.batch_size=65"), "at most the 64 of size, got 65"),
         ((*TWO, "generations.every=5", "generations.batch_size=2"), "not read without transmit"),
         ((*TWO, "generations.every=5", "generations.size=20"), "size: not read without transmit"),

@@ -143,17 +143,17 @@ def test_variants_are_drawn_by_their_shares(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         (["sender.taught=clauses,sov=1,marker=1", "channel.vocab_size=5"], "sender.taught: the channel has no symbol"),
-        (["sender.taught=clauses", "channel.max_len=2"], "sender.taught: a message has 3 symbols, and those of the"),
+        (["sender.taught=clauses", "channel.max_len=2"], "sender.taught: a message has 3 symbols, but messages of"),
         (["sender.taught={language: clauses, share: 0}"], "sender.taught.share: expected float > 0.0, got 0"),
         (["receiver.taught={language: clauses, until_accuracy: 1.5}"], "receiver.taught.until_accuracy: expected"),
-        (["sender.taught=claws"], "sender.taught: no grammar and no corpus 'claws'; grammars: ecsuite list grammars"),
+        (["sender.taught=claws"], "sender.taught: 'claws' is neither a grammar nor a corpus: see `ecsuite list"),
         (["sender.taught=dyck"], "sender.taught: dyck has no meanings: expected a language"),
         (["sender.taught={language: [clauses, concat], shares: [1]}"], "sender.taught.shares: expected 2 numbers"),
         (["sender.taught={language: []}"], "sender.taught.language: expected a grammar or a corpus"),
-        (["world=attributes"], "sender.taught: four: no message for the meaning 0, 3 of the world"),
+        (["world=attributes"], "sender.taught: four: no message for meaning 0, 3 of the world"),
         (["sender.taught=clauses", "training.freeze_sender=true"], "sender.taught: the senders are frozen"),
-        (["training.num_epochs=0"], "training.num_epochs: expected at least 1, since nobody is taught a language"),
-        (["sender.taught=lacking"], "sender.taught: lacking: no message for the meaning 2, 1, 1 of the world"),
+        (["training.num_epochs=0"], "training.num_epochs: expected at least 1 without sender.taught"),
+        (["sender.taught=lacking"], "sender.taught: lacking: no message for meaning 2, 1, 1 of the world"),
     ],
 )  # fmt: skip
 def test_languages_that_do_not_fit_are_refused(
@@ -184,5 +184,7 @@ def test_weights_that_are_no_numbers_are_refused(weights):
 def test_messages_that_the_channel_cannot_carry_are_refused(length, most):
     channel = load_experiment("disc_tiny", ["channel.max_len=1", f"channel.length={length}"]).channel
     made = CHANNELS.make(channel)
-    with pytest.raises(ConfigError, match=rf"a message has 2 symbols, and those of the channel have {most} "):
+    with pytest.raises(
+        ConfigError, match=rf"a message has 2 symbols, but messages of the channel have {most} "
+    ):
         teaching._padded("here", [Corpus([[1, 2]])], made)

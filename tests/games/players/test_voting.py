@@ -95,5 +95,5 @@ def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
     found = players(small("society.receivers=3", "society.voting=true"))
     measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
     assert measures["accuracy"].shape == (3,) and measures["voting_accuracy"].shape == (1,)
-    with pytest.raises(ConfigError, match="no candidates to vote for"):
+    with pytest.raises(ConfigError, match="no choices to vote on"):
         players(small("society.receivers=3", "society.voting=true", "task=reconstruction"))

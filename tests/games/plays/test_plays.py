@@ -96,7 +96,7 @@ def test_sections_that_a_play_does_not_read_are_refused_where_they_are_given_wit
 
 def test_a_run_without_senders_and_receivers_says_so(tmp_path):
     trained(experiment("naming"), tmp_path)
-    with pytest.raises(ConfigError, match="has no senders and receivers to ask: score its corpus"):
+    with pytest.raises(ConfigError, match="has no senders and receivers: score its corpus"):
         load_run(tmp_path).evaluate()
 
 
@@ -265,7 +265,7 @@ def test_frozen_weights_are_told_with_file_and_line(ecsuite, tmp_path, method, e
     (tmp_path / "game.yaml").write_text("play: ./own.py:Own\n")
     code, _, err = ecsuite("train-game", "game.yaml", "-q")
     assert (code, err.count("\n")) == (2, 1) and err.startswith(f"./own.py:{line}: ")
-    assert "weights that are trained were frozen within a step" in err
+    assert "trained weights were frozen within a step" in err
 
 
 SMALL = (

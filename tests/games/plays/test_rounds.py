@@ -159,7 +159,7 @@ def test_networks_are_not_shown_objects_with_other_names_of_values(tmp_path):
             assert trained(game, tmp_path / "talk").stopped == "epochs"
             continue
         with pytest.raises(
-            ConfigError, match="was trained on other objects: expected a world of the values colour="
+            ConfigError, match="was trained on other objects: expected a world with the values colour="
         ):
             trained(game, tmp_path / "other")
 

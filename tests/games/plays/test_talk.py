@@ -129,6 +129,6 @@ def test_trained_networks_talk_with_a_model(tmp_path):
     ]
     listened = [row for row in rounds_of(tmp_path) if row["listener"] == 1]
     assert listened and all(row["answer"] in row["candidates"] for row in listened)
-    with pytest.raises(ConfigError, match="the world of the play has others"):
+    with pytest.raises(ConfigError, match="the world of the play differs"):
         talked([*settings, "world.num_attributes=9"], tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -107,7 +107,7 @@ def test_the_largest_shipped_world():
 def test_too_few_objects_and_too_many():
     with pytest.raises(
         ConfigError,
-        match=r"17 distinct candidates need as many objects, but of 2 attributes of 4 values "
+        match=r"17 distinct candidates need 17 objects, but of 2 attributes of 4 values "
         r"there are 16: lower task.num_distractors",
     ):
         make("task.num_distractors=16")
@@ -165,13 +165,13 @@ def test_held_out_objects_are_never_trained_on(held_out):
 def test_objects_that_cannot_be_held_out():
     """Rounds of training and of evaluation need as many objects as they have candidates."""
     message = (
-        r"^4 distinct candidates need as many objects, but of 2 attributes of 4 values there are 14 in train, 2 in "
+        r"^4 distinct candidates need 4 objects, but of 2 attributes of 4 values there are 14 in train, 2 in "
         r"valid: lower"
     )
     with pytest.raises(ConfigError, match=message):
         make("world.held_out=0.125", "world.candidates=split")
     assert len(make("world.held_out=0.125").batch("valid", 0).labels[0]) == 4
-    message = r"^of 2 attributes of 4 values there are 16 in train, 0 in valid: expected some in each, hold out others$"
+    message = r"^of 2 attributes of 4 values there are 16 in train, 0 in valid: expected some in each: hold out others$"
     with pytest.raises(ConfigError, match=message):
         make("world.held_out=0.01")
     with pytest.raises(ConfigError, match=r"world.candidates: unknown value 'nonsense'; choices: all, split"):

@@ -102,7 +102,7 @@ FAULTS = [
     ({"class_names": np.arange(8)}, "class_names: expected text (classes,), got int64 (8,)"),
     ({"class_names": np.array(["a", "b", "c"])},
      "class_names: 3 names, but class_id goes up to 7: expected a name for each class from 0 to 7"),
-    ({"class_names": np.array(["crow"] * 8)}, "class_names: expected different names, got some of them twice"),
+    ({"class_names": np.array(["crow"] * 8)}, "class_names: expected unique names, got some of them twice"),
     ({"attributes": np.zeros((4, 48), np.uint8)},
      "attributes: expected 0 or 1 (48, attributes) like the rows of features, got uint8 (4, 48)"),
     ({"attributes": np.zeros((48, 4))},
@@ -110,14 +110,14 @@ FAULTS = [
     ({"attributes": np.full((48, 4), 2, np.uint8)}, "attributes: expected 0 or 1, got values from 2 to 2"),
     ({"attribute_names": np.array(["wing", "beak"])},
      "attribute_names: expected text (4,) like the columns of attributes, got <U4 (2,)"),
-    ({"attribute_names": np.array(["wing"] * 4)}, "attribute_names: expected different names, got some of them twice"),
+    ({"attribute_names": np.array(["wing"] * 4)}, "attribute_names: expected unique names, got some of them twice"),
     ({"split": np.zeros(47, np.int64)},
      "split: expected text or integers (48,) like the rows of features, got int64 (47,)"),
     ({"split": np.zeros(48)}, "split: expected text or integers (48,) like the rows of features, got float64 (48,)"),
     ({"split": np.array(["train"] * 40 + ["val"] * 8)}, "split: expected train, valid, test, got 'val' in row 40"),
     ({"split": np.arange(48)}, "split: expected 0, 1, 2, got 3 in row 3"),
     ({"split": np.arange(48) % 2},
-     "split: class class0 is in train and valid, expected each class in one split (task concept)"),
+     "split: class class0 is in train and valid: expected each class in one split (task concept)"),
     ({"split": np.repeat([0, 0, 0, 0, 0, 1, 2, 2], 6)},
      "class_id: expected at least 2 classes in each of train, valid, test, got 1 in valid"),
     ({"class_id": np.zeros(48, np.int64), "split": None},
@@ -165,7 +165,7 @@ def test_what_is_no_npz_is_refused(path, tmp_path):
         (tmp_path / "birds.npz").write_bytes(content)
         with pytest.raises(ConfigError) as error:
             read_features(path, seed=1)
-        assert str(error.value) == f"{path}: not an npz file; numpy.savez writes one"
+        assert str(error.value) == f"{path}: not an npz file: write one with numpy.savez"
     with pytest.raises(ConfigError, match=r"none.npz: can't be read: \[Errno 2\]"):
         read_features(str(tmp_path / "none.npz"), seed=1)
 

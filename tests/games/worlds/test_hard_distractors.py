@@ -110,11 +110,11 @@ def test_every_world_of_single_objects_has_it(game, settings):
     [
         (["world.shared_values=2"], "less than the 2 attributes of an object, got 2"),
         (["world.shared_values=1", "task.num_distractors=9"], "6 objects share 1 values .* 9 distractors"),
-        (["world.shared_values=1", "task.kind=in_batch"], "the task draws no distractors, expected null"),
+        (["world.shared_values=1", "task.kind=in_batch"], "the task draws no distractors: expected null"),
         (["world.shared_values=1", "world.held_out=0.5"], "share 1 values with object .* 3 distractors"),
         (
             ["world.held_out=0.1", "world.shared_values=1", "world.num_attributes=10"],
-            "expected at most 65,536 objects in this world, or where some are held out, got 1,048,576",
+            "expected at most 65,536 objects in this world, or if some are held out, got 1,048,576",
         ),
     ],
 )
@@ -125,5 +125,5 @@ def test_what_cannot_be_drawn_is_refused(settings, message):
 
 def test_images_are_not_near_to_each_other_by_their_pixels(image_folder):
     settings = [f"world.objects={image_folder}", "world.distractors=nearest", "task.num_distractors=3"]
-    with pytest.raises(ConfigError, match=r"world.distractors: .* have no features, expected random"):
+    with pytest.raises(ConfigError, match=r"world.distractors: .* have no features: expected random"):
         make_world(load_experiment("images", settings)).batch("train", 0)

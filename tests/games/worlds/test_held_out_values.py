@@ -131,7 +131,7 @@ def test_rules_with_a_combination_are_held_out():
             "shape=cup,shape=jar",
             r"^world.held_out_value: no object has shape=cup,shape=jar: expected a combin",
         ),
-        ("[size=1, size=2]", "^world.held_out_value: all 18 objects have it, which leaves none for training"),
+        ("[size=1, size=2]", "^world.held_out_value: all 18 objects have it: none is left for training"),
         ("[]", r"held_out_value: expected values such as color=red, got \[\]"),
         ("3", "world.held_out_value: expected str or list or null, got 3"),
     ],
@@ -154,8 +154,8 @@ def test_one_held_out_object_has_distractors_but_of_its_split(table):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("world.held_out=0.3",), "world.held_out_value: expected no held_out beside it"),
-        (("world.rare_combinations=1",), "world.held_out_value: expected no rare_combinations beside it"),
+        (("world.held_out=0.3",), "world.held_out_value: expected held_out to be unset"),
+        (("world.rare_combinations=1",), "world.held_out_value: expected rare_combinations to be unset"),
     ],
 )
 def test_objects_are_held_out_in_one_way(settings, message):

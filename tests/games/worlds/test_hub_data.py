@@ -62,7 +62,7 @@ def test_a_table_of_a_data_set(folder):
     ("name", "message"),
     [
         ("saved:valid", "unknown split of .*saved: 'valid'; choices: "),
-        ("table:test", "has no splits: leave :test out"),
+        ("table:test", "has no splits: leave out :test"),
         ("lists", 'column "words": expected texts or numbers, got list'),
         ("nothing", "can't be loaded: .*without a network, run on another machine: python -c .*save_to_disk"),
     ],

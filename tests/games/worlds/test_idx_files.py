@@ -60,8 +60,8 @@ def test_a_game_about_them(tmp_path, ecsuite):
         (idx(LABELS), "expected an IDX file of bytes in 3 dimensions, got"),
         (b"\x00\x00\x0d\x03" + idx(IMAGES)[4:], "expected an IDX file of bytes in 3 dimensions, got"),
         (idx(IMAGES)[:9], "expected an IDX file of bytes in 3 dimensions, got"),
-        (idx(IMAGES)[:-1], "expected 4,704 values by its first bytes, got 4,703"),
-        (idx(IMAGES) + b"1", "expected 4,704 values by its first bytes, got more"),
+        (idx(IMAGES)[:-1], "expected 4,704 values according to its header, got 4,703"),
+        (idx(IMAGES) + b"1", "expected 4,704 values according to its header, got more"),
     ],
 )
 def test_damaged_files(tmp_path, content, message):
@@ -80,8 +80,8 @@ def test_sizes_beyond_memory_and_missing_labels(tmp_path):
     file.write_bytes(bytes((0, 0, 8, 3)) + b"\xff" * 12)
     with pytest.raises(ConfigError, match="4294967295 x 4294967295 x 4294967295 values"):
         read_idx(file, 3)
-    with pytest.raises(ConfigError, match=r"expected the labels beside it, in train-labels-idx1-ubyte"):
+    with pytest.raises(ConfigError, match=r"expected labels in the same folder, in train-labels-idx1-ubyte"):
         read_images(str(tmp_path), 28)
     write(tmp_path, "train", IMAGES, LABELS[:5])
-    with pytest.raises(ConfigError, match=r"expected 6 labels as images, got 5"):
+    with pytest.raises(ConfigError, match=r"expected 6 labels, as images, got 5"):
         read_images(str(tmp_path), 28)

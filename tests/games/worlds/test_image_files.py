@@ -60,7 +60,7 @@ def test_the_first_frame_of_an_animation(tmp_path):
     frames = [Image.new("RGB", (20, 20), color) for color in ("red", "blue")]
     found = save(tmp_path, "a.gif", frames[0], save_all=True, append_images=frames[1:])
     assert found.images[0, 0, 0].tolist() == [255, 0, 0]
-    assert found.notes == (f"{tmp_path}: of animated images the first frame is taken: a.gif",)
+    assert found.notes == (f"{tmp_path}: the first frame of animated images is used: a.gif",)
 
 
 def test_what_is_no_square_is_padded_or_cut(tmp_path):
@@ -69,7 +69,7 @@ def test_what_is_no_square_is_padded_or_cut(tmp_path):
     padded = save(tmp_path, "a.png", image)
     assert padded.images[0, 0].min() == 255 and padded.images[0, SIDE // 2, 0].tolist() == [255, 0, 0]
     assert padded.notes[0].endswith(
-        "1 of 1 images are not square, and are padded with white (--set world.fit=crop cuts them)"
+        "1 of 1 images are not square: padded with white (--set world.fit=crop cuts them)"
     )
     cut = read_images(str(tmp_path), SIDE, "crop")
     assert (cut.images[0, :, SIDE // 2] == [0, 0, 255]).all() and "cut to squares" in cut.notes[0]
@@ -86,7 +86,7 @@ def test_classes_equal_images_and_files_that_are_none(tmp_path):
     assert found.class_names == ("a", "b") and found.class_id.tolist() == [0, 0, 1]
     assert [note.split(": ", 1)[1] for note in found.notes] == [
         "files with other endings are left out: a/list.csv, notes.txt",
-        "equal images are taken once: b/1.png equals a/3.png",
+        "equal images are used once: b/1.png equals a/3.png",
     ]
 
 
@@ -101,7 +101,8 @@ def test_damaged_images_are_named_in_one_line(tmp_path):
         read_images(str(tmp_path), SIDE)
     message = str(found.value)
     assert (
-        "empty.png (empty), text.png (no image, or of a form that Pillow does not read) and 1 more" in message
+        "empty.png (empty), text.png (not an image, or in a format that Pillow does not read) and 1 more"
+        in message
     )
     assert "\n" not in message and "whole" not in message
 
@@ -115,9 +116,9 @@ def test_an_image_of_too_many_pixels(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ([], "no images found in it or its subfolders"),
-        (["1.png", "a/1.png"], "1.png is in no subfolder, a/1.png is in one"),
-        (["train/a/1.png"], "lies two folders deep: give the folder of the classes, such as .*train$"),
+        ([], "no images in it or its subfolders"),
+        (["1.png", "a/1.png"], "1.png is in no subfolder, but a/1.png is"),
+        (["train/a/1.png"], "is two folders deep: give the folder of the classes, such as .*train$"),
     ],
 )
 def test_folders_that_cannot_be_used(tmp_path, files, message):

@@ -64,7 +64,7 @@ def test_classes_of_other_images_have_the_numbers_of_training(image_folder, phot
     world = make_world(load_experiment(str(photos), settings), trained)
     assert set(world.objects.values_table.ravel()) == {1} and world.num_values == (2,)
     (photos / "cat").rename(photos / "cow")
-    with pytest.raises(ConfigError, match=r"other classes than in training \(bird, cat\): got cow"):
+    with pytest.raises(ConfigError, match=r"expected images of the training classes \(bird, cat\), got cow"):
         make_world(load_experiment(str(photos), settings), trained)
 
 
@@ -103,7 +103,7 @@ def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsui
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere/"], "nowhere/: no such folder; expected a folder of images"),
+        (["nowhere/"], "nowhere/: no such folder: expected a folder of images"),
         (["photos", "--set", "world.size=20"], "world.size: expected"),
         (["photos", "--set", "world.images_per_batch=2"], "world.images_per_batch: expected at least the 3"),
         (
@@ -111,7 +111,7 @@ def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsui
             "world images does not read it; read by image_features",
         ),
         (["photos", "--set", "world.held_out_value=class=dog"], "unknown value 'class=dog'"),
-        (["photos", "--set", "task.num_distractors=16"], "17 distinct candidates need as many objects, but"),
+        (["photos", "--set", "task.num_distractors=16"], "17 distinct candidates need 17 objects, but"),
         (["images"], "world.objects: expected a folder of images, such as --objects photos/"),
         (
             ["photos/cat/01.png"],
@@ -128,4 +128,4 @@ def test_a_run_folder_is_not_a_folder_of_images(ecsuite, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.yaml").write_text("")
     code, _, err = ecsuite("train-game", "run")
-    assert code == 2 and "run: a run folder, expected a game; its game is run/config.yaml" in err
+    assert code == 2 and "run: a run folder: expected a game; its game is run/config.yaml" in err

@@ -103,7 +103,7 @@ def test_equal_rows_and_constant_columns_are_told(tmp_path):
     table = read_objects(str(write(tmp_path / "a.csv", [("a", "b"), (1, 7), (2, 7), (1, 7)])))
     assert table.values_table.tolist() == [[0], [1]]
     assert [note.split(": ", 1)[1] for note in table.notes] == [
-        "column b is left out: it has the one value 7", "3 rows are 2 different objects; each is taken once",
+        "column b is left out: all its values are 7", "3 rows are 2 different objects; each is used once",
     ]  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def test_a_changed_table_is_another_run(ecsuite, tmp_path):
     assert ecsuite(*line)[0] == 0
     write(tmp_path / "things.csv", ROWS[:-1])
     code, _, err = ecsuite(*line)
-    assert code == 2 and "holds another run (the content of world.objects is another)" in err
+    assert code == 2 and "holds another run (the content of world.objects differs)" in err
 
 
 @pytest.mark.parametrize("setting", ["world.held_out=0.5", "world.held_out_value=color=red"])
@@ -192,10 +192,10 @@ def test_objects_are_held_out(tmp_path, setting):
             ["world.held_out=0.1", "world.candidates=split"],
             r"4 distinct candidates .* of .* there are 11 in train, 1 in valid: lower",
         ),
-        (["world.held_out=0.5", "world.held_out_value=color=red"], "expected no held_out beside it"),
+        (["world.held_out=0.5", "world.held_out_value=color=red"], "expected held_out to be unset"),
         (
             ["task.num_distractors=12"],
-            r"13 distinct candidates need as many objects, but of .* there are 12: lower",
+            r"13 distinct candidates need 13 objects, but of .* there are 12: lower",
         ),
         (["task=concept"], "world objects has no rules"),
     ],
@@ -216,7 +216,7 @@ def test_what_does_not_fit_is_refused(tmp_path, settings, message):
         ("a,b\n1,x\n2,\n", 'row 3, column "b": expected a value, got nothing$'),
         (
             "a,b\n1\n2\n3,4\n",
-            "row 2: expected 2 cells, as in the header, got 1, and 1 more rows have not as many",
+            "row 2: expected 2 cells, as in row 1, got 1, and 1 more rows have not as many",
         ),
         ("1,2\n3,4\n5,6\n", "row 1: expected the names of the columns, got 1, 2"),
         (
@@ -238,7 +238,7 @@ def test_tables_of_spreadsheets(tmp_path):
     (tmp_path / "a.csv").write_bytes(text.encode())
     assert read_objects(str(tmp_path / "a.csv")).names == (("name=a\\nb", "name=c"), ("kind=x", "kind=y"))
     (tmp_path / "a.csv").write_bytes("a,b\né,1\n".encode("cp1252"))
-    with pytest.raises(ConfigError, match=r"a\.csv:2: not UTF-8: byte 0xe9; save it as UTF-8"):
+    with pytest.raises(ConfigError, match=r"a\.csv:2: not UTF-8: byte 0xe9: save it as UTF-8"):
         read_objects(str(tmp_path / "a.csv"))
 
 
@@ -276,7 +276,7 @@ def test_other_objects_are_coded_as_those_of_training(tmp_path):
         for coding in (None, binned)
     )
     assert again.values_table.tolist() == [[1, 4], [0, 0]] != of_training.values_table.tolist()
-    with pytest.raises(ConfigError, match=r"expected the columns of training, name, weight"):
+    with pytest.raises(ConfigError, match=r"expected the training columns, name, weight"):
         read_objects(other, "bins", binned)
 
 
@@ -305,7 +305,7 @@ def test_features_of_an_npz_file(tmp_path):
     assert not make_world(load_experiment(other, SMALL), trained=world).subsets.members
     values = make_world(load_experiment(file, [*SMALL, "task=reconstruction"]))
     assert values.num_values == (2, 2, 2) and not values.shows_values
-    with pytest.raises(ConfigError, match="labels: expected no class_id beside it"):
+    with pytest.raises(ConfigError, match="labels: expected no class_id as well"):
         read_objects(write_npz(tmp_path / "c.npz", labels=names, class_id=np.zeros(12, dtype=int)))
 
 

@@ -82,7 +82,7 @@ def test_rules_must_be_left_for_training():
 def test_hard_distractors_are_refused_where_a_task_draws_none(game):
     settings = ["world.distractors=hard", "task.kind=reconstruction"]
     with pytest.raises(
-        ConfigError, match=r"^world\.distractors: the task draws no distractors, expected random$"
+        ConfigError, match=r"^world\.distractors: the task draws no distractors: expected random$"
     ):
         make_world(load_experiment(game, settings))
 

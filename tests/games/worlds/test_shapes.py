@@ -169,12 +169,12 @@ def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
 
 TOO_SMALL = {
     ("world.images_per_batch=30",): "world.images_per_batch and training.batch_size: 30 images and 64 rounds make 1 "
-    "rules of 20 targets a batch, expected at least 2",
+    "rules of 20 targets per batch: expected at least 2",
     ("training.batch_size=1",): "world.images_per_batch and training.batch_size: 320 images and 1 rounds make 1 "
     "rules of 20",
     ("world.rule_length=5",): "world.rule_length: expected at most 4 attributes, got 5",
     ("world.rule_length=2", "world.held_out=0.01", "world.candidates=split"): "world.held_out: 0.01 of 105 rules makes "
-    "104 for training and 1 for evaluation, expected at least 2 and 2",
+    "104 for training and 1 for evaluation: expected at least 2 and 2",
     ("world.rule_length=2", "world.held_out=0.99"): "world.held_out: 0.99 of 105 rules makes 1 for training and 104",
     ("world.rule_length=2", "world.held_out=0.999"): "world.held_out: 0.999 of 105 rules leave none for training",
 }  # fmt: skip

@@ -67,7 +67,7 @@ def test_the_corpus_has_each_object_once():
         (["world.num_values=[4, 1]"], "world.num_values: expected int >= 2, got 1"),
         (["world.exponents=[1, 0]"], "world.exponents: expected a list of 4 numbers, one for each attribute, got 2"),
         (["world.num_values=[300, 300]"], "world.num_values: expected at most 65,536 objects, got 90,000"),
-        (["world.num_values=[2, 2]", "task.num_distractors=4"], "5 distinct candidates need as many objects"),
+        (["world.num_values=[2, 2]", "task.num_distractors=4"], "5 distinct candidates need 5 objects"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(overrides, message):
