@@ -68,7 +68,7 @@ def without(part: str) -> None:
         "recorder": ("runtime.recording", "NUM_CALLS_BEFORE", 10**9),
         "shared_states": ("agents.shared_states", "FEWEST_VALUES", 2**62),
         "side_by_side": ("games.engine.engine:Engine", "_play_together", lambda *_: None),
-        "ahead": ("runtime.ahead:Ahead", "__call__", lambda self, *arguments: self.function(*arguments)),
+        "ahead": ("runtime.ahead:Prefetcher", "__call__", lambda self, *arguments: self.function(*arguments)),
         "recurrence": ("agents.cells", "recurrence", plain_recurrence),
         "linear": ("agents.linear", "Unrolled", plain_unrolled),
     }[part]

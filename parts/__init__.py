@@ -1,1 +1,1 @@
-"""Parts by name: registries with their options, configs, and users' own code."""
+"""Parts by name: registries with options, configs, and user code."""

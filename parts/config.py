@@ -1,4 +1,4 @@
-"""Reading configs: strict YAML, types with bounds, and messages that name source, line, key and choices."""
+"""Reading of configs: strict YAML, types with bounds, and messages with source, line, key and choices."""
 
 import os
 import re
@@ -27,12 +27,12 @@ RUN_CONFIG = "config.yaml"
 
 
 def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Collection[str]]) -> list[str]:
-    """List the options that other choices read and none of the chosen ones does.
+    """List the options that are read by other choices, but not by the chosen ones.
 
     Args:
-        names: Names of options; one that `reads` does not have is read by every choice.
-        chosen: Keys of `reads`, or choices without options of their own.
-        reads: By choice (a protocol, a metric, a source), the names of the options that not every choice reads.
+        names: Names of options; options missing in `reads` are read by every choice.
+        chosen: Keys of `reads`, or choices without their own options.
+        reads: Names of the options that not every choice reads, by choice (a protocol, a metric, a source).
     """
     shared = set().union(*reads.values())
     read = set().union(*(reads.get(choice, ()) for choice in chosen))
@@ -40,15 +40,15 @@ def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Co
 
 
 def require_defaults(options: Any, names: Iterable[str], why: str) -> None:
-    """Refuse options that are set and that other options of the same class leave unread.
+    """Raise `ConfigError` for options that are set but not read, because of other options of the class.
 
     Args:
         options: A frozen dataclass of options.
-        names: Of those that nothing reads.
-        why: Why, after `not read`, such as `with baseline=none`.
+        names: Names of the unread options.
+        why: Reason after `not read`, such as `with baseline=none`.
 
     Raises:
-        ConfigError: If one has another value than its default.
+        ConfigError: If an option does not have its default value.
     """
     defaults = {each.name: each.default for each in fields(options)}
     for name in names:
@@ -59,16 +59,16 @@ def require_defaults(options: Any, names: Iterable[str], why: str) -> None:
 def refuse_unread(
     choice: str, chosen: Collection[str], given: Mapping[str, str], reads: Mapping[str, Collection[str]]
 ) -> None:
-    """Refuse an option that a user gave and that has no effect with what the user chose; see `unread`.
+    """Raise `ConfigError` for a given option that has no effect with the user's choice; see `unread`.
 
     Args:
-        choice: How the choice is written, such as `protocol metrics`.
+        choice: Text of the choice, such as `protocol metrics`.
         chosen: See `unread`.
-        given: How each given option is written, such as `--cap`, by its name in `reads`.
+        given: Text of each given option, such as `--cap`, by its name in `reads`.
         reads: See `unread`.
 
     Raises:
-        ConfigError: If there is such an option; the message names it and the choices that read it.
+        ConfigError: With the option and the choices that read it.
     """
     for name in unread(given, chosen, reads):
         readers = ", ".join(other for other, names in reads.items() if name in names)
@@ -84,14 +84,14 @@ Share = Annotated[float, Meta(ge=0, lt=1)]
 Weight = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 Rate = Annotated[float, Meta(ge=0, le=1)]
 Accuracy = Annotated[float, Meta(gt=0, le=1)]
-"""Types of settings with their bounds; neither NaN nor infinity is within any of them."""
+"""Types of settings with bounds; NaN and infinity are never within bounds."""
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Read YAML text; messages begin with its place.
+    """Read YAML text; error messages begin with `place`.
 
     Raises:
-        ConfigError: If it is not YAML, or holds what safe YAML does not have.
+        ConfigError: If the text is not safe YAML.
     """
     try:
         return load_yaml(text)
@@ -101,16 +101,16 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 def decoded(data: bytes, place: object, first: int = 1) -> str:
-    """Bytes of a file as text: UTF-8, with each line end as a newline and without a byte order mark.
+    """Decode the bytes of a file: UTF-8, with line ends as newlines and without a byte order mark.
 
     Args:
-        data: The bytes.
-        place: The file, for messages.
+        data: Content of the file.
+        place: File, for error messages.
         first: Number of the first line.
 
     Raises:
-        ConfigError: If it is not UTF-8; the message begins with the place and the line.
-        DamagedError: If it is the config that a run wrote, and was changed.
+        ConfigError: If the bytes are not UTF-8; the message begins with `place` and the line.
+        DamagedError: If the file is the config of a run, and was changed.
     """
     if (file := Path(str(place))).name == RUN_CONFIG:
         require_unchanged_text(data, file)
@@ -120,12 +120,12 @@ def decoded(data: bytes, place: object, first: int = 1) -> str:
         # The decoder does not count the byte order mark.
         start = error.start + 3 * data.startswith(b"\xef\xbb\xbf")
         line = first + data.count(b"\n", 0, start)
-        raise ConfigError(f"{place}:{line}: not UTF-8: byte 0x{data[start]:02x}; save it as UTF-8") from None
+        raise ConfigError(f"{place}:{line}: not UTF-8: byte 0x{data[start]:02x}: save it as UTF-8") from None
     return text.replace("\r\n", "\n") if "\r\n" in text else text
 
 
 def parse_value(text: str, place: str) -> Any:
-    """Read one YAML value, such as that of `--set key=value`; `ConfigError` if it is not YAML."""
+    """Parse one YAML value, such as in `--set key=value`; `ConfigError` if it is not YAML."""
     try:
         return load_yaml(text)
     except StrictYamlError:
@@ -133,15 +133,15 @@ def parse_value(text: str, place: str) -> Any:
 
 
 def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) -> dict[str, Any]:
-    """Read a shipped config by its name, or any YAML file; its name becomes the key `name` if it has none.
+    """Read a shipped config by name, or a YAML file; a missing key `name` is set to its name.
 
     Args:
-        name_or_file: A name in `shipped`, or a path that ends in `.yaml` or `.yml`.
-        kind: The kind of config, for messages.
-        shipped: The shipped configs by name.
+        name_or_file: Name in `shipped`, or path that ends in `.yaml` or `.yml`.
+        kind: Kind of config, for error messages.
+        shipped: Shipped configs by name.
 
     Raises:
-        ConfigError: If there is no such config or file, its top level is no mapping, or its name is none of a folder.
+        ConfigError: If it does not exist, its top level is not a mapping, or its name is not a valid folder name.
         FormatError: If its optional key `format` has an unknown value.
     """
     if name_or_file.endswith((".yaml", ".yml")):
@@ -150,7 +150,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
             with open(name_or_file, "rb") as file:
                 data = file.read(
                     4 * MAX_CHARACTERS + 1
-                )  # of more, none is read: a character has at most 4 bytes
+                )  # longer files are not read: a character has at most 4 bytes
         except OSError as error:
             raise ConfigError(
                 f"{name_or_file}: can't be read: {error.strerror}{_shipped(kind, shipped)}"
@@ -177,20 +177,20 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
 
 
 def require_folder_name(name: str, place: str) -> None:
-    """Raise `ConfigError` if a name is none of a folder, such as one in `runs/`; messages begin with `place`."""
+    """Raise `ConfigError` if a name is not a valid folder name, as in `runs/`; messages begin with `place`."""
     if not name or set(name) & set("/\\") or not name.isprintable() or name in (".", ".."):
         raise ConfigError(f"{place}: expected the name of a folder, got {shown(name)}")
 
 
 def line_of_key(file: str, path: Sequence[str]) -> int | None:
-    """The line, from 1, at which a YAML file has a key, or the innermost of the keys above it that it has.
+    """Line, from 1, of a key in a YAML file, or of its innermost parent key in the file.
 
     Args:
-        file: The file.
-        path: The key and those above it, the outermost first.
+        file: Path of the file.
+        path: Key and its parents, outermost first.
 
     Returns:
-        None if it is no such file, or has none of the keys.
+        None if the file does not exist or has none of the keys.
     """
     if not file.endswith((".yaml", ".yml")):
         return None
@@ -211,27 +211,27 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
 
 @lru_cache(maxsize=1)
 def _nodes(text: str) -> Any:
-    """The nodes of a YAML text, which is asked about key by key."""
+    """Nodes of a YAML text, cached for look-ups of several keys."""
     return yaml.compose(text, Loader)
 
 
 @contextmanager
 def named_source(source: str) -> Iterator[None]:
-    """Put the source before the message of a `ConfigError`."""
+    """Prefix the messages of `ConfigError` in the block with the source."""
     try:
         yield
-    except PartError:  # which names its own file
+    except PartError:  # it names its own file
         raise
     except ConfigError as error:
         raise ConfigError(with_source(source, str(error))) from None
 
 
 def with_source(source: str, message: str) -> str:
-    """A message with its source: a file with the line of the key that it is about, or a flag, which says the key.
+    """Prefix a message with its source: a file and the line of the message's key, or a flag that names the key.
 
     Args:
-        source: A file, a flag, or any name; empty: there is none to tell.
-        message: Which begins with the key.
+        source: A file, a flag, or any name; empty: no prefix.
+        message: Message that begins with the key.
     """
     if not source:
         return message
@@ -252,37 +252,37 @@ def with_source(source: str, message: str) -> str:
 
 
 def _is_within(key: str, flag: str) -> bool:
-    """Whether a key is an option of the part that a flag names: `--world` does not say `world.num_values`."""
+    """Whether a key is an option of the part that a flag names: `--world` does not name `world.num_values`."""
     section, _, option = key.partition(".")
     return option not in ("", "kind") and section.startswith(flag.removeprefix("--"))
 
 
 def _shipped(kind: str, shipped: Mapping[str, Traversable]) -> str:
-    """How to find what is shipped of a kind, if anything is."""
+    """Hint about shipped configs of a kind, if any."""
     return f"; shipped ones: ecsuite list {kind}" if kind in LISTED and shipped else ""
 
 
 def shipped_configs(folder: str = "") -> dict[str, Traversable]:
-    """The shipped configs in a subfolder of `configs/`, by name; those of games are in `configs/` itself."""
+    """Shipped configs in a subfolder of `configs/`, by name; configs of games are in `configs/` itself."""
     files = resources.files("ecsuite").joinpath("configs", folder).iterdir()
     named = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
     return dict(sorted(named.items()))
 
 
 def packaged_yaml(package: str, name: str) -> Any:
-    """The content of a YAML file that is shipped in the folder of a package."""
+    """Load a YAML file from the folder of a package."""
     file = resources.files(package).joinpath(name)
     return parse_yaml(file.read_text("utf-8"), name)
 
 
 def read_presets(kind: type[Entry], package: str, file: str = "presets.yaml") -> dict[str, Entry]:
-    """The presets in `presets.yaml` of a package, by name: dataclasses with a field `name` and their other keys."""
+    """Read the presets in `presets.yaml` of a package, by name: dataclasses with a field `name` and other keys."""
     presets = packaged_yaml(package, file)
     return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
 
 
 def dotted_values(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """The values of a tree by their dotted paths, such as `channel.kind`."""
+    """Values of a tree by dotted path, such as `channel.kind`."""
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):
@@ -293,7 +293,7 @@ def dotted_values(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
-    """Build the dataclass `kind` from a mapping, and check every key, type and bound; messages begin with its source.
+    """Build the dataclass `kind` from a mapping, and check every key, type and bound; messages begin with `source`.
 
     Raises:
         ConfigError: If a key is unknown, or a value has another type or is out of bounds.
@@ -305,17 +305,17 @@ def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
     values = {key: checked(value, hints[key], f"{source}: {key}") for key, value in tree.items()}
     try:
         return kind(**values)
-    except PartError:  # which names its own file
+    except PartError:  # it names its own file
         raise
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
 
 
 def checked(value: Any, hint: Any, place: str) -> Any:
-    """A value of the type `hint`, within its bounds; an integer is also a float, and a list a tuple.
+    """Check and convert a value to the type `hint` with its bounds; integers are valid floats, lists valid tuples.
 
     Raises:
-        ConfigError: If the value has another type or is out of bounds; the message begins with its place.
+        ConfigError: If the value has another type or is out of bounds; the message begins with `place`.
     """
     if typing.get_origin(hint) is Literal:
         choices = [str(choice) for choice in typing.get_args(hint)]

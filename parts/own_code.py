@@ -1,12 +1,12 @@
-"""Parts from users' own files: `./noisy.py:NoisyChannel` or `package.module:Class`, wherever a name may stand.
+"""Parts from users' own files: `./noisy.py:NoisyChannel` or `package.module:Class`, wherever a name is accepted.
 
-Nothing is imported unless its content was trusted before: `trust` is called with names that the user gave on the
-command line, in a YAML file that the user named, or in a call from Python, and with no others.
+Code is imported only if its content was trusted before: `trust` is called only with names that the user gave on the
+command line, in a YAML file that the user named, or in a call from Python.
 
-A part is known by the SHA-256 of its files, so the same content is the same part wherever it lies: its own file, and
-the user's files that it imports. An `import` line leads to those in the part's folder, in the folder above its package,
-and in the current folder; modules of Python, of ecsuite and of installed packages are no files of the user's. A run
-folder has copies of them, so that the run can be repeated when the originals have changed.
+A part is identified by the SHA-256 of its files, independent of their location: its own file, and the user's files
+that it imports. An `import` line refers to files in the part's folder, in the folder above its package, and in the
+current folder; modules of Python, of ecsuite and of installed packages are not user files. A run folder has copies of
+the user's files, so that the run can be repeated when the originals have changed.
 """
 
 import ast
@@ -35,54 +35,54 @@ from ecsuite.parts.config import RUN_CONFIG, checked
 from ecsuite.runtime.errors import ConfigError, PartError
 
 CODE = "code"
-"""The section that a run adds to its config, SHA-256 by source of foreign parts; also the folder of their copies."""
+"""Section that a run adds to its config, with SHA-256 by source of foreign parts; also the folder of their copies."""
 RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", CODE)
 """Names of files and folders next to the config of a run."""
 TRUSTED = "ECSUITE_TRUSTED_CODE"
-"""The environment variable by which worker processes know what the user trusts: SHA-256 sums."""
+"""Environment variable with the SHA-256 sums that the user trusts, for worker processes."""
 PREFIX = "ecsuite_part_"
-"""How the names of packages begin that hold the modules of parts."""
+"""Prefix of packages that hold the modules of parts."""
 PACKAGE = "__init__.py"
 INSTALLED = {"site-packages", "dist-packages"}
-"""Names of the folders of installed packages."""
+"""Names of folders of installed packages."""
 STOPS = Path(__file__).parents[1] / "jobs" / "signals.py"
-"""File that raises the requests of schedulers to stop, which are not errors of a part that they interrupt."""
+"""File that raises schedulers' stop requests, which are not errors of an interrupted part."""
 NO_CODE = ("members",)
-"""Keys of configs whose texts with a colon are no code: `runs/a:sender`."""
+"""Keys of configs whose texts with a colon are not code: `runs/a:sender`."""
 CLOSE = 0.8
-"""Similarity, by `difflib`, from which on a name is taken for a misspelt one."""
+"""Similarity, by `difflib`, above which a name counts as misspelt."""
 OURS = __name__.partition(".")[0]
 LIBRARIES = (OURS, "torch", "builtins", "abc", "typing")
-"""Packages whose classes say what a name means."""
+"""Packages whose classes define the meaning of names."""
 
 _trusted: set[str] = set(os.environ.get(TRUSTED, "").split())
 _files: set[str] = set()
-"""The paths of files whose errors are the user's."""
+"""Paths of files whose errors are user errors."""
 _loaded: dict[str, Any] = {}
 
 
 class UntrustedError(ConfigError):
-    """A part from a file that nobody asked to run."""
+    """A part from a file that the user has not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoOptions:
-    """The options of a part that declares none."""
+    """Options of a part without options."""
 
 
 def is_foreign(kind: str) -> bool:
-    """Whether a name is that of a part outside the registries: `./file.py:Class` or `package.module:Class`."""
+    """Whether a name refers to a part outside the registries: `./file.py:Class` or `package.module:Class`."""
     source, _, name = kind.partition(",")[0].partition(":")
     return name.isidentifier() and (source.endswith(".py") or "." in source or "/" in source)
 
 
 def source_of(kind: str) -> str:
-    """The text before the colon: a path that ends in `.py`, or the name of a module."""
+    """Text before the colon: a path that ends in `.py`, or the name of a module."""
     return kind.partition(":")[0]
 
 
 def foreign_kinds(tree: Any) -> set[str]:
-    """The names of foreign parts in a config or a section of it, and among options after commas."""
+    """Names of foreign parts in a config or a section of it, including options after commas."""
     if isinstance(tree, str):
         name, *options = tree.split(",")
         values = [
@@ -96,7 +96,7 @@ def foreign_kinds(tree: Any) -> set[str]:
 
 
 def trust(kinds: Iterable[str]) -> None:
-    """Allow the import of these parts, which the user named; a file that can't be read is refused when it is used."""
+    """Allow the import of parts that the user named; unreadable files are reported when they are used."""
     for source in {source_of(each) for kind in kinds for each in (kind, *foreign_kinds(kind))}:
         with suppress(PartError):
             _trusted.add(checksum(source))
@@ -109,14 +109,14 @@ def trust(kinds: Iterable[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PartFiles:
-    """The files of a part."""
+    """Files of a part."""
 
     module: str
     """Name of the part's own module: `noisy`, or `package.noisy` if it has relative imports."""
     files: Mapping[str, tuple[str, bytes]]
-    """Path, as messages show it, and content by module name; the part's own module is the first."""
+    """Path, as shown in messages, and content by module name; the part's own module comes first."""
     is_installed: bool = False
-    """Whether it is a module of an installed package, which Python finds by its name."""
+    """Whether the part is a module of an installed package, which Python finds by name."""
 
     @property
     def path(self) -> str:
@@ -125,7 +125,7 @@ class PartFiles:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 in hexadecimal: of the file if it is alone, else of the names and sums of all files."""
+        """SHA-256 in hexadecimal: of a single file, or of the names and sums of all files."""
         sums = {name: sha256(content).hexdigest() for name, (_, content) in self.files.items()}
         if len(sums) == 1:
             return sums[self.module]
@@ -133,11 +133,11 @@ class PartFiles:
         return sha256(f"{self.module}\n{lines}".encode()).hexdigest()
 
     def imported(self) -> list[str]:
-        """The paths of the other files."""
+        """Paths of the other files."""
         return sorted({path for path, _ in self.files.values()} - {self.path})
 
     def copies(self) -> dict[str, bytes]:
-        """Contents by a relative path at which Python finds the module of that name."""
+        """Contents by the relative path at which Python finds the module."""
         return {
             name.replace(".", "/") + (f"/{PACKAGE}" if _is_package(path) else ".py"): content
             for name, (path, content) in self.files.items()
@@ -145,19 +145,19 @@ class PartFiles:
 
 
 def checksum(source: str) -> str:
-    """SHA-256 of the file of a part and of the user's files that it imports, in hexadecimal.
+    """Compute SHA-256 of the file of a part and of the user's files that it imports, in hexadecimal.
 
     Raises:
-        PartError: If there is no such file.
+        PartError: If the file does not exist.
     """
     return files_of(source).digest
 
 
 def files_of(source: str) -> PartFiles:
-    """The files of the part in a file or module; of a module of an installed package its own alone. None is run.
+    """Read the files of a part without running them; of an installed package, only the module's own file.
 
     Raises:
-        PartError: If there is no such file.
+        PartError: If the file does not exist.
     """
     if not source.endswith(".py"):
         origin = file_of(source)
@@ -184,10 +184,10 @@ def files_of(source: str) -> PartFiles:
 
 
 def file_of(source: str) -> Path:
-    """The file of a path or of a module, which is found, also in the current folder, but not imported.
+    """Find the file of a path or a module, including the current folder, without importing it.
 
     Raises:
-        PartError: If there is none.
+        PartError: If there is no such file or module.
     """
     if source.endswith(".py"):
         return Path(source)
@@ -197,12 +197,12 @@ def file_of(source: str) -> Path:
     for name in inner:
         spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations or [])
     if spec is None or not spec.origin:
-        raise PartError(f"{source}: there is no such module, neither installed nor in this folder")
+        raise PartError(f"{source}: no such module, neither installed nor in this folder")
     return Path(spec.origin)
 
 
 def _read(file: Path | str) -> tuple[str, bytes]:
-    """A file's path, as messages show it, and its content."""
+    """Read a file; returns its path, as shown in messages, and its content."""
     path = f"./{file}" if isinstance(file, Path) and file.parent == Path() else str(file)
     try:
         return path, Path(path).read_bytes()
@@ -215,7 +215,7 @@ def _is_package(path: str) -> bool:
 
 
 def _wanted(name: str, path: str, content: bytes) -> Iterator[str]:
-    """Names of modules that the import lines of a module may mean, and of the packages above them."""
+    """Names of modules that the import lines of a module may refer to, and of the packages above them."""
     pieces = name.split(".")
     package = pieces if _is_package(path) else pieces[:-1]
     yield from accumulate(pieces[:-1], "{}.{}".format)
@@ -231,9 +231,9 @@ def _wanted(name: str, path: str, content: bytes) -> Iterator[str]:
 
 @cache
 def _imports(content: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
-    """The import lines of a file, wherever they stand: level, module and names; none if it is no Python."""
+    """Import lines of a file, at any level: level, module and names; empty if it is not Python."""
     found: list[tuple[int, str, tuple[str, ...]]] = []
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # raised when it is imported
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # raised at import
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.Import):
                 found += [(0, alias.name, ()) for alias in node.names]
@@ -243,7 +243,7 @@ def _imports(content: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
 
 
 def _find(pieces: Sequence[str], beside: Sequence[Path]) -> Path | None:
-    """The file of a module; None if it is none of the user's, or a folder of modules."""
+    """Find the file of a module; None if it is not the user's, or a folder of modules."""
     top, here = pieces[0], Path()
     if top in sys.stdlib_module_names or top == OURS:
         return None
@@ -263,19 +263,19 @@ def _find(pieces: Sequence[str], beside: Sequence[Path]) -> Path | None:
 
 
 def load(kind: str, word: str, base: type | None, needs: Iterable[str], options: type | None) -> Any:
-    """The class or function of a foreign part, imported now.
+    """Import the class or function of a foreign part.
 
     Args:
-        kind: Its name, such as `./noisy.py:NoisyChannel`.
-        word: What the part is, for messages: `channel`.
-        base: The class from which it must derive; None: any class or function.
-        needs: Attributes that it must have.
-        options: The class from which its `Options` must derive, or which it gets if it has none; None: any.
+        kind: Name of the part, such as `./noisy.py:NoisyChannel`.
+        word: Noun of the part, for error messages: `channel`.
+        base: Required base class; None: any class or function.
+        needs: Required attributes.
+        options: Required base class of its `Options`, also the default for a part without them; None: any.
 
     Raises:
-        UntrustedError: If nobody asked for it.
-        PartError: If the file or the name is not there, can't be imported, is not such a part, or has a name that is
-            nearly one of our base class.
+        UntrustedError: If the part is not trusted.
+        PartError: If the file or the name is missing, can't be imported, is not such a part, or has a name that is
+            similar to a name of the base class.
     """
     made = named(kind, word)
     name, is_class = kind.partition(":")[2], isinstance(made, type)
@@ -283,7 +283,7 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
     if base is not None and not (is_class and issubclass(made, base)):
         a_class = "a class" if base is object else f"a class that derives from {_name(base)}"
         raise PartError(f"{place_of(kind)}: {name}: {expected} {a_class}; see `ecsuite new {word}`")
-    # Every class has `__call__` of its metaclass.
+    # Every class inherits `__call__` from its metaclass.
     missing = [each for each in needs if not any(each in vars(parent) for parent in made.__mro__)]
     missing += sorted(getattr(made, "__abstractmethods__", ()))
     if missing:
@@ -301,7 +301,7 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
 
 
 def named(kind: str, word: str = "part") -> Any:
-    """The class or function of a foreign part, as it is in its file. See `load`."""
+    """Import the class or function of a foreign part without further checks. See `load`."""
     source, _, name = kind.partition(":")
     files = files_of(source)
     if files.digest not in _trusted:
@@ -323,7 +323,7 @@ def named(kind: str, word: str = "part") -> Any:
 
 
 def _module(source: str, files: PartFiles) -> ModuleType:
-    """The module of a part: an installed one as Python knows it, a user's in a package for files of this content."""
+    """Module of a part: an installed module, or a user's module in a package for files of this content."""
     name = files.module
     if not files.is_installed:
         package = f"{PREFIX}{sha256(f'{files.path}:{files.digest}'.encode()).hexdigest()[:16]}"
@@ -338,9 +338,9 @@ def _module(source: str, files: PartFiles) -> ModuleType:
 
 
 class _Package(MetaPathFinder, Loader):
-    """The files of a part as modules of a package, so that two parts may have modules of the same name.
+    """Importer of the files of a part as modules of a package, so that parts may have modules of equal names.
 
-    What is run is the content that was read when the part was asked for, and no bytecode that lies beside a file.
+    It runs the content that was read when the part was requested, and no cached bytecode.
     """
 
     def __init__(self, name: str, files: PartFiles) -> None:
@@ -350,7 +350,7 @@ class _Package(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """How a file of the part is loaded, or a folder above one; None for all others."""
+        """Spec of a file of the part, or of a folder above one; None for other modules."""
         if fullname in self.files:
             file, _ = self.files[fullname]
             spec = ModuleSpec(fullname, self, origin=file, is_package=_is_package(file))
@@ -360,7 +360,7 @@ class _Package(MetaPathFinder, Loader):
         return ModuleSpec(fullname, None, is_package=True) if is_folder else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a file."""
+        """Run a file of the part."""
         file, content = self.files[module.__name__]
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": self.import_module}
         exec(compile(content, file, "exec", dont_inherit=True), vars(module))
@@ -368,7 +368,7 @@ class _Package(MetaPathFinder, Loader):
     def import_module(
         self, name: str, names: Any = None, local: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """The `__import__` of the part's files, which finds modules of the part in this package."""
+        """`__import__` for the part's files, which finds modules of the part in this package."""
         top = name.partition(".")[0]
         if level or top not in self.tops:
             return __import__(name, names, local, fromlist, level)
@@ -377,16 +377,16 @@ class _Package(MetaPathFinder, Loader):
 
 
 def require_spelling(kind: str, word: str, made: type, names: Iterable[str]) -> None:
-    """Refuse public names that are nearly those of our base classes: a misspelt method would never be called.
+    """Reject public names that are similar to names of the base classes: a misspelt method would never be called.
 
     Args:
-        kind: The name of the part, such as `./mine.py:Mine`.
-        word: What the part is: `task`.
-        made: Its class.
-        names: Names in the bodies of the classes that a user wrote, or of attributes of an instance.
+        kind: Name of the part, such as `./mine.py:Mine`.
+        word: Noun of the part: `task`.
+        made: Class of the part.
+        names: Names in the bodies of the user's classes, or of attributes of an instance.
 
     Raises:
-        PartError: If there is one, as `chioces`.
+        PartError: If there is such a name, as `chioces`.
     """
     ours = [vars(parent) for parent in made.__mro__ if _is_of(parent, (OURS,))]
     functions = [each for body in ours for each in body.values() if isinstance(each, FunctionType)]
@@ -400,7 +400,7 @@ def require_spelling(kind: str, word: str, made: type, names: Iterable[str]) -> 
         if close := get_close_matches(name, sorted(hooks), 1, CLOSE):
             raise PartError(
                 f"{place_of(kind, name)}: {made.__name__}: {word}s have no {name}; did you mean {close[0]}? "
-                f"A name for yourself may be _{name}"
+                f"For a name of your own, use _{name}"
             )
 
 
@@ -409,7 +409,7 @@ def _is_of(parent: type, packages: Sequence[str]) -> bool:
 
 
 def _name(base: type) -> str:
-    """The name by which users import a class."""
+    """Name by which users import a class."""
     return f"{base.__module__}.{base.__qualname__}".replace("torch.nn.modules.module", "torch.nn")
 
 
@@ -417,12 +417,12 @@ def _name(base: type) -> str:
 
 
 def error_in_part(error: BaseException) -> PartError | None:
-    """The error of a user's own part as one line with file and line; None if it came from elsewhere."""
+    """Error in user code as one line with file and line; None for other errors."""
     if isinstance(error, SyntaxError) and error.filename in _files:
         return PartError(f"{error.filename}:{error.lineno}: {error.msg}")
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SystemExit) and frames and Path(frames[-1].filename) == STOPS:
-        return None  # a request to stop came while the part ran
+        return None  # a stop request arrived while the part ran
     places = [(frame.filename, frame.lineno or 0) for frame in frames if frame.filename in _files]
     if not places and isinstance(error, TypeError):
         # A part was called with arguments that it does not take: `Mine.forward() takes 2 …`.
@@ -438,7 +438,7 @@ def error_in_part(error: BaseException) -> PartError | None:
 
 
 def place_of(kind: str, *methods: str) -> str:
-    """File and line of a foreign part: of the first of these methods that its file has, else of its beginning."""
+    """File and line of a foreign part: of the first of these methods in its file, else of its beginning."""
     found = named(kind)
     for each in (*(getattr(found, method, None) for method in methods), found):
         if (place := _place(each)) and place[0] in _files:
@@ -456,7 +456,7 @@ def _place(found: Any) -> tuple[str, int] | None:
 
 
 def _said(error: BaseException) -> str:
-    """An exception in a line, with the names of modules as the user knows them."""
+    """Format an exception in one line, with module names as the user knows them."""
     said = re.sub(rf"{PREFIX}[0-9a-f]{{16}}\.", "", " ".join(str(error).split()))
     return f"{type(error).__name__}{': ' if said else ''}{said:.300}"
 
@@ -465,7 +465,7 @@ def _said(error: BaseException) -> str:
 
 
 def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
-    """Copy the files of foreign parts, and those that they import, into a run folder.
+    """Copy the files of foreign parts, and their imports, into a run folder.
 
     Args:
         folder: The run folder.
@@ -477,7 +477,7 @@ def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
     for source, digest in code.items():
         files = files_of(source)
         if files.digest != digest:
-            raise PartError(f"{source}: changed while the run began; start it again")
+            raise PartError(f"{source}: changed while the run began: start it again")
         for place, content in files.copies().items():
             copy = _copies(folder, digest) / place
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -487,16 +487,16 @@ def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
 def with_sources(
     tree: Mapping[str, Any], folder: Path, note: Callable[[str], None], *, trust_code: bool
 ) -> dict[str, Any]:
-    """A config that a run wrote, with the names of its foreign parts replaced by files that have the same content.
+    """Replace the names of foreign parts in the config of a run by files with the same content.
 
     Args:
-        tree: The config; its section `code` has the checksums.
-        folder: The run folder, which holds copies.
+        tree: Config, with checksums in its section `code`.
+        folder: Run folder with copies.
         note: Called with a line about each file that is used.
-        trust_code: Whether parts may be imported that nobody named.
+        trust_code: Whether to import parts that the user has not named.
 
     Raises:
-        ConfigError: If neither the original nor the copy of a file has the content that the run had.
+        ConfigError: If neither the original nor the copy of a file has the content of the run.
         UntrustedError: If a part may not be imported.
     """
     code = checked(tree.get(CODE, {}), dict[str, str], CODE)
@@ -515,19 +515,19 @@ def with_sources(
     trust(f"{found[source]}:part" for source in unknown)
     for source in sorted(code.keys() & found.keys()):
         is_same = found[source] == source
-        why = "unchanged since the run" if is_same else f"the copy, as {source} or what it imports is another"
+        why = "unchanged since the run" if is_same else f"the copy, as {source} or its imports have changed"
         note(f"code: {files[source]}, {why}")
     return renamed(tree, found)
 
 
 def lies_in_run_folder(file: str) -> bool:
-    """Whether a config is that of a run folder, which somebody else may have filled."""
+    """Whether a config lies in a run folder, which somebody else may have filled."""
     path = Path(file)
     return path.name == RUN_CONFIG and any((path.parent / name).exists() for name in RUN_FILES)
 
 
 def renamed(tree: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
-    """A config without checksums, and with other sources, or checksums, in the names of its foreign parts."""
+    """Config without checksums, with other sources, or checksums, in the names of its foreign parts."""
 
     def inner(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -543,7 +543,7 @@ def renamed(tree: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, An
 
 
 def _with_content(source: str, digest: str, folder: Path) -> str:
-    """The original or its copy in the run folder, whichever has this content."""
+    """Path of the original, or of its copy in the run folder, with this content."""
     name = source if source.endswith(".py") else f"{source.rpartition('.')[2]}.py"
     copies = sorted(_copies(folder, digest).rglob(Path(name).name))
     for file in (source, *map(str, copies)):
@@ -551,11 +551,11 @@ def _with_content(source: str, digest: str, folder: Path) -> str:
             if checksum(file) == digest:
                 return file
     raise ConfigError(
-        f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest}, alone or with the files "
+        f"{folder}: the code in {source} is missing: expected a file with SHA-256 {digest}, alone or with the files "
         f"that it imports, at {source} or in {_copies(folder, digest)}"
     )
 
 
 def _copies(folder: Path, digest: str) -> Path:
-    """The folder of the copies of a part's files; those of two parts may have the same names."""
+    """Folder of the copies of a part's files; files of different parts may have equal names."""
     return folder / CODE / digest[:8]

@@ -1,4 +1,4 @@
-"""Functions of users' files, and classes that are called like one, with their options: metrics and grammars."""
+"""Functions in users' files, and callable classes with options: metrics and grammars."""
 
 import inspect
 from collections.abc import Callable
@@ -9,24 +9,24 @@ from ecsuite.parts.registry import KIND, Registry, option_types, read_options, t
 from ecsuite.runtime.errors import ConfigError, PartError, look_up
 
 TAKES = {"metric": ("corpus", "options"), "grammar": ("meanings", "rng", "geometry")}
-"""Arguments of the functions of a kind of part, by its word; they may take fewer, from the first."""
+"""Arguments of functions of a kind of part; functions may take fewer, from the first."""
 
 
 def own_function(
     registry: Registry, text: str, watch: Callable[[Any], Any] = lambda options: options
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """A user's own function, or an instance of a user's own class that is called like one, with its options.
+    """Load a user's function, or an instance of a user's callable class, with its options.
 
     Args:
-        registry: What such parts are.
-        text: Its name, with options after commas where it is a class: `./mine.py:Mine,base=2`.
-        watch: Called with the options; what it returns is given to the class.
+        registry: Registry of such parts.
+        text: Name, with options after commas for a class: `./mine.py:Mine,base=2`.
+        watch: Function from the options to those passed to the class.
 
     Returns:
-        The function, and every option of it.
+        The function, and all its options.
 
     Raises:
-        ConfigError: If it can't be imported or called, or an option is unknown or out of bounds.
+        ConfigError: If the part can't be imported or called, or an option is unknown or out of bounds.
     """
     kind = text.partition(",")[0]
     made = registry.load(kind)
@@ -37,7 +37,7 @@ def own_function(
         return made, {}
     # A class without options needs no constructor.
     given = () if declared is own_code.NoOptions else (watch(options),)
-    # Networks have `__call__` of torch, also where they have no `forward` to be called.
+    # Networks inherit `__call__` from torch, even without `forward`.
     own = {name for each in made.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
     _require_takes(
         kind, registry.word, made, given, "" if own & {"__call__", "forward"} else "it has no __call__"
@@ -50,10 +50,10 @@ def own_function(
 def _require_takes(
     kind: str, word: str, made: Callable[..., Any], arguments: tuple[Any, ...], fault: str = ""
 ) -> None:
-    """Refuse what can't be called with these arguments, such as a part of another kind, or has another fault.
+    """Raise `PartError` if a part can't be called with these arguments, or has a fault.
 
     Raises:
-        PartError: With what is expected, and what is wrong.
+        PartError: With the expected form and the fault.
     """
     try:
         inspect.signature(made).bind(*arguments)
@@ -62,17 +62,17 @@ def _require_takes(
     if fault:
         raise PartError(
             f"{own_code.place_of(kind)}: {kind.partition(':')[2]}: for a {word}, expected a function of "
-            f"{', '.join(TAKES[word])} or fewer, or a class that is called like one; {fault}; see `ecsuite new {word}`"
+            f"{', '.join(TAKES[word])} or fewer, or a callable class; {fault}; see `ecsuite new {word}`"
         )
 
 
 def options_in(registry: Registry, text: str, declared: type | None) -> Any:
-    """The options after the name of a function, or of a class that is called like one: `topsim,correlation=pearson`.
+    """Parse the options after the name of a function or callable class: `topsim,correlation=pearson`.
 
     Args:
-        registry: What such parts are.
-        text: The name with its options.
-        declared: The class of its options; None: it has none.
+        registry: Registry of such parts.
+        text: Name with options.
+        declared: Class of the options; None: no options.
 
     Returns:
         An instance of that class, or None.
@@ -91,12 +91,12 @@ def options_in(registry: Registry, text: str, declared: type | None) -> Any:
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with as many of the arguments, from the first, as it takes by position."""
+    """Call a function with the first of the arguments, as many as it takes by position."""
     return function(*_taken(function, arguments))
 
 
 def _taken(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first arguments, the same number as a function takes by position."""
+    """Select the first arguments, as many as a function takes by position."""
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return arguments

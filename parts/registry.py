@@ -1,7 +1,7 @@
-"""Parts: registries of classes that are imported when used, the options of each class, and their sections in configs.
+"""Parts: registries of classes that are imported on use, their options, and their sections in configs.
 
-A registry maps a name to `module:Class` and a line for people; a new part is a class and a line. Every class has
-`Options`, a frozen dataclass, and is built from them and from what only the run knows, such as sizes. A section of a
+A registry maps a name to `module:Class` and a description; a new part is a class and a line. Every class has
+`Options`, a frozen dataclass, and is built from them and from values of the run, such as sizes. A section of a
 config is `kind:` and the options of that kind; `quantized,word_size=8` is short for such a section.
 """
 
@@ -20,11 +20,11 @@ from ecsuite.parts.config import checked, named_source, parse_value, with_source
 from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unknown_name
 
 KIND = "kind"
-"""The key of a section that names the part."""
+"""Key of a section that names the part."""
 SWITCHES = {"off": False, "on": True}
-"""How truth values may be written after a name: `hier:gru,reset=on`."""
+"""Booleans in options after a name: `hier:gru,reset=on`."""
 Layer = tuple[str, Any]
-"""The source of settings for messages, such as a file or a flag, or nothing; and what it sets."""
+"""Source of settings for messages, such as a file or a flag (may be empty), and the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +33,50 @@ class Part:
 
     kind: str
     options: Any
-    """An instance of the `Options` of the kind's class."""
+    """Instance of the `Options` of the kind's class."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Registry:
-    """The parts of one section."""
+    """Registry of the parts of a section."""
 
     word: str
-    """Name of a part in messages, such as `channel`."""
+    """Noun of a part in messages, such as `channel`."""
     parts: Mapping[str, tuple[str, str]]
-    """`module:Class` and a line for people, by name."""
+    """`module:Class` and description of each part, by name."""
     read_name: str | None = None
-    """`module:function` from `word` and another name, such as `gru-2l`, to its section; None: there are none."""
+    """`module:function` from `word` and another name, such as `gru-2l`, to its section; None: no other names."""
     short_options: Mapping[str, str] = field(default_factory=dict)
-    """Options with a shorter name after a comma."""
+    """Short names of options after a comma."""
     base: str | None = None
-    """`module:Class` from which a user's own part must derive; None: any class."""
+    """Required base class, `module:Class`, of user code; None: any class."""
     needs: tuple[str, ...] = ()
-    """Attributes that a user's own part must have."""
+    """Required attributes of user code."""
     options: str | None = None
-    """`module:Class` from which the `Options` of a user's own part must derive; None: any class."""
+    """Required base class, `module:Class`, of the `Options` of user code; None: any class."""
     of_lists: str | None = None
-    """The kind that a list is short for, which is its option `of`; None: a section is no list."""
+    """Kind that a list is short for, with the list as its option `of`; None: lists are not accepted."""
 
     def load(self, kind: str) -> Any:
-        """The class of a part, imported now; `ConfigError` if the name is unknown."""
+        """Import the class of a part; `ConfigError` if the name is unknown."""
         if own_code.is_foreign(kind):
             base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
             return own_code.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def make(self, part: Part, **known: Any) -> Any:
-        """Make a part from its options and from what only the run knows."""
+        """Make a part from its options and values of the run."""
         made = self.load(part.kind)(part.options, **known)
         if own_code.is_foreign(part.kind):
             own_code.require_spelling(part.kind, self.word, type(made), vars(made))
         return made
 
     def lines(self) -> dict[str, str]:
-        """A line about each part, by name."""
+        """Description of each part, by name."""
         return {name: line for name, (_, line) in self.parts.items()}
 
     def section(self, given: Any, path: str) -> dict[str, Any]:
-        """A section as a mapping, where `given` may be short for it: `quantized,word_size=8`."""
+        """Expand a short form of a section, such as `quantized,word_size=8`, to a mapping."""
         if isinstance(given, str):
             given = {KIND: given}
         if isinstance(given, list | tuple) and self.of_lists is not None:
@@ -91,7 +91,7 @@ class Registry:
         return {**self._expanded(kind), **{key: value for key, value in given.items() if key != KIND}}
 
     def _expanded(self, text: str) -> dict[str, Any]:
-        """The section that a name with options, or another name, is short for."""
+        """Expand a name with options, or another name, to a section."""
         name, *assignments = pieces_of(text)
         section: dict[str, Any] = {KIND: name}
         short: Mapping[str, str] = {}
@@ -112,12 +112,12 @@ class Registry:
 
 
 def value_in_name(text: str, place: str) -> Any:
-    """The value of an option after a name, such as `hier:gru,reset=on`: YAML, but `on` and `off` are truth values."""
+    """Parse an option's value after a name, such as `hier:gru,reset=on`: YAML, but `on` and `off` are booleans."""
     return SWITCHES[text] if text in SWITCHES else parse_value(text, place)
 
 
 def pieces_of(text: str) -> list[str]:
-    """A name and its options, which commas separate: `unequal_attributes,num_values=[4,4]` has two pieces.
+    """Split a name and its options at commas: `unequal_attributes,num_values=[4,4]` has two pieces.
 
     Commas within brackets belong to a list.
     """
@@ -132,11 +132,11 @@ def pieces_of(text: str) -> list[str]:
 
 
 def parts_in_list(registry: Registry, names: Iterable[str], place: str) -> list[Part]:
-    """The parts that a list has, names with options; `ConfigError` if there is none, or one is not a shipped part."""
+    """Parse a list of names with options; `ConfigError` if it is empty, or a part is not a shipped one."""
     parts = []
     for name in names:
         if own_code.is_foreign(name):
-            raise ConfigError(f"{place}: a list has shipped parts only, and {name} is none: name it alone")
+            raise ConfigError(f"{place}: a list has only shipped parts, not {name}: use it without a list")
         try:
             section = registry.section(name, place)
         except ConfigError as error:
@@ -149,7 +149,7 @@ def parts_in_list(registry: Registry, names: Iterable[str], place: str) -> list[
 
 
 def split_names(text: str) -> list[str]:
-    """The names in a list separated by commas; a piece with `=` is an option of the name before it.
+    """Split a comma-separated list of names; a piece with `=` is an option of the previous name.
 
     `topsim,./mine.py:Mine,base=2` has two names: `topsim` and `./mine.py:Mine,base=2`.
 
@@ -177,19 +177,19 @@ def _imported(path: str) -> Any:
 
 @cache
 def option_types(options: type) -> dict[str, Any]:
-    """The type of each option of an `Options` class, by name; a nested part is `Annotated[Part, registry]`."""
+    """Type of each option of an `Options` class, by name; a nested part is `Annotated[Part, registry]`."""
     hints = get_type_hints(options, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 @cache
 def option_docs(options: type) -> dict[str, str]:
-    """The lines under each option of an `Options` class in its source, by name; those of its bases come first."""
+    """Docstring of each option of an `Options` class, by name; options of base classes come first."""
     docs: dict[str, str] = {}
     for each in reversed(options.__mro__):
         try:
             body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-        except (OSError, TypeError, SyntaxError):  # not written in a file
+        except (OSError, TypeError, SyntaxError):  # without a source file
             continue
         assert isinstance(body, ast.ClassDef)
         for entry, below in pairwise(body.body):
@@ -200,7 +200,7 @@ def option_docs(options: type) -> dict[str, str]:
 
 
 def nested_registry(hint: Any) -> Registry | None:
-    """The registry of an option that is itself a part; None for other options."""
+    """Registry of an option that is itself a part; None for other options."""
     if get_origin(hint) is Annotated and get_args(hint)[0] is Part:
         registry: Registry = get_args(hint)[1]
         return registry
@@ -220,23 +220,23 @@ def read_part(
     complete: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     around: Sequence[str] = (),
 ) -> Any:
-    """Build a part, or an options class, from the layers of its section, the lowest first.
+    """Build a part, or an options class, from the layers of its section, lowest first.
 
-    An option may be a part or a class of options itself; one that no layer sets has its default. If the kind of a part
-    changes, options of the layers below that the new kind does not have are dropped, and those of the same name are
-    kept. An option in a layer itself that the kind does not have is an error.
+    An option may itself be a part or an options class; options that no layer sets have defaults. If the kind of a part
+    changes, options of lower layers that the new kind does not have are dropped, and options of the same name are
+    kept. An option in the same layer that the kind does not have is an error.
 
     Args:
-        what: The parts of the section, or the class, a frozen dataclass.
-        layers: Sections, each a mapping or, of a part, a name with options; the lowest one of a part has the kind.
-        path: Of the section, for messages: `sender.perception`; empty: that of a whole config.
-        unknown: The error for the path of an unknown key of a class; None: it chooses from those of the class.
-        complete: Takes the options that were read, and returns further ones, and others in their place.
-        around: Keys of the parts that this one is an option of, for messages.
+        what: Registry of the section, or the class, a frozen dataclass.
+        layers: Sections: mappings or, for parts, names with options; the lowest layer of a part has the kind.
+        path: Path of the section, for error messages: `sender.perception`; empty: a whole config.
+        unknown: Error for the path of an unknown key of a class; None: error with the keys of the class.
+        complete: Function from the options read to added or replaced options.
+        around: Keys of the enclosing parts, for error messages.
 
     Raises:
         ConfigError: If the name or an option is unknown, the kind does not read the option, or a value has another type
-            or is out of bounds; the message begins with the source of the layer, if that has one, and the path.
+            or is out of bounds; the message begins with the source of the layer, if any, and the path.
     """
     registry, options = (what, object) if isinstance(what, Registry) else (None, what)
     prefix = f"{path}." if path else ""
@@ -249,9 +249,7 @@ def read_part(
                 if (kind := layer.pop(KIND, kind)) is None:
                     raise ConfigError(f"{path}.{KIND}: expected a name, got null")
                 options = registry.load(kind).Options
-                if (
-                    kind != before
-                ):  # this layer is told where the new kind does not take a value of those below
+                if kind != before:  # errors about values of lower layers name this layer, which sets the kind
                     kept = [key for key in given if key in option_types(options)]
                     given = {key: [*given[key], (source, given[key][-1][1])] for key in kept}
             elif not isinstance(layer, Mapping):
@@ -282,7 +280,7 @@ def read_part(
                 built[key] = checked(above[-1][1], hint, place)
     try:
         made = options(**{**built, **(complete(built) if complete else {})})
-    except PartError:  # which names its own file
+    except PartError:  # it names its own file
         raise
     except ConfigError as error:
         above = given.get(str(error).partition(":")[0], [(source, None)])
@@ -291,7 +289,7 @@ def read_part(
 
 
 def to_tree(value: Any) -> Any:
-    """Parts and options as the mappings of a YAML file, every option written out."""
+    """Convert parts and options to mappings of a YAML file, with every option."""
     if isinstance(value, Part):
         return {KIND: value.kind, **to_tree(value.options)}
     if is_dataclass(value) and not isinstance(value, type):
@@ -300,7 +298,7 @@ def to_tree(value: Any) -> Any:
 
 
 def all_options(registry: Registry) -> dict[str, list[str]]:
-    """The kinds that read each option of a registry, by option; imports every class."""
+    """Kinds that read each option of a registry, by option; imports every class."""
     readers: dict[str, list[str]] = {}
     for kind in registry.parts:
         for option in option_types(registry.load(kind).Options):
@@ -309,7 +307,7 @@ def all_options(registry: Registry) -> dict[str, list[str]]:
 
 
 def keys_of(registry: Registry, path: str, kinds: Iterable[str] | None = None) -> list[str]:
-    """Every key of a part and of the parts in its options, of some kinds, or of all; imports their classes."""
+    """All keys of a part and of parts in its options, for some kinds or all; imports their classes."""
 
     def found(registry: Registry, path: str, kinds: Iterable[str], around: tuple[Registry, ...]) -> list[str]:
         keys, inner = [path, f"{path}.{KIND}"], list[str]()
@@ -324,7 +322,7 @@ def keys_of(registry: Registry, path: str, kinds: Iterable[str] | None = None) -
 
 
 def _unread(registry: Registry, kind: str, key: str, path: str, around: Sequence[str]) -> ConfigError:
-    """The error for an option that a kind does not have: it names the kinds that have it, or similar options."""
+    """Make the error for an option that a kind does not have: it names kinds that have it, or similar options."""
     if readers := all_options(registry).get(key):
         return ConfigError(
             f"{path}.{key}: {registry.word} {kind} does not read it; read by {', '.join(readers)}"

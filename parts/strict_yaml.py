@@ -1,6 +1,6 @@
 """Strict YAML 1.2: `010` is 10, and `no` and `1:30` are texts.
 
-Refuses duplicate keys, aliases that multiply, deep nesting and very large files; names the line.
+Rejects duplicate keys, exponential aliases, deep nesting and very large files, with the line.
 """
 
 import copy
@@ -17,18 +17,18 @@ from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
 MAX_CHARACTERS = 1 << 18
-"""Longest text; a config of the package has some thousand characters."""
+"""Maximum number of characters; configs of the package have some thousand."""
 MAX_VALUES = 100_000
-"""Most values, where each alias counts as what it stands for: nine lines of aliases may stand for 10^9 values."""
+"""Maximum number of values, with aliases expanded: nine lines of aliases may expand to 10^9 values."""
 MAX_LEVELS = 60
-"""Deepest nesting."""
+"""Maximum nesting depth."""
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""A character that no YAML has (YAML 1.2.2, section 5.1); a byte order mark, too, where the text has begun."""
+"""Characters that are invalid in YAML (YAML 1.2.2, section 5.1); also a byte order mark inside the text."""
 _MERGE = "tag:yaml.org,2002:merge"
 
 
 class StrictYamlError(ValueError):
-    """A reason and its line, from 1; None where that is not known."""
+    """A reason and its line, from 1; None if unknown."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class StrictYamlError(ValueError):
 
 
 class PythonParser(Reader, Scanner, Parser):
-    """PyYAML's own parser, which takes longer than libyaml's."""
+    """PyYAML's own parser, slower than libyaml's."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -45,13 +45,13 @@ class PythonParser(Reader, Scanner, Parser):
 
 
 PARSER: Any = vars(yaml.cyaml)["CParser"] if yaml.__with_libyaml__ else PythonParser
-"""The parser; PyYAML can be built without libyaml."""
+"""The parser; PyYAML may be built without libyaml."""
 
 
 class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
     """The core schema of YAML 1.2, and merge keys.
 
-    Nodes are put together in Python, where deep nesting is an error; libyaml would end the process.
+    Nodes are composed in Python, where deep nesting is an error; libyaml would crash the process.
     """
 
     def __init__(self, text: str) -> None:
@@ -61,10 +61,10 @@ class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
         Resolver.__init__(self)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value of a node; an error names its line."""
+        """Construct the value of a node; errors name its line."""
         try:
             return super().construct_object(node, deep)
-        except (KeyError, AttributeError):  # these speak of PyYAML's own variables
+        except (KeyError, AttributeError):  # these messages name PyYAML's own variables
             reason = "not YAML: a value that its tag does not allow"
         except yaml.YAMLError:
             raise
@@ -74,7 +74,7 @@ class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
 
 
 class Dumper(yaml.SafeDumper):
-    """PyYAML's safe dumper, which also quotes texts that are no texts in YAML 1.2, such as `089` and `1e3`."""
+    """PyYAML's safe dumper, which also quotes texts that YAML 1.2 would read as numbers, such as `089` and `1e3`."""
 
 
 CORE = {
@@ -86,7 +86,7 @@ CORE = {
         "-+.0123456789",
     ),
 }
-"""Patterns of values that are no text without quotes (YAML 1.2.2, section 10.3.2), by tag, and their first signs."""
+"""Patterns of unquoted values that are not texts (YAML 1.2.2, section 10.3.2), by tag, and their first characters."""
 Loader.yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}
 for _name, (_pattern, _first) in CORE.items():
     for _kind in (Loader, Dumper):
@@ -96,13 +96,13 @@ for _name, (_pattern, _first) in CORE.items():
 
 
 def _read_int(loader: Loader, node: yaml.ScalarNode) -> int:
-    """An integer in base 10, or 8 after `0o`, or 16 after `0x`."""
+    """Parse an integer in base 10, base 8 after `0o`, or base 16 after `0x`."""
     text = loader.construct_scalar(node)
     return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
 
 
 def _read_float(loader: Loader, node: yaml.ScalarNode) -> float:
-    """A number in base 10; `.inf` and `.nan` as in YAML."""
+    """Parse a number in base 10; `.inf` and `.nan` as in YAML."""
     return float(re.sub(r"\.(?=inf|nan)", "", loader.construct_scalar(node).lower()))
 
 
@@ -111,27 +111,27 @@ Loader.add_constructor("tag:yaml.org,2002:float", _read_float)
 
 
 def as_yaml(value: Any, **options: Any) -> str:
-    """YAML of plain values, which `load_yaml` and readers of YAML 1.1 read alike.
+    """Format plain values as YAML that `load_yaml` and YAML 1.1 parsers read equally.
 
     Args:
         value: Mappings, lists, texts, numbers, booleans and None.
-        **options: Those of `yaml.dump`.
+        **options: Options of `yaml.dump`.
     """
     return str(yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, **options))
 
 
 def load_yaml(text: str) -> Any:
-    """The value of a YAML text; None if it is empty.
+    """Parse a YAML text; None if it is empty.
 
     Raises:
-        StrictYamlError: If it is not YAML, holds what safe YAML does not have, or is refused as above.
+        StrictYamlError: If the text is not safe YAML, or is rejected for the reasons above.
     """
     return copy.deepcopy(_value(text))
 
 
 @lru_cache(maxsize=128)
 def _value(text: str) -> Any:
-    """The value of a text, which nobody changes: a study reads the same few files for each of its runs."""
+    """Parse a text to a cached value, which must not be changed: a study reads few files for many runs."""
     if len(text) > MAX_CHARACTERS:
         raise StrictYamlError(f"expected at most {MAX_CHARACTERS:,} characters, got {len(text):,}")
     text = text.removeprefix("\ufeff")
@@ -159,12 +159,12 @@ def _value(text: str) -> Any:
 
 
 def _check(root: yaml.Node) -> None:
-    """Refuse keys that are there twice, and what is larger than it looks, before it is built."""
+    """Reject duplicate keys and exponential aliases, before values are built."""
     sizes: dict[int, int] = {}
     above: set[int] = set()
 
     def size(node: yaml.Node) -> int:
-        """The number of values of a node, with those of its aliases."""
+        """Number of values of a node, with its aliases expanded."""
         if isinstance(node, yaml.ScalarNode):
             return 1
         if id(node) in above:
@@ -173,7 +173,7 @@ def _check(root: yaml.Node) -> None:
             if len(above) == MAX_LEVELS:
                 raise StrictYamlError(f"expected at most {MAX_LEVELS} levels, got more", _line(node))
             above.add(id(node))
-            seen = set()  # of two values of one key, one would be dropped without a word
+            seen = set()  # otherwise one of two values of a key would be dropped silently
             for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
                 if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                     if (key.tag, key.value) in seen:

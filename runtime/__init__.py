@@ -1,1 +1,1 @@
-"""The machine: devices, memory, random numbers, where results come from, and the errors that users see."""
+"""Machine and errors: devices, memory, random numbers, provenance, and exceptions for users."""

@@ -1,4 +1,4 @@
-"""Values of a pure function, which other threads compute before they are asked for: batches for CUDA, not for CPUs."""
+"""Prefetching of values of a pure function by other threads: batches for CUDA, not for CPUs."""
 
 import os
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 NUM_THREADS = max(1, min(3, (os.cpu_count() or 1) - 1))
 NUM_AHEAD = 6
-"""Values that are computed before they are asked for."""
+"""Number of values computed in advance."""
 
 
-class Ahead(Generic[Value]):
-    """Calls a function of a number, and has it computed for the numbers that follow.
+class Prefetcher(Generic[Value]):
+    """Calls a function of an index, and prefetches its values for the following indices.
 
-    An error in what was computed ahead is raised when it is asked for, and not if it never is.
+    An error in a prefetched value is raised when the value is requested.
 
     Args:
-        function: Depends on its arguments alone, and may be called by several threads at once.
+        function: Pure function, which several threads may call at once.
     """
 
     def __init__(self, function: Callable[[int, int], Value]) -> None:
@@ -26,7 +26,7 @@ class Ahead(Generic[Value]):
         self.coming: dict[tuple[int, int], Future[Value]] = {}
 
     def __call__(self, number: int, size: int) -> Value:
-        """The value of a number; `size` is a further argument, in general the same at each call."""
+        """Return the value of an index; `size` is a further argument, usually constant."""
         wanted = [(following, size) for following in range(number, number + NUM_AHEAD + 1)]
         before, self.coming = self.coming, {}
         for key in wanted:

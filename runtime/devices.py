@@ -1,4 +1,4 @@
-"""Selection of device, precision and kernels; what a computation must not take from its surroundings."""
+"""Selection of device, precision and kernels, and isolation of a computation from its environment."""
 
 import os
 import platform
@@ -22,12 +22,12 @@ from ecsuite.version import __version__
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 PRECISIONS = {"bf16": torch.bfloat16, "tf32": torch.float32, "fp32": torch.float32}
-"""Type of activations by the name of a precision; parameters and optimizer states are always fp32.
+"""Type of activations for each precision; parameters and optimizer states are always fp32.
 
-The factors of matrix products are rounded to bf16 (7 bits after the point), tf32 (10 bits; CUDA only), or not at all.
+Factors of matrix products are rounded to bf16 (7 bits of mantissa), tf32 (10 bits; CUDA only), or not at all.
 """
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
-"""The variable by which cuBLAS is given memory of its own for each stream, without which sums come in any order."""
+"""Environment variable for separate cuBLAS memory per stream, which makes the order of sums deterministic."""
 
 
 _is_elsewhere: ContextVar[bool] = ContextVar("is_elsewhere", default=False)
@@ -35,7 +35,7 @@ _is_elsewhere: ContextVar[bool] = ContextVar("is_elsewhere", default=False)
 
 @contextmanager
 def planned_elsewhere() -> Iterator[None]:
-    """Plan work for other machines: `cuda` is taken to be there, with native bf16 if there is no GPU here to ask."""
+    """Context for planning work elsewhere: `cuda` counts as available, with native bf16 if there is no GPU here."""
     token = _is_elsewhere.set(True)
     try:
         yield
@@ -44,32 +44,32 @@ def planned_elsewhere() -> Iterator[None]:
 
 
 def require_device_name(name: str) -> None:
-    """Raise `ConfigError` if there is no such device; whether it is here is not asked."""
+    """Raise `ConfigError` if the device name is unknown, whether or not the device is available."""
     look_up("device", name, dict.fromkeys(DEVICES))
 
 
 def choose_device(name: str) -> torch.device:
-    """The device for `auto` (CUDA, else the CPU), `cpu`, `cuda` or `mps` (the GPU of a Mac).
+    """Choose the device for `auto` (CUDA, else the CPU), `cpu`, `cuda` or `mps` (the GPU of a Mac).
 
     Raises:
-        ConfigError: If the name is unknown or the device is not available here, where it must be.
+        ConfigError: If the name is unknown or the device is not available.
     """
     require_device_name(name)
-    leave_compiler_out()  # all that trains comes by here first
+    leave_compiler_out()  # all training code calls this function first
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     is_missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}
     if is_missing.get(name, False) and not (name == "cuda" and _is_elsewhere.get()):
         raise ConfigError(
-            f"device {name}: this machine has no {name.upper()} device that torch can use; try auto"
+            f"device {name}: this machine has no {name.upper()} device that torch can use: try auto"
         )
     return torch.device(name)
 
 
 def hardware(device: torch.device) -> str:
-    """The machine in words: the GPU if it is one of CUDA, the processor, and how many cores the machine has.
+    """Describe the machine: CUDA device, if used, processor, and number of cores of the machine.
 
-    How many of them a process may use is not part of it, so that the same machine always has the same name.
+    The number of cores available to the process is not part of it, so that a machine always has the same name.
     """
     number = os.cpu_count() or 1
     name = f"{processor()}, {number} core{'s' * (number > 1)}"
@@ -77,7 +77,7 @@ def hardware(device: torch.device) -> str:
 
 
 def versions(device: torch.device) -> dict[str, Any]:
-    """Versions and hardware that two runs must share to be bit-identical; the commit is None if it is not known."""
+    """Versions and hardware that two runs must share to be bit-identical; the commit is None if unknown."""
     return {
         "ecsuite": __version__,
         "commit": own_commit(),
@@ -91,13 +91,13 @@ def versions(device: torch.device) -> dict[str, Any]:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """Resolve `auto` to bf16 where the hardware supports bf16 products natively, else to fp32.
+    """Resolve `auto` to bf16 if the hardware supports bf16 products natively, else to fp32.
 
     Raises:
-        ConfigError: If it is tf32, and the device is not CUDA.
+        ConfigError: If the precision is tf32 and the device is not CUDA.
     """
     if name == "tf32" and device.type != "cuda":
-        raise ConfigError(f"precision tf32: expected a CUDA device, got {device.type}; try fp32 or auto")
+        raise ConfigError(f"precision tf32: expected a CUDA device, got {device.type}: try fp32 or auto")
     if name != "auto":
         return name
     if device.type == "cuda" and _is_elsewhere.get() and not torch.cuda.is_available():
@@ -110,17 +110,17 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def products_precision(name: str, device: torch.device) -> str:
-    """The precision that fp32 products have under `routed_products`; this is what results are signed with.
+    """Precision of fp32 products under `routed_products`, as stated in signatures of results.
 
     Args:
-        name: fp32: factors are never rounded. Any other name: they are rounded where that is faster.
+        name: fp32: factors are never rounded. Any other name: they are rounded if that is faster.
         device: Device of the products.
 
     Returns:
         tf32 on CUDA, bf16 on CPUs with AMX, else fp32.
 
     Raises:
-        ConfigError: If it is tf32, and the device is not CUDA.
+        ConfigError: If the precision is tf32 and the device is not CUDA.
     """
     if choose_precision(name, device) == "fp32" or device.type == "mps":
         return "fp32"
@@ -131,8 +131,8 @@ def products_precision(name: str, device: torch.device) -> str:
 def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[None]:
     """Select the fastest implementation of fp32 matrix products; the previous setting is restored on exit.
 
-    On CPU the setting `medium` selects oneDNN, which is more than twice as fast as the default on some processors. On
-    processors with AMX it also rounds the factors to bf16, so there fp32 keeps the default setting. On CUDA the factors
+    On CPU, the setting `medium` selects oneDNN, which is more than twice as fast as the default on some processors. On
+    processors with AMX it also rounds factors to bf16, so fp32 keeps the default setting there. On CUDA, factors
     of products and convolutions are rounded to TF32 unless the precision is fp32.
 
     Args:
@@ -140,7 +140,7 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
         precision: See `products_precision`; sums are always in fp32.
 
     Raises:
-        ConfigError: If the body asks for an operation that MPS lacks; the line names it.
+        ConfigError: If the body uses an operation that MPS lacks; the message names it.
     """
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     is_exact = precision == "fp32"
@@ -164,10 +164,10 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
 
 @contextmanager
 def default_products(device: torch.device) -> Iterator[None]:
-    """Small products inside `routed_products`: those of torch's default library, where the setting rounds nothing.
+    """Use torch's default library for small products inside `routed_products`, if the setting rounds nothing.
 
-    oneDNN takes 15 µs and more to begin a product, three times as long as one of 0.2 million operations takes, and an
-    eighth of the time of one of 8 million.
+    oneDNN takes at least 15 µs to start a product, three times as long as a product of 0.2 million operations takes,
+    and an eighth of the time of a product of 8 million.
     """
     if device.type != "cpu" or _cpu_has("amx_tile"):
         yield
@@ -181,19 +181,19 @@ def default_products(device: torch.device) -> Iterator[None]:
 
 
 def unrounded_products(device: torch.device) -> AbstractContextManager[None]:
-    """Products in fp32 also on CUDA, where torch's own setting rounds the factors of convolutions to TF32."""
+    """Compute products in fp32 even on CUDA, where torch by default rounds the factors of convolutions to TF32."""
     return nullcontext() if device.type == "cpu" else routed_products(device)
 
 
 @contextmanager
 def deterministic_kernels(device: torch.device, *, is_asked: bool) -> Iterator[None]:
-    """On CUDA, let torch use only kernels that repeat to the byte, if this is asked for; restored on exit.
+    """On CUDA, let torch use only deterministic kernels, if `is_asked`; restored on exit.
 
-    On CPU there is nothing to choose: kernels repeat to the byte with the same number of threads.
+    On CPU, kernels are always deterministic with a fixed number of threads.
 
     Raises:
-        ConfigError: If CUDA was in use before without the memory that this needs, or has no such kernel of an
-            operation; the line names it.
+        ConfigError: If CUDA was used before without the memory that this needs, or has no deterministic kernel of an
+            operation; the message names it.
     """
     if not is_asked or device.type != "cuda":
         yield
@@ -215,8 +215,8 @@ def deterministic_kernels(device: torch.device, *, is_asked: bool) -> Iterator[N
         if found is None:
             raise
         raise ConfigError(
-            f"training.deterministic: torch has no deterministic {found[1]}, which an agent needs; train without it, "
-            "or on the CPU, which repeats to the byte"
+            f"training.deterministic: torch has no deterministic {found[1]}, which an agent needs: train without it, "
+            "or on the CPU, which is deterministic"
         ) from error
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
@@ -226,13 +226,13 @@ def deterministic_kernels(device: torch.device, *, is_asked: bool) -> Iterator[N
 def computing(
     device: torch.device, precision: str = "fp32", *, seed: int, num_threads: int = 1
 ) -> Iterator[None]:
-    """Fix what a computation must not take from its surroundings, and restore it on exit; other threads wait.
+    """Isolate a computation from global settings of torch, and restore them on exit; other threads wait.
 
     Args:
         device: Device of the products.
         precision: See `products_precision`.
         seed: Seed of torch's global generators, from which dropout draws.
-        num_threads: Threads of products on the CPU; sums depend on their number.
+        num_threads: Number of threads of products on the CPU, on which sums depend.
     """
     with initial_weights(seed, device), routed_products(device, precision), fixed_threads(num_threads):
         yield
@@ -240,7 +240,7 @@ def computing(
 
 @contextmanager
 def fixed_threads(number: int) -> Iterator[None]:
-    """Compute with this number of threads; the previous one is restored on exit."""
+    """Compute with this number of threads; the previous number is restored on exit."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:
@@ -250,8 +250,8 @@ def fixed_threads(number: int) -> Iterator[None]:
 
 
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
-    """A copy on a device, for which the CPU does not wait on CUDA; what else is there waits by itself."""
-    # Torch has copied ordinary memory when it returns. Of MPS nobody promises that.
+    """Copy a tensor to a device; the CPU does not wait for CUDA, operations on the device do."""
+    # Torch has copied pageable memory when it returns. For MPS this is not guaranteed.
     return tensor.to(device, non_blocking=device.type == "cuda")
 
 
@@ -265,9 +265,9 @@ def global_generators(device: torch.device) -> list[torch.Generator]:
 
 
 def free_memory(device: torch.device) -> int:
-    """Bytes that are free on a device that is not the CPU."""
+    """Bytes of free memory on a device other than the CPU."""
     if device.type == "cuda":
-        torch.cuda.empty_cache()  # which is held, and not used
+        torch.cuda.empty_cache()  # reserved but unused memory
         return torch.cuda.mem_get_info()[0]
     torch.mps.empty_cache()
     return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
@@ -279,7 +279,7 @@ def _missing_operation(error: NotImplementedError) -> Exception:
     if found is None:
         return error
     return ConfigError(
-        f"device mps: torch has no {found[1]} for MPS; set PYTORCH_ENABLE_MPS_FALLBACK=1, so that it is computed "
+        f"device mps: torch has no {found[1]} for MPS: set PYTORCH_ENABLE_MPS_FALLBACK=1, so that it is computed "
         "on the CPU, or use the device cpu"
     )
 

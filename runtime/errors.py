@@ -1,4 +1,4 @@
-"""The errors that users see: what each kind means, and the words that all of them share."""
+"""Exceptions for users, and texts that their messages share."""
 
 import difflib
 import reprlib
@@ -9,31 +9,31 @@ from typing import Any, TypeVar
 Entry = TypeVar("Entry")
 
 NUM_CHOICES = 10
-"""Most names that the error for an unknown name has."""
+"""Maximum number of names listed in the error for an unknown name."""
 LISTED = (
     "actor backend baseline cell channel claim distance environment frequencies game grammar layout "
     "learner logger loss meeting metric noise optimizer participant perception play preset prompt "
     "protocol reasoning receiver reward schedule sender study task world"
 ).split()
-"""Kinds of which `ecsuite list KIND` has all names."""
+"""Kinds whose names are listed by `ecsuite list KIND`."""
 RUN_AGAIN = "run this again (train-game: with --resume)"
-"""Advice after a command stopped that can be resumed."""
+"""Advice after a resumable command stopped."""
 
 
 class ConfigError(ValueError):
-    """A config that can't be used; the message names the key, the expected and the found value."""
+    """A config that can't be used; the message names the key, the expected and the given value."""
 
 
 class PartError(ConfigError):
-    """An error in a user's own part; the message names file and line."""
+    """An error in user code; the message names file and line."""
 
 
 class LimitError(ConfigError):
-    """A limit that the user set is reached; the message names it, and what was done is kept."""
+    """A limit set by the user is reached; the message names it, and results so far are stored."""
 
 
 class CorpusError(ValueError):
-    """Input that is not valid; the message names the first error: file, line, expected, found."""
+    """Input that is not valid; the message names the first error: file, line, expected, given."""
 
     def __init__(self, message: str, num_errors: int = 1) -> None:
         """Store the message and the number of all errors."""
@@ -42,13 +42,13 @@ class CorpusError(ValueError):
 
 
 class ReadingQuestion(CorpusError):
-    """Input with several readings: what was seen, and the words that choose each reading, most likely first.
+    """Ambiguous input: observations, and the options that select each reading, most likely first.
 
     Args:
-        source: The name of the file or frame.
-        asked: What is not clear, in one line.
-        seen: What was seen, a line each; at most two are shown.
-        readings: For each reading its words, as fields of `Reading`, and what they mean; at most five are shown.
+        source: Name of the file or frame.
+        asked: The ambiguity, in one line.
+        seen: Observations, one per line; at most two are shown.
+        readings: Options of each reading, as fields of `Reading`, and their meaning; at most five are shown.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class ReadingQuestion(CorpusError):
         super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
 
     def inside(self, folder: Path) -> "ReadingQuestion":
-        """The question about a file of a folder."""
+        """Copy of the question about a file in a folder."""
         source, colon, asked = self.asked.partition(": ")
         return ReadingQuestion(str(folder / source), asked, self.readings, self.seen) if colon else self
 
     def shown(self, commands: Sequence[str]) -> str:
-        """The question in at most eight lines, with a command for each reading."""
+        """Format the question in at most eight lines, with a command for each reading."""
         width = max(map(len, commands), default=0)
         lines = [f"  {each:{width}}  # {why}" for each, (_, why) in zip(commands, self.readings, strict=True)]
         return "\n".join([self.asked, *(f"  {each}" for each in self.seen), *lines])
 
     def options(self) -> list[list[str]]:
-        """The arguments of the command line for each reading."""
+        """Command-line arguments for each reading."""
         return [
             [text for name, value in chosen.items() for text in _in_shell(name, value)]
             for chosen, _ in self.readings
@@ -98,8 +98,8 @@ class DivergedError(ArithmeticError):
     """Training whose loss, weights or evaluation is not finite.
 
     Args:
-        message: What is not finite, and where.
-        outcome: How far the training came, JSON-ready; None if nothing of it is kept.
+        message: Value that is not finite, and its step.
+        outcome: Progress of the training, JSON-ready; None if nothing is stored.
     """
 
     def __init__(self, message: str, outcome: Mapping[str, Any] | None = None) -> None:
@@ -108,7 +108,7 @@ class DivergedError(ArithmeticError):
 
 
 class FrozenError(RuntimeError):
-    """Weights that an optimiser has take no gradient any more."""
+    """An optimiser's weights were frozen and have no gradient any more."""
 
 
 class DamagedError(RuntimeError):
@@ -116,11 +116,11 @@ class DamagedError(RuntimeError):
 
 
 class FormatError(ValueError):
-    """A file of a format that this version cannot read; the message names the file, its format and the known ones."""
+    """A file in an unsupported format; the message names the file, its format and the supported formats."""
 
 
 def joined(names: Iterable[str]) -> str:
-    """Names of a list, separated by commas; all in quotation marks where one has a comma or a semicolon itself."""
+    """Join names with commas; all are quoted if one contains a comma or a semicolon."""
     names = list(names)
     quote = repr if any("," in name or ";" in name for name in names) else str
     return ", ".join(map(quote, names))
@@ -135,17 +135,17 @@ def unknown_name(
     shows_all: bool = False,
     like: str | None = None,
 ) -> ConfigError:
-    """The error for an unknown name of a `kind` such as `game`: the most similar one, and what else there is.
+    """Make the error for an unknown name of a `kind` such as `game`, with the most similar names and the choices.
 
-    Where there are many, the most similar ones are named, and the command that names all of them.
+    If there are many choices, only the most similar ones are listed, and the command that lists all of them.
 
     Args:
-        kind: A word for it.
-        name: What the user wrote.
-        choices: All names.
-        command: What names all of them; None: `ecsuite list KIND`, where that does.
-        shows_all: Whether to name all choices in their order, even if there are many.
-        like: Form of the name that is compared with the choices; None: as written.
+        kind: Noun for the name.
+        name: Name given by the user.
+        choices: All valid names.
+        command: Command that lists all choices; None: `ecsuite list KIND`, if it does.
+        shows_all: Whether to list all choices in order, even if there are many.
+        like: Form of the name for the comparison with the choices; None: the name.
     """
     choices = list(choices)
     if not isinstance(name, str):
@@ -165,7 +165,7 @@ def unknown_name(
 
 
 def _similar(name: str, choices: Sequence[str]) -> list[str]:
-    """The most similar choice; of keys those that end alike: `training.seed`, within the section that a name has."""
+    """Find the most similar choices; for keys, those with equal endings, within the section of the name."""
     section, _, last = name.rpartition(".")
     by_end: dict[str, list[str]] = {}
     for choice in choices:
@@ -181,22 +181,22 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
 
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
-    """The registry entry of a name; `ConfigError` with the most similar name and all choices if it is unknown."""
+    """Look up the registry entry of a name; `ConfigError` with the most similar name and choices if unknown."""
     if not isinstance(name, str) or name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
 
 
 def missing_extra(needs: str, extra: str) -> ConfigError:
-    """The error where packages of an optional extra are not installed, such as `a picture needs matplotlib`."""
+    """Make the error for packages of an optional extra that are not installed, such as `a picture needs matplotlib`."""
     return ConfigError(f"{needs}: pip install -e '.[{extra}]' in the clone of ecsuite")
 
 
 def shown(value: object) -> str:
-    """A value for a message, cut where it is long."""
+    """Format a value for a message; long values are cut."""
     try:
         text = _REPR.repr(value)
-    except ValueError:  # Python writes no integer of more than 4,300 digits
+    except ValueError:  # Python does not format integers of more than 4,300 digits
         text = "a value with an integer that is too long"
     return text if len(text) <= 200 else text[:199] + "…"
 

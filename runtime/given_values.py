@@ -1,4 +1,4 @@
-"""Messages, columns and meanings of a corpus, of what people give: arrays, tensors, frames, lists, words."""
+"""Conversion of users' messages, columns and meanings of a corpus: arrays, tensors, frames, lists, words."""
 
 import math
 from collections import Counter
@@ -14,33 +14,33 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 MAX_ID = 2**31 - 1
-"""The largest id of a symbol or concept."""
+"""Largest id of a symbol or concept."""
 
 
 def as_array(values: Any) -> Any:
-    """An array in place of a tensor on any device or of a frame; anything else as it is.
+    """Convert a tensor on any device, or a frame, to an array; other values are returned unchanged.
 
     Raises:
-        CorpusError: If values of an array are masked: whether they are padding or missing is not known.
+        CorpusError: If an array is masked: masked values may be padding or missing.
     """
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
-            raise CorpusError("expected values, got a masked array: give lists without what is masked")
+            raise CorpusError("expected values, got a masked array: give lists without masked values")
         values = values.data
     return np.asarray(values) if isinstance(values, np.ndarray) else values
 
 
 def rows_of(rows: Any, what: str) -> Ragged:
-    """Lists of ids as rows.
+    """Convert lists of ids to rows.
 
     Args:
         rows: A sequence of lists, arrays or tensors; an array, a tensor or a frame of two dimensions.
-        what: What one of them is: message, or concepts of message.
+        what: Noun of a row in error messages: message, or concepts of message.
 
     Raises:
-        CorpusError: If they are anything else.
+        CorpusError: If `rows` are anything else.
     """
     rows = as_array(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
     try:
@@ -59,15 +59,15 @@ def rows_of(rows: Any, what: str) -> Ragged:
 
 
 def names_of(field: str, names: Any, least: int) -> tuple[str, ...]:
-    """Names as printable texts.
+    """Convert names to printable texts.
 
     Args:
-        field: Whose they are, such as symbol_names.
+        field: Field of the names, such as symbol_names, for error messages.
         names: Texts.
-        least: How many there must be.
+        least: Minimum number of names.
 
     Raises:
-        CorpusError: If there are fewer, two of them are the same, or they are no list.
+        CorpusError: If there are fewer names, names are not unique, or not a list.
     """
     if isinstance(names, str | Mapping | Set) or not isinstance(names, Iterable):
         raise CorpusError(f"{field}: expected a list of names, got {names!r:.60}")
@@ -80,13 +80,13 @@ def names_of(field: str, names: Any, least: int) -> tuple[str, ...]:
 
 
 def require_different(what: str, names: Sequence[str]) -> None:
-    """Raise `ConfigError` if two names are the same, of which no corpus can be made."""
+    """Raise `ConfigError` if names are not unique, so that no corpus can be made from them."""
     if repeated := _repeated(list(names)):
         raise ConfigError(f"{what}: {repeated}")
 
 
 def _repeated(names: Sequence[str]) -> str | None:
-    """The fault of names of which two are the same; None if all differ."""
+    """Fault message about a repeated name; None if names are unique."""
     if len(set(names)) == len(names):
         return None
     name = Counter(names).most_common(1)[0][0]
@@ -95,9 +95,9 @@ def _repeated(names: Sequence[str]) -> str | None:
 
 
 def column_of(values: Any) -> NDArray[Any]:
-    """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects.
+    """Convert values to a 1-d array of printable texts, integers, floats, booleans, or objects.
 
-    Objects are what JSON has, with None for no value, which NaN is, too.
+    Objects are JSON values, with None for missing values and NaN.
 
     Raises:
         CorpusError: If an integer has more than 64 bits.
@@ -120,7 +120,7 @@ def column_of(values: Any) -> NDArray[Any]:
 
 
 def _is_plain(values: NDArray[Any]) -> bool:
-    """Whether the values of an array are such as JSON has, or as we have made them."""
+    """Whether the values of an array are JSON values, or already converted."""
     if values.dtype.kind == "O":
         kinds = set(map(type, values.tolist()))
         return kinds <= TYPES and len(kinds) > 1
@@ -132,11 +132,11 @@ def _is_plain(values: NDArray[Any]) -> bool:
 
 
 def with_index(frame: Any, *, takes_unnamed: bool = True) -> Any:
-    """A frame of pandas with its index as columns: levels with a name that no column has, and texts without a name.
+    """Move the index of a pandas frame to columns: levels with a new name, and unnamed texts.
 
     Args:
         frame: The frame.
-        takes_unnamed: Whether texts without a name are taken; as meanings they would name each object.
+        takes_unnamed: Whether unnamed texts are moved; as meanings they would identify each object.
     """
     index = frame.index
     kept = [
@@ -149,14 +149,14 @@ def with_index(frame: Any, *, takes_unnamed: bool = True) -> Any:
 
 
 def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Meanings of named attributes, as arguments of `Corpus`: vectors, and concepts such as `color=red`.
+    """Convert meanings with named attributes to arguments of `Corpus`: vectors, and concepts such as `color=red`.
 
     Args:
-        columns: Values of each attribute: texts, numbers, or truth values, which are features that are there
-            (`red`) or not; None is no value.
+        columns: Values of each attribute: texts, numbers, or booleans, which are features that are present
+            (`red`) or not; None is a missing value.
 
     Returns:
-        Concepts of each message, and, where no value is missing, `meanings`: whole numbers if all values are, else
+        Concepts of each message and, if no value is missing, `meanings`: integers if all values are, else
         texts.
     """
     columns = {name: _plain_cells(name, cells) for name, cells in columns.items()}
@@ -179,7 +179,7 @@ def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
-    """The values of an attribute, as JSON has them."""
+    """Convert the values of an attribute to JSON values."""
     try:
         return [plain(cell) for cell in cells]
     except OverflowError as error:
@@ -187,7 +187,7 @@ def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
 
 
 def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Fields of a corpus for meanings of named attributes; `missing` says which value is."""
+    """Fields of a corpus for meanings with named attributes; `missing` names the first missing value."""
     found = named_attributes(columns)
     if "meanings" in found:
         return found
@@ -201,10 +201,10 @@ def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def fields_of(meanings: Any) -> dict[str, Any]:
-    """Meanings that are no array of numbers or texts, or not of two dimensions, as fields of a corpus.
+    """Convert meanings that are not a 2-d array of numbers or texts to fields of a corpus.
 
     Raises:
-        CorpusError: If rows are of several kinds or lengths, or a value is no number of 64 bits and no text.
+        CorpusError: If rows differ in kind or length, or a value is neither a text nor a 64-bit number.
     """
     meanings = as_array(meanings)
     if not hasattr(meanings, "__iter__") or isinstance(meanings, str):
@@ -233,14 +233,14 @@ def fields_of(meanings: Any) -> dict[str, Any]:
     ):
         return word_vectors(rows)
     found = np.asarray(rows)
-    if found.dtype.kind in "OU":  # texts beside numbers, as frames have them
+    if found.dtype.kind in "OU":  # texts and numbers, as in frames
         cells = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
         found = np.array([[_text(cell, place) for cell in row] for place, row in enumerate(cells)])
     return {"meanings": _values(found)}
 
 
 def _text(value: Any, place: int) -> str:
-    """A value of a meaning as a text."""
+    """Convert a value of a meaning to a text."""
     value = plain(value)
     if value is None or isinstance(value, list | dict):
         raise CorpusError(f"meaning {place}: expected numbers or texts, got {value!r:.60}")
@@ -248,7 +248,7 @@ def _text(value: Any, place: int) -> str:
 
 
 def _values(meanings: NDArray[Any]) -> NDArray[Any]:
-    """Numbers and texts of an array of any shape as rows, (num_messages, num_attributes)."""
+    """Convert numbers and texts of an array of any shape to rows, (num_messages, num_attributes)."""
     kind = meanings.dtype.kind
     if kind not in "biufmMSU" or (kind == "u" and int(meanings.max(initial=0)) >= MAX_INTEGER):
         raise CorpusError(
@@ -264,15 +264,15 @@ def _values(meanings: NDArray[Any]) -> NDArray[Any]:
 
 
 def integer_vectors(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Meanings that are whole numbers without names of attributes, as arguments of `Corpus`.
+    """Convert meanings that are integers without attribute names to arguments of `Corpus`.
 
-    Their concepts are those of attributes with different values, such as `attribute0=3`.
+    Concepts are values of attributes that vary, such as `attribute0=3`.
     """
     meanings = np.array(rows)
     columns, names = list[NDArray[Any]](), list[str]()
     for place, column in enumerate(meanings.T):
         values, ids = np.unique(column, return_inverse=True)
-        if len(values) > 1:  # one that is always there says nothing
+        if len(values) > 1:  # a constant value carries no information
             columns.append(ids + len(names))
             names += [f"attribute{place}={value}" for value in values.tolist()]
     if not names:
@@ -283,12 +283,12 @@ def integer_vectors(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Meanings that are words without names of attributes, as arguments of `Corpus`; each word is a concept.
+    """Convert meanings that are words without attribute names to arguments of `Corpus`; each word is a concept.
 
-    A word that stands at several places is several concepts, such as `attribute0=red`.
+    A word that occurs at several positions is several concepts, such as `attribute0=red`.
 
     Args:
-        rows: The words of each message, all as many.
+        rows: Words of each meaning, equal numbers for all.
     """
     places: dict[str, set[int]] = {}
     for row in rows:

@@ -1,8 +1,8 @@
-"""Graphs of CUDA: the kernels of a function of tensors, which the GPU then starts by itself.
+"""CUDA graphs: kernels of a function of tensors that are launched together.
 
-A step of training is some hundred to thousand kernels of a few microseconds, and the processor takes up to ten times as
-long to start each. A graph holds them with their arguments and starts them all at once. It is made of one call, so it
-has the same kernels at every call, with the same weights, buffers and generators: those stay where they are.
+A training step consists of a hundred to a thousand kernels of a few microseconds, and the CPU takes up to ten times as
+long to launch each kernel. A graph launches all of them at once. It is captured from one call, so it
+has the same kernels in every call, with the same weights, buffers and generators, which must not move in memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,38 +15,38 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 Outputs = tuple[Mapping[str, Tensor], Sequence[Tensor | None]]
-"""Figures, and what is used before the next call."""
+"""Figures, and tensors that are used before the next call."""
 
 
 class Survey(TorchDispatchMode):
-    """Watches a call on CUDA: from which generators it draws, and why no graph can be made of it.
+    """Monitors a call on CUDA: its random generators, and reasons why it can't be captured as a graph.
 
-    Torch itself refuses what waits for the device. It does not see what is read from the processor's memory, which
-    would be read again, from the same place, whatever has become of it.
+    Torch itself rejects synchronisation with the device. It does not detect reads of CPU memory, which
+    would be read again at the same address, whatever its content.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.generators: dict[int, torch.Generator] = {}
         self.reason: str | None = None
-        """Why there can be no graph; None: nothing is known against it."""
+        """Reason why there can be no graph; None: no reason known."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled in the block, and torch would import its compiler, which takes seconds
+        return False  # nothing is compiled in the block, and importing torch's compiler takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Make an operation."""
+        """Execute an operation."""
         result = func(*args, **(kwargs or {}))
         leaves = tree_leaves((args, kwargs, result))
-        # Numbers come as tensors of the CPU without dimensions, and a graph keeps them.
+        # Python numbers are CPU tensors without dimensions, which a graph stores.
         places = {
             leaf.is_cuda for leaf in leaves if isinstance(leaf, Tensor) and (leaf.is_cuda or leaf.dim())
         }
         if True in places:
             self.generators |= {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Generator)}
         if len(places) > 1:
-            self.reason = f"{func} is of tensors of the CPU and of CUDA"
+            self.reason = f"{func} combines tensors of the CPU and of CUDA"
         elif depends_on_values(func, args):
             self.reason = f"{func} depends on values"
         return result
@@ -61,20 +61,20 @@ def captured(
     staying: Sequence[Tensor] = (),
     is_surveyed: bool = True,
 ) -> tuple[Outputs, Callable[..., Outputs] | str]:
-    """Call a function, and make a graph of it.
+    """Call a function, and capture it as a CUDA graph.
 
     Args:
-        function: As `Recorded` needs it. It is called twice; the second time no kernel runs, only Python.
-        inputs: The tensors, on CUDA.
-        pool: Memory that graphs share of which one is called at a time; see `torch.cuda.graph_pool_handle`.
-        optimizer: One that makes a step in the function.
-        staying: The inputs that will in general be the same tensors, which the graph may then read and change where
-            they are; others are copied.
-        is_surveyed: Whether it may draw from generators of its own, or read the processor's memory; what is compiled
-            should not be watched, or it is compiled anew for that.
+        function: See `Recorded`. It is called twice; the second time only Python runs, without kernels.
+        inputs: Input tensors on CUDA.
+        pool: Memory shared by graphs that are not called concurrently; see `torch.cuda.graph_pool_handle`.
+        optimizer: Optimizer that makes a step in the function.
+        staying: Inputs that are usually the same tensors, which the graph may read and change in
+            place; other inputs are copied.
+        is_surveyed: Whether the function may use its own generators, or read CPU memory; compiled functions
+            should not be monitored, as they would be recompiled.
 
     Returns:
-        The outputs, and what computes them of other inputs of the same shapes; or why there is no graph, as text.
+        Outputs, and a function of other inputs of equal shapes, or the reason why there is no graph, as text.
     """
     places = set(map(id, staying))
     kept = [each if id(each) in places else each.detach().clone() for each in inputs]
@@ -89,11 +89,11 @@ def captured(
     try:
         with _capturable(optimizer), torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             figures, tensors = function(*kept)
-    except RuntimeError as error:  # an operation waits for the device, or needs more memory than there is
+    except RuntimeError as error:  # an operation synchronises, or needs too much memory
         _forget_capture(pool, survey.generators.values())
         return outputs, " ".join(str(error).split())[:200]
     names, told = tuple(figures), list(figures.values())
-    # A graph writes into the state of an optimizer, also if that was given up: then it must not be memory of others.
+    # A graph writes into the optimizer's state, even after it was dropped: keep that memory alive.
     held = [] if optimizer is None else [tuple(state.values()) for state in optimizer.state.values()]
 
     @torch.no_grad()
@@ -109,30 +109,30 @@ def captured(
 
 
 def _forget_capture(pool: Any, generators: Iterable[torch.Generator]) -> None:
-    """Let torch draw and take memory as before, after a capture that failed, of which it goes on otherwise."""
+    """Reset torch's random numbers and memory after a failed capture, so that the run can continue."""
     place = torch.cuda.current_device()
     for generator in (torch.cuda.default_generators[place], *generators):
         generator.graphsafe_set_state(generator.clone_state())
-    with suppress(RuntimeError):  # where it failed before memory was taken, or torch has done this
+    with suppress(RuntimeError):  # the capture failed before allocation, or torch has reset it
         torch._C._cuda_endAllocateToPool(place, pool)
 
 
 @torch.no_grad()
 def _copied(outputs: Outputs) -> Outputs:
-    """Outputs that nothing overwrites."""
+    """Copy outputs, so that they are not overwritten."""
     figures, tensors = outputs
     copies = [None if each is None else each.detach().clone() for each in tensors]
     return dict(zip(figures, _copies(list(figures.values())), strict=True)), copies
 
 
 def _copies(values: list[Tensor]) -> Sequence[Tensor]:
-    """Copies of tensors, by few kernels."""
+    """Copy tensors with few kernels."""
     return torch._foreach_mul(values, 1) if values else ()
 
 
 @contextmanager
 def _capturable(optimizer: torch.optim.Optimizer | None) -> Any:
-    """Let torch make a graph of a step of an optimizer whose state is on the device."""
+    """Allow graphs of an optimizer step whose state is on the device."""
     groups = [] if optimizer is None else [group for group in optimizer.param_groups if "capturable" in group]
     before = [group["capturable"] for group in groups]
     for group in groups:
@@ -145,7 +145,7 @@ def _capturable(optimizer: torch.optim.Optimizer | None) -> Any:
 
 
 def depends_on_values(func: Any, args: Any) -> bool:
-    """Whether an operation reads values, or the shape of its result depends on them."""
+    """Whether an operation reads values, or its result's shape depends on values."""
     if func.overloadpacket is torch.ops.aten.index:
         return any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in args[1])
     return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags

@@ -1,6 +1,6 @@
-"""Memory that a file may take to be read, memory that is free, and freed memory that the process keeps.
+"""Memory limits for reading files, free memory, and reuse of freed memory.
 
-The limit is `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free; in Python `read_corpus(path,
+The limit is `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of free memory; in Python `read_corpus(path,
 max_memory="8G")`.
 """
 
@@ -19,21 +19,21 @@ from typing import Any
 from ecsuite.runtime.errors import ConfigError, shown
 
 VARIABLE = "ECSUITE_MAX_MEMORY"
-"""The environment variable with the most memory, such as 8G; `--max-memory` sets it, so that workers have it too."""
+"""Environment variable with the memory limit, such as 8G; `--max-memory` sets it, so that workers inherit it."""
 SHARE = 0.75
-"""Share of the free memory that is allowed where nothing is set."""
+"""Default limit as a share of free memory."""
 UNCHECKED = 1 << 26
-"""Bytes that are allowed without a look at what is free, where nothing is set."""
+"""Bytes that are always allowed by default, without checking free memory."""
 _GIVEN: ContextVar[int | None] = ContextVar("max_memory", default=None)
-"""Bytes that a caller in Python allows."""
+"""Limit in bytes set by a caller in Python."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def read_size(text: str, place: str) -> int:
-    """A number of bytes as users write it: `500M`, `8G`, `1.5GiB`, `1000000`; units are powers of 1,024.
+    """Parse a number of bytes: `500M`, `8G`, `1.5GiB`, `1000000`; units are powers of 1,024.
 
     Raises:
-        ConfigError: If it is no such number; the message begins with its place.
+        ConfigError: If the text is not a size; the message begins with `place`.
     """
     found = re.fullmatch(
         r"(\d{1,15}(?:\.\d{1,9})?) ?([kmgt]?)(?:i?b)?", text.strip(), re.IGNORECASE | re.ASCII
@@ -44,7 +44,7 @@ def read_size(text: str, place: str) -> int:
 
 
 def set_max_memory(text: str | None) -> None:
-    """Set the most memory of this process and of those that it starts, unless None; `ConfigError` if it is no size."""
+    """Set the memory limit of this process and its child processes, unless None; `ConfigError` if not a size."""
     if text is not None:
         read_size(text, "--max-memory")
         os.environ[VARIABLE] = text
@@ -52,10 +52,10 @@ def set_max_memory(text: str | None) -> None:
 
 @contextmanager
 def allowing(text: str | None) -> Iterator[None]:
-    """Allow so much memory in the block, whatever is set elsewhere; None changes nothing.
+    """Set the memory limit in the block, overriding other settings; None changes nothing.
 
     Raises:
-        ConfigError: If it is no size.
+        ConfigError: If the text is not a size.
     """
     token = _GIVEN.set(_GIVEN.get() if text is None else read_size(str(text), "max_memory"))
     try:
@@ -65,10 +65,10 @@ def allowing(text: str | None) -> Iterator[None]:
 
 
 def max_memory() -> float:
-    """Most bytes that a file may take to be read; infinite where nothing is set and what is free is not known.
+    """Memory limit for reading a file, in bytes; infinite if nothing is set and free memory is unknown.
 
     Raises:
-        ConfigError: If the environment variable is no size.
+        ConfigError: If the environment variable is not a size.
     """
     if (given := _GIVEN.get()) is not None:
         return given
@@ -79,16 +79,16 @@ def max_memory() -> float:
 def require_memory(
     needed: float, place: object, what: str = "to be read", *, allowed: float | None = None
 ) -> None:
-    """Refuse what takes more memory than is allowed, before it is begun.
+    """Raise `ConfigError` if a task needs more memory than the limit.
 
     Args:
-        needed: Bytes, an estimate from below.
-        place: The file, for the message.
-        what: What takes it.
-        allowed: What `max_memory` gave before a part of it was taken; None: as it is now.
+        needed: Estimated lower bound in bytes.
+        place: File, for the error message.
+        what: Purpose of the memory, for the error message.
+        allowed: Limit from an earlier `max_memory`; None: the current limit.
 
     Raises:
-        ConfigError: If it is too much; the message says how much is needed and allowed, and what allows it.
+        ConfigError: With the needed and allowed memory, and the option that allows more.
     """
     given = _GIVEN.get()
     if needed <= UNCHECKED and given is None and not os.environ.get(VARIABLE):
@@ -103,10 +103,10 @@ def require_memory(
 
 
 def require_weights_fit(folder: Path) -> None:
-    """Refuse a published model in a folder whose safetensors files need more memory than is allowed.
+    """Raise `ConfigError` if the safetensors files of a model's folder exceed the memory limit.
 
     Raises:
-        ConfigError: If they do; of a folder that does not exist, nothing is asked.
+        ConfigError: If they do; a missing folder is accepted.
     """
     require_memory(
         sum(file.stat().st_size for file in folder.glob("*.safetensors")), folder, "for its weights"
@@ -114,7 +114,7 @@ def require_weights_fit(folder: Path) -> None:
 
 
 def size_text(size: float) -> str:
-    """A number of bytes for people, such as `1.5 GiB`."""
+    """Format a number of bytes, such as `1.5 GiB`."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
@@ -123,13 +123,13 @@ def size_text(size: float) -> str:
 
 
 def _enough(size: float) -> str:
-    """A value of `--max-memory` that is not below a size."""
+    """Value of `--max-memory` that is at least a size."""
     unit = "G" if size > 1 << 30 else "M"
     return f"{math.ceil(size / _UNITS[unit])}{unit}"
 
 
 def free_memory() -> float:
-    """Bytes that are free on this machine, within the limits of its container and process; infinite if not known."""
+    """Free memory of this machine in bytes, within the limits of its container and process; infinite if unknown."""
     return max(0.0, min(_free_on_machine(), _free_in_group(), _free_in_process()))
 
 
@@ -146,7 +146,7 @@ def _free_on_machine() -> float:
 
 
 def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
-    """Free memory of the container or the job of a cluster, by its control group and those above."""
+    """Free memory of the container or the cluster job, from its control group and the groups above."""
     try:
         lines = [line.split(":", 2) for line in own.read_text("utf-8").splitlines()]
     except (OSError, ValueError):
@@ -168,7 +168,7 @@ def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/
                     (folder / "memory.stat").read_text("ascii"),
                     re.MULTILINE,
                 )
-                # Files in the page cache give way.
+                # Page cache can be reclaimed.
                 free = min(free, allowed - used + (int(cached[1]) if cached else 0))
             except (OSError, ValueError):  # no such file, or "max"
                 pass
@@ -194,19 +194,19 @@ def _free_in_process() -> float:
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
 """Parameters of glibc's `mallopt`; see its manual page."""
 KEPT = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**31 - 1, TOP_PAD: 2**26}
-"""In bytes: what is smaller comes from memory that is kept; the most that is kept; what is requested at once."""
+"""glibc malloc in bytes: mmap threshold, trim threshold and top pad, so that freed memory is reused."""
 USUAL = {MMAP_THRESHOLD: 2**22, TRIM_THRESHOLD: 2**24, TOP_PAD: 2**17}
-"""Afterwards: large arrays are returned as soon as they are freed; NumPy maps those from 4 MiB on in huge pages."""
+"""Values outside the block: large arrays are returned when freed; NumPy maps arrays from 4 MiB on in huge pages."""
 _LOCK = threading.Lock()
 _num_users = 0
 
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Keep freed memory in the block, in all threads; what is then unused is returned. Only glibc can.
+    """Reuse freed memory in the block, in all threads; unused memory is returned at the end. Only with glibc.
 
-    Every step of training frees its activations. By default the C library of Linux returns them to the system, which
-    then must map and clear the same pages again in the next step.
+    Every training step frees its activations. By default glibc returns them to the system, which
+    must map and clear the same pages again in the next step.
     """
     global _num_users
     library = _glibc()
@@ -228,7 +228,7 @@ def kept_memory() -> Iterator[None]:
 
 @cache
 def _glibc() -> Any:
-    """The C library of this process, if it is glibc."""
+    """C library of this process, if it is glibc."""
     import ctypes
 
     if not sys.platform.startswith("linux"):

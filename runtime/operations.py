@@ -1,6 +1,6 @@
-"""The operations of a function of tensors, as they are made, and made again where they were.
+"""Recording of the operations of a function of tensors, and their replay in place.
 
-Each writes its result where it was the first time, so that nothing is allocated, and that views need not be made again.
+At replay, results are written to their recorded memory, so nothing is allocated, and views need not be made again.
 """
 
 from collections import Counter
@@ -31,81 +31,81 @@ RECORDER: ContextVar["Recorder | None"] = ContextVar("what records", default=Non
 """Recorder of the current operations."""
 
 
-class OtherAnswerError(Exception):
+class GuardFailed(Exception):
     """An external value differs from that during recording, so that other operations would follow."""
 
 
 def as_array(tensor: Tensor) -> NDArray[Any]:
-    """The values of a tensor."""
+    """Values of a tensor as an array."""
     array: NDArray[Any] = tensor.detach().cpu().numpy()
     return array
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Operation:
-    """An operation of a recording."""
+    """A recorded operation."""
 
     function: Any
     arguments: Sequence[Any]
     options: Mapping[str, Any]
     made: Mapping[int, Tensor]
-    """The results that have memory of their own, by their place among all results."""
+    """Results with their own memory, by index among all results."""
     num_results: int
     reads: frozenset[int]
     writes: frozenset[int]
-    """Memory that it needs, and that it changes, also that of its results."""
+    """Memory that the operation needs, and memory that it changes, including its results."""
     has_effect: bool
-    """Whether it is made even if nobody needs its results: it writes into what was there before, or draws numbers."""
+    """Whether the operation runs even if its results are unused: it writes into existing memory, or draws numbers."""
     value: Tensor | None
-    """Its result, if that is always the same."""
+    """Result of the operation, if it is constant."""
 
 
 class Recorder(TorchDispatchMode):
-    """Makes the operations in its block, and records them.
+    """Executes the operations in its block, and records them.
 
     Args:
-        inputs: Tensors that will be others when the recording is called.
-        max_bytes: Most memory of the results of operations.
+        inputs: Tensors that differ between replays.
+        max_bytes: Maximum memory of the results of operations.
     """
 
     def __init__(self, inputs: Sequence[Tensor], max_bytes: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.max_bytes = max_bytes
         self.reason: str | None = None
-        """Why they can't be recorded; None: they can."""
+        """Reason why operations can't be recorded; None: they can."""
         self.inputs = [each.detach().clone() for each in inputs]
-        """Copies of the inputs, to be used in the block instead of them. All other tensors that were not created in the
+        """Copies of the inputs, for use in the block instead of the inputs. Other tensors that were not created in the
         block are used with their values at replay: weights, buffers, generators."""
         self.operations: list[_Operation] = []
         self.num_bytes = 0
         self.written: set[int] = set()
-        """Memory that operations change which did not make it."""
+        """Existing memory that operations change."""
         self.kept: list[Tensor] = []
-        """Created tensors, kept alive so that no two have the same memory."""
+        """Created tensors, kept alive so that their memory is not reused."""
         self.memory: set[int] = set()
         self.aliases: dict[tuple[Any, ...], Tensor] = {}
-        """Tensors without a graph of autograd of the memory that was made, by what they are of it."""
-        self.is_outside = False
-        """Whether what is made now belongs to one operation, which is recorded as a whole."""
+        """Views without autograd graph of memory allocated in the block, by their layout."""
+        self.is_external = False
+        """Whether current operations belong to a single operation, which is recorded as a whole."""
         for tensor in self.inputs:
             self._keep(tensor)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled in the block, and torch would import its compiler, which takes seconds
+        return False  # nothing is compiled in the block, and importing torch's compiler takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Make an operation."""
+        """Execute and record an operation."""
         kwargs = kwargs or {}
-        if self.reason is not None or self.is_outside or func.namespace == "profiler":
+        if self.reason is not None or self.is_external or func.namespace == "profiler":
             return func(*args, **kwargs)
-        # As the arguments are now: an operation may change the shape of one in place.
+        # Before the call: an operation may change the shape of an argument in place.
         arguments, options = tree_map_only(Tensor, self._alias, (args, kwargs))
         result = func(*args, **kwargs)
         if depends_on_values(func, args):
             self.reason = f"{func} depends on values"
         elif self.num_bytes > self.max_bytes:
-            self.reason = "results are large"
+            self.reason = "results are too large"
         else:
             self._record(func, arguments, options, result)
         if self.reason is not None:
@@ -126,7 +126,7 @@ class Recorder(TorchDispatchMode):
         for each in made.values():
             self._keep(each)
         if not (made or changed) or torch.Tag.inplace_view in func.tags:
-            return  # views are of memory that stays where it is
+            return  # views refer to memory that does not move
         is_random = torch.Tag.nondeterministic_seeded in func.tags
         name, value = func.overloadpacket.__name__, None
         if name.startswith("empty") or name in ("new_empty", "new_empty_strided"):
@@ -150,7 +150,7 @@ class Recorder(TorchDispatchMode):
         )
 
     def __enter__(self) -> "Recorder":
-        """Record from now on."""
+        """Start recording."""
         self.token = RECORDER.set(self)
         super().__enter__()  # type: ignore[no-untyped-call]
         self.watch = _Watch(self)
@@ -158,22 +158,22 @@ class Recorder(TorchDispatchMode):
         return self
 
     def __exit__(self, *error: Any) -> None:
-        """Record no more."""
+        """Stop recording."""
         self.watch.__exit__(*error)  # type: ignore[no-untyped-call]
-        del self.watch  # which would keep what was recorded
+        del self.watch  # it would keep the recording alive
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         RECORDER.reset(self.token)
 
-    def outside(self, function: Callable[..., Arrays], tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Call a function of arrays, and record it as one operation; see `outside`."""
+    def external_call(self, function: Callable[..., Arrays], tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Call a function of arrays, and record it as one operation; see `external_call`."""
         if not self.written <= self.memory:
-            self.reason = "what is outside is asked after something was changed"
-        self.is_outside = True
+            self.reason = "an external call follows a change of existing memory"
+        self.is_external = True
         try:
             rooms = [np.array(each) for each in function(*map(as_array, tensors))]
             results = [torch.from_numpy(each) for each in rooms]
         finally:
-            self.is_outside = False
+            self.is_external = False
         arguments = [self._alias(each) for each in tensors]
         for each in results:
             self._keep(each)
@@ -183,7 +183,7 @@ class Recorder(TorchDispatchMode):
             given = function(*(each.numpy() for each in arguments))
             for room, array in zip(rooms, given, strict=True):
                 if room.shape != np.shape(array):
-                    raise OtherAnswerError
+                    raise GuardFailed
                 room[...] = array
 
         self.operations.append(
@@ -195,13 +195,13 @@ class Recorder(TorchDispatchMode):
         return results
 
     def _keep(self, tensor: Tensor) -> None:
-        """Note what was made."""
+        """Keep a created tensor alive."""
         self.kept.append(tensor)
         self.memory.add(_memory(tensor))
         self.num_bytes += tensor.numel() * tensor.element_size()
 
     def _alias(self, tensor: Tensor) -> Tensor:
-        """The tensor of its memory, if that was made here, for all that are the same of it."""
+        """Canonical alias of a tensor whose storage was allocated during recording."""
         if _memory(tensor) not in self.memory:
             return tensor
         key = (_memory(tensor), tensor.size(), tensor.stride(), tensor.storage_offset(), tensor.dtype)
@@ -249,7 +249,7 @@ class Recorder(TorchDispatchMode):
 
 @contextmanager
 def _interpreted() -> Iterator[None]:
-    """Let TorchScript run graphs as they are, which it would else rewrite, and torch's operations note no versions."""
+    """Let TorchScript run graphs without rewriting them, and torch's operations without version counters."""
     before = torch._C._get_graph_executor_optimize()
     torch._C._set_graph_executor_optimize(False)
     try:
@@ -262,13 +262,13 @@ def _interpreted() -> Iterator[None]:
 def _program(
     operations: Sequence[_Operation], num_aliases: Mapping[int, int], memory: Container[int]
 ) -> list[Callable[[], Any]]:
-    """Make operations again, with their results where they were the first time.
+    """Make functions that replay operations with results in their recorded memory.
 
-    Those of torch are graphs of TorchScript, whose interpreter takes a third of the time that Python takes for each.
+    Torch operations become TorchScript graphs, whose interpreter takes a third of Python's time per operation.
 
     Args:
-        operations: The operations, in their order.
-        num_aliases: The number of tensors of each memory.
+        operations: Operations in order.
+        num_aliases: Number of tensors that share each memory.
         memory: Memory that belongs to the recording.
     """
     program, graph = list[Callable[[], Any]](), _Graph(memory)
@@ -282,7 +282,7 @@ def _program(
 
 
 class _Graph:
-    """A graph of TorchScript, whose tensors are constants, and inputs where they are not of the recording.
+    """A TorchScript graph: tensors of the recording are constants, other tensors are inputs.
 
     Weights are inputs, since a constant would not follow `weight.data = ...`.
 
@@ -296,7 +296,7 @@ class _Graph:
         self.inputs: dict[int, tuple[Tensor, Any]] = {}
 
     def functions(self) -> list[Callable[[], Any]]:
-        """The function that makes its operations; none if there are none."""
+        """Function that runs the graph's operations; empty without operations."""
         if self.is_empty:
             return []
         self.graph.registerOutput(self.graph.insertConstant(None))
@@ -304,7 +304,7 @@ class _Graph:
         return [partial(function, *(tensor for tensor, _ in self.inputs.values()))]
 
     def add(self, operation: _Operation, num_aliases: Mapping[int, int]) -> None:
-        """Add an operation."""
+        """Add an operation to the graph."""
         function, arguments, options = operation.function, operation.arguments, operation.options
         made = operation.made
         if operation.value is not None:
@@ -315,16 +315,16 @@ class _Graph:
             self._node(into[0], arguments, {**options, **dict(zip(into[1], made.values(), strict=True))})
         else:
             results = self._node(function, arguments, options)
-            if made and len(results) < operation.num_results:  # one list
+            if made and len(results) < operation.num_results:  # a single list
                 unpack = self.graph.create("prim::ListUnpack", results, operation.num_results)
                 results = list(self.graph.insertNode(unpack).outputs())
             for place, tensor in made.items():
-                # Where nothing else is of its memory, a result may lie elsewhere each time.
+                # A result whose memory is not shared may be at a new address each time.
                 put = _SET if num_aliases[_memory(tensor)] == 1 else _COPY
                 self._node(put, (tensor, results[place]), {})
 
     def _node(self, function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
-        """Add a call of an operation, and return its results."""
+        """Add a call of an operation; returns its results."""
         schema, inputs = function._schema, []
         for place, each in enumerate(schema.arguments):
             value = arguments[place] if place < len(arguments) else options.get(each.name, each.default_value)
@@ -336,7 +336,7 @@ class _Graph:
         return list(node.outputs())
 
     def _constant(self, value: Any, kind: Any) -> Any:
-        """A constant for an argument of a type of TorchScript."""
+        """Convert an argument to a constant of a TorchScript type."""
         is_list = isinstance(value, list | tuple)
         if is_list and (not value or "Tensor" in str(kind)):
             parts = [self._constant(each, None) for each in value]
@@ -355,20 +355,20 @@ class _Graph:
 
 
 def _without_gradient(tensor: Tensor) -> Tensor:
-    """The tensor, or if it is a weight, one of the same memory that a graph of TorchScript may have."""
+    """Alias a weight without gradient, as TorchScript graphs require; other tensors are returned unchanged."""
     return tensor.detach() if tensor.requires_grad else tensor
 
 
 _COPY, _SET = torch.ops.aten.copy_.default, torch.ops.aten.set_.source_Tensor
 _COPIES = (torch.ops.aten.clone, torch.ops.aten._to_copy)
-"""Operations that make a copy, which may be one into memory that is there."""
+"""Operations that copy a tensor, which may write into existing memory."""
 _MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}
-"""Numbers of layouts in TorchScript."""
+"""Numbers of memory layouts in TorchScript."""
 
 
 @cache
 def _into(function: Any) -> tuple[Any, Sequence[str]] | None:
-    """The form of an operation that writes results into tensors, and their names in it; None: torch has none."""
+    """Variant of an operation that writes into given tensors, and their argument names; None: torch has none."""
     wanted = [(each.name, str(each.type)) for each in function._schema.arguments]
     for name in function.overloadpacket.overloads():
         other = getattr(function.overloadpacket, name)
@@ -380,17 +380,17 @@ def _into(function: Any) -> tuple[Any, Sequence[str]] | None:
 
 
 def _memory(tensor: Tensor) -> int:
-    """Which memory a tensor is of."""
+    """Identify the memory of a tensor."""
     return int(tensor.untyped_storage()._cdata)
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:
-    """All tensors in values."""
+    """Iterate over all tensors in values."""
     return (each for each in tree_leaves(values) if isinstance(each, Tensor))
 
 
 def _changed(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[int]:
-    """The memory of the arguments that an operation writes into."""
+    """Memory of the arguments that an operation writes into."""
     for place, each in enumerate(function._schema.arguments):
         if each.alias_info is not None and each.alias_info.is_write:
             yield from map(
@@ -399,13 +399,13 @@ def _changed(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]
 
 
 class _Watch(TorchFunctionMode):
-    """Notices what reads values without an operation."""
+    """Detects reads of values without an operation."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self.recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in READS and self.recorder.reason is None and not self.recorder.is_outside:
+        if func in READS and self.recorder.reason is None and not self.recorder.is_external:
             self.recorder.reason = f"{func.__name__} reads values"
         return func(*args, **(kwargs or {}))

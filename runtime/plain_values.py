@@ -1,4 +1,4 @@
-"""Values of NumPy, pandas, Arrow and Python as JSON has them."""
+"""Conversion of values of NumPy, pandas, Arrow and Python to JSON values."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -7,34 +7,34 @@ from typing import Any
 import numpy as np
 
 MAX_INTEGER = 1 << 63
-"""Integers from here on, and below its negative, are refused: NumPy would make floats of them."""
+"""Bound of integers: larger absolute values are rejected, as NumPy would convert them to floats."""
 BITS = "integers of at most 64 bits"
 """Expected integers, for error messages."""
 TYPES = {str, int, float, bool, list, dict, type(None)}
-"""Types of such values."""
+"""Types of JSON values."""
 
 
 def plain(value: Any) -> Any:
-    """A value as a text, a number, a truth value, a list, a mapping, or None where it is none (NaN, NaT, NA).
+    """Convert a value to a text, number, boolean, list, mapping, or None (also for NaN, NaT, NA).
 
-    Sets are lists in the order of their texts. Bytes are texts in UTF-8; dates, and what else JSON has no form for,
-    are their texts.
+    Sets become lists, ordered by text. Bytes are decoded as UTF-8; dates, and other values without a form in JSON,
+    become texts.
 
     Raises:
         OverflowError: If an integer has more than 64 bits.
     """
-    if type(value) is str:  # as most are
+    if type(value) is str:  # the most frequent case
         return value
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind == "i" or (value.dtype.kind == "f" and not np.isnan(value).any()):
             return value.tolist()
-        # of dates in nanoseconds, NumPy would make integers
+        # NumPy would convert dates in nanoseconds to integers
         value = (value.astype(str) if value.dtype.kind in "mM" else value).tolist()
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
         if not -MAX_INTEGER < value < MAX_INTEGER:
-            is_shown = abs(value) < 1 << 4096  # Python writes no integer of more than 4,300 digits
+            is_shown = abs(value) < 1 << 4096  # Python does not format integers of more than 4,300 digits
             raise OverflowError(value if is_shown else f"one of {value.bit_length():,} bits")
         return int(value)
     if isinstance(value, float | Decimal):
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def settings_of(value: Any) -> Any:
-    """Settings given in Python with NumPy's numbers as Python's, and ranges, tuples and arrays as lists."""
+    """Convert NumPy numbers in settings to Python numbers, and ranges, tuples and arrays to lists."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):

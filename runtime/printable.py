@@ -1,19 +1,19 @@
-"""Texts for people. Those of users, such as symbols and names of files, are made safe: they steer no terminal."""
+"""Texts for output. Users' texts, such as symbols and file names, are escaped so that they can't control a terminal."""
 
 import sys
 import unicodedata
 from html import escape
 
 STEERING = ("Cc", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Categories of characters that are shown by their numbers: controls, halves of pairs, none, ends of lines."""
+"""Categories of escaped characters: controls, surrogates, private use, unassigned, line and paragraph separators."""
 JOINERS = "\u200c\u200d\u00ad"
-"""Format characters that words have: in Persian, in scripts of India, in emoji, between syllables."""
+"""Format characters that occur in words: in Persian, in scripts of India, in emoji, between syllables."""
 
 
 def printable(text: object) -> str:
-    r"""A text whose controls, escape sequences and changes of direction are shown by numbers, as `\x1b`.
+    r"""Escape control characters, escape sequences and changes of direction in a text, as `\x1b`.
 
-    Letters, marks, spaces and emoji of all scripts stay as they are.
+    Letters, marks, spaces and emoji of all scripts are unchanged.
     """
     text = str(text)
     if text.isascii() and text.isprintable():
@@ -29,27 +29,27 @@ def _is_safe(character: str) -> bool:
 
 
 def preformatted(text: str) -> str:
-    """A text in a notebook, with its columns under each other whatever the style of the notebook."""
+    """Format a text for notebooks, with aligned columns in any style."""
     return f'<pre style="font-family: monospace; line-height: 1.3">{escape(text)}</pre>'
 
 
 def counted(number: int, word: str) -> str:
-    """A number with its word: `1 seed`, `3,000 seeds`."""
+    """Format a number with its noun: `1 seed`, `3,000 seeds`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 class _Notes:
-    """Whether notes for the user are shown."""
+    """State of notes for the user: shown or not."""
 
     are_shown = True
 
 
 def show_notes(are_shown: bool) -> None:
-    """Show notes from now on, or none, as with `--quiet`."""
+    """Switch notes on or off, as with `--quiet`."""
     _Notes.are_shown = are_shown
 
 
 def note(text: str) -> None:
-    """Print a note for the user on standard error, unless none are to be shown."""
+    """Print a note for the user on standard error, unless notes are off."""
     if _Notes.are_shown:
         print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Provenance of results: the commit of this package, and the processor; read from files, without other programs."""
+"""Provenance of results: the commit of this package, and the processor; read from files, without running programs."""
 
 import json
 import platform
@@ -8,23 +8,23 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-"""A SHA-1 or SHA-256 in full."""
+"""Pattern of a full SHA-1 or SHA-256."""
 
 
 @cache
 def own_commit() -> str | None:
-    """The commit of the checkout that this package lies in, or that pip installed it from; None if unknown.
+    """Commit of the checkout of this package, or from which pip installed it; None if unknown.
 
-    Changes that were not committed are not looked for.
+    Uncommitted changes are ignored.
     """
     folder = Path(__file__).resolve().parents[1]
     return checkout_commit(folder) or _installed_commit(folder)
 
 
 def checkout_commit(folder: Path) -> str | None:
-    """The commit that the root of a git checkout, which may be a linked one, is at; None if it is no such root.
+    """Commit of a git checkout or linked worktree, given its root; None if the folder is not a root.
 
-    See gitrepository-layout(5) for the files. References in the format `reftable` are not read.
+    See gitrepository-layout(5) for the files. References in format `reftable` are not supported.
     """
     try:
         git = folder / ".git"
@@ -42,13 +42,13 @@ def checkout_commit(folder: Path) -> str | None:
 
 
 def _packed(file: Path, reference: str) -> str:
-    """The commit of a reference in a file of many; empty if it has none."""
+    """Commit of a reference in a file of packed references; empty if missing."""
     lines = (line.split() for line in file.read_text().splitlines())
     return next((words[0] for words in lines if words[1:] == [reference]), "")
 
 
 def _installed_commit(folder: Path) -> str | None:
-    """The commit that pip noted (PEP 610) when it installed this very folder from a repository."""
+    """Commit recorded by pip (PEP 610) when it installed this folder from a repository."""
     try:
         installed = distribution("ecsuite")
         if Path(str(installed.locate_file("ecsuite"))).resolve() != folder:
@@ -61,7 +61,7 @@ def _installed_commit(folder: Path) -> str | None:
 
 @cache
 def processor() -> str:
-    """The name of the processor, or its architecture where the system does not tell the name in a file."""
+    """Name of the processor, or its architecture if the system has no file with the name."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             name = next((line.partition(":")[2] for line in lines if line.startswith("model name")), "")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 14
-"""Rows taken at once, so that they fit the cache."""
+"""Number of rows processed at once, to fit the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Ragged:
     """
 
     values: NDArray[np.int32]
-    """All rows end to end, shape (num_values,)."""
+    """All rows concatenated, shape (num_values,)."""
     offsets: NDArray[np.int64]
-    """Start of each row, and the end of the last, shape (num_rows + 1,)."""
+    """Start of each row, and the end of the last row, shape (num_rows + 1,)."""
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int]]) -> Self:
@@ -46,7 +46,7 @@ class Ragged:
 
     @classmethod
     def from_table(cls, table: NDArray[np.integer[Any]]) -> Self:
-        """Rows of one length, of a table of integers of 32 bits, shape (num_rows, length)."""
+        """Make rows of equal length from a table of 32-bit integers, shape (num_rows, length)."""
         num_rows, length = table.shape
         return cls(table.astype(np.int32).ravel(), np.arange(num_rows + 1, dtype=np.int64) * length)
 
@@ -55,7 +55,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> NDArray[np.int32]:
-        """Row `index`, as a view; below 0 from the end."""
+        """Row `index`, as a view; negative indices count from the end."""
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
@@ -68,15 +68,15 @@ class Ragged:
         return np.diff(self.offsets)
 
     def places(self, rows: Any) -> NDArray[np.integer[Any]]:
-        """Indices of rows from 0, (num_taken,), of such as NumPy takes: also from the end, or a truth value a row.
+        """Convert NumPy indices, negative indices or a mask to indices of rows from 0, (num_taken,).
 
         Raises:
-            IndexError: If there is no such row, or there are not as many truth values as rows.
+            IndexError: If an index is out of range, or a mask has another length.
         """
         found = np.asarray(rows)
         if found.dtype.kind == "b":
             if found.shape != (len(self),):
-                raise IndexError(f"expected {len(self)} truth values, got {found.shape}")
+                raise IndexError(f"expected a mask of {len(self)} rows, got {found.shape}")
             return np.flatnonzero(found)
         if not found.size:
             return np.zeros(0, np.int64)
@@ -89,7 +89,7 @@ class Ragged:
         return np.where(found < 0, found + len(self), found) if found.min() < 0 else found
 
     def take(self, rows: Any) -> "Ragged":
-        """These rows, by their indices, (num_taken,), or a truth value a row; see `places`."""
+        """Select rows by index, (num_taken,), or by mask; see `places`."""
         rows = self.places(rows)
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.subtract(self.offsets[1:][rows], self.offsets[:-1][rows], out=offsets[1:])
@@ -102,12 +102,12 @@ class Ragged:
         return Ragged(values, offsets)
 
     def blocks(self, num_rows: int = _BLOCK) -> Iterator["Ragged"]:
-        """The rows in their order, some at a time: views of the values, and offsets from 0."""
+        """Iterate over blocks of consecutive rows: views of the values, and offsets from 0."""
         for start in range(0, len(self), num_rows):
             yield self.between(start, start + num_rows)
 
     def between(self, start: int, stop: int) -> "Ragged":
-        """Consecutive rows: a view of the values, and offsets from 0."""
+        """Select consecutive rows: a view of the values, and offsets from 0."""
         bounds = self.offsets[start : stop + 1]
         return Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
 
@@ -135,7 +135,7 @@ class Ragged:
         return found
 
     def _before(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The values of `before`, and the lengths of its rows."""
+        """Values of `before`, and lengths of its rows."""
         differs = self.values != value
         hits = np.flatnonzero(~differs)
         if np.array_equal(hits, self.offsets[1:] - 1):  # at the end of each row
@@ -145,12 +145,12 @@ class Ragged:
         ends = self.offsets[1:].copy()
         ends[rows[is_first]] = hits[is_first]
         lengths = ends - self.offsets[:-1]
-        if np.count_nonzero(differs) > lengths.sum():  # something follows an end
+        if np.count_nonzero(differs) > lengths.sum():  # values follow an end
             differs &= np.repeat(ends, self.lengths) > np.arange(len(self.values))
         return self.values[differs], lengths
 
     def narrowed(self) -> "Ragged":
-        """The rows in the smallest type of integers that holds the values, so not to be calculated with."""
+        """Store values in the smallest integer type that holds them; not for arithmetic."""
         if self.values.min(initial=0) < 0:
             return self
         return Ragged(self.values.astype(np.min_scalar_type(self.values.max(initial=0))), self.offsets)
@@ -159,7 +159,7 @@ class Ragged:
         """Renumber the values densely, 0 to V-1 in order of id, so that tables over ids stay small.
 
         Returns:
-            The rows with dense ids, and the original id of each dense one, shape (V,).
+            The rows with dense ids, and the original id of each dense id, shape (V,).
         """
         originals = self.distinct()
         if len(originals) and originals[-1] == len(originals) - 1:
@@ -172,7 +172,7 @@ class Ragged:
         return Ragged(table[self.values], self.offsets), originals
 
     def distinct(self) -> NDArray[np.int32]:
-        """The different values, which are not negative, ascending."""
+        """Distinct non-negative values, ascending."""
         if not len(self.values):
             return np.zeros(0, np.int32)
         highest = int(self.values.max())

@@ -1,4 +1,4 @@
-"""Seeded random numbers as pure functions of seed and index, so that any example can be drawn again."""
+"""Seeded random numbers as pure functions of seed and index, so that any example can be redrawn."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 
 def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
-    """Random 64-bit words of examples, (batch, number), as a pure function of seed, split and index, (batch,).
+    """Draw random 64-bit words of examples, (batch, number), as a pure function of seed, split and index, (batch,).
 
     Counter-based SplitMix64 (Steele et al. 2014). Each split, by its name, has its own stream.
     """
@@ -26,7 +26,7 @@ def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArr
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words whose bits all depend on all bits of those given, (...): the output function of SplitMix64."""
+    """Mix words, (...), so that all bits depend on all bits of the input: output function of SplitMix64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
@@ -35,7 +35,7 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
     """Draw sets of distinct integers from 0 to `total` - 1, (batch, number), by Floyd's algorithm, all rows at once.
 
-    The words are random, (batch, number), with `number` at most `total`.
+    `words` are random, (batch, number), with `number` at most `total`.
     """
     number = words.shape[1]
     chosen = np.empty(words.shape, dtype=np.int64)
@@ -49,27 +49,27 @@ def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
 
 @lru_cache(maxsize=4)
 def epoch_order(seed: int, epoch: int | str, num_examples: int) -> Integers:
-    """The order of the examples in an epoch, or of something else with a name: a permutation of their indices."""
+    """Order of the examples in an epoch, or of another named sequence: a permutation of their indices."""
     words = epoch.encode() if isinstance(epoch, str) else [epoch]
     return np.random.default_rng([seed, *words]).permutation(num_examples)
 
 
 GLOBAL_GENERATOR = threading.RLock()
-"""Held by those who seed the generator of the whole process, and draw from it: one thread at a time."""
+"""Lock for threads that seed the global generator and draw from it."""
 
 
 @contextmanager
 def initial_weights(seed: int, device: "torch.device | None" = None) -> Iterator[None]:
-    """Give the modules that are made inside the initial weights of a seed, in any thread.
+    """Initialise modules created in the block from a seed, in any thread.
 
-    Torch's modules draw them from generators of the whole process. These have their former state afterwards, and
-    other threads that make modules wait.
+    Torch's modules draw weights from global generators, whose state is restored afterwards;
+    other threads that create modules wait.
 
     Args:
         seed: Seed of the weights.
-        device: Where modules may be made, besides the CPU; each device has a generator of its own.
+        device: Further device of the modules, besides the CPU; each device has its own generator.
     """
-    import torch  # a second, for those who make modules
+    import torch  # takes a second, only needed for modules
 
     kind = "cpu" if device is None else device.type
     used = {"cuda": lambda: [torch.cuda.current_device()], "mps": lambda: [0]}.get(kind, list)()

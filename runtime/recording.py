@@ -1,8 +1,8 @@
-"""Recording of the operations of a function of tensors, and making them again without Python and autograd in between.
+"""Recording of the operations of a function of tensors, and replay without Python and autograd overhead.
 
-A small step of training takes hundreds of operations of a few microseconds each, and more time than that to find out
-which they are: modules, graphs of autograd, replicas. They are the same at every step. A recording makes these
-operations with the same weights, in the same order, and so with the same results to the last bit. Without it a step of
+A small training step consists of hundreds of operations of a few microseconds each, and most of its time is spent on
+dispatching them: modules, autograd graphs, replicas. The operations are equal at every step. A recording replays them
+with the same weights, in the same order, and so with bit-identical results. Without recording, a step of
 `disc_tiny` takes 2.4 times as long, of `channel` 1.9 times.
 """
 
@@ -15,74 +15,73 @@ import torch
 from torch import Tensor
 
 from ecsuite.runtime.graphs import Outputs, captured
-from ecsuite.runtime.operations import RECORDER, Arrays, OtherAnswerError, Recorder, as_array
+from ecsuite.runtime.operations import RECORDER, Arrays, GuardFailed, Recorder, as_array
 
 NUM_CALLS_BEFORE = 8
-"""Calls of one form before one is recorded, which takes as long as some thirty calls."""
+"""Number of calls of one form before recording, which takes as long as some thirty calls."""
 NUM_CALLS_BEFORE_GRAPH = 2
-"""Calls before a CUDA graph is recorded, which takes as long as three calls; earlier calls initialise libraries."""
+"""Number of calls before a CUDA graph is recorded, which takes as long as three calls; they initialise libraries."""
 NUM_CALLS_UNTIL_STAYING = 2
-"""Further calls of another function's graph until its outputs were the same tensors twice."""
+"""Number of further calls of a function whose inputs come from another function's graph, until that graph is stable."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256
-"""Most recordings of a function, and forms of which the calls are counted."""
+"""Maximum number of recordings of a function, and of forms whose calls are counted."""
 MAX_GRAPHS = 64
-"""Most graphs of a function; they share their memory, but for that of outputs."""
+"""Maximum number of graphs of a function; they share their memory, except for outputs."""
 MAX_OTHER, SHARE_OTHER = 8, 0.25
-"""Calls of a recording in which what is outside may be otherwise before it is left; others make up for a share each."""
+"""Guard failures after which a recording is dropped, and the amount that each successful replay subtracts."""
 NUM_CALLS_AFTER = 100
-"""Calls after that before there is another one; then the square of it, and so on."""
+"""Number of calls before the next recording; then its square, and so on."""
 MAX_BYTES = 2**28
-"""Most memory of the results of operations, of all recordings of a function: of larger ones, Python takes no time that
-counts."""
+"""Maximum memory of the results of operations in all recordings of a function: for larger results, Python's overhead
+is negligible."""
 
 Answer = TypeVar("Answer", bound=Hashable)
 
 
-def outside(function: Callable[..., Arrays], *tensors: Tensor) -> list[Tensor]:
-    """Calls a function of arrays, such as a world in numpy; a recording calls it again.
+def external_call(function: Callable[..., Arrays], *tensors: Tensor) -> list[Tensor]:
+    """Call a function of arrays, such as a world in numpy; a recording calls it again.
 
-    Where an array has another shape then, the recorded function is called in place of the recording.
+    If an array then has another shape, the recorded function is called instead of the recording.
 
     Args:
-        function: It gets the tensors as arrays, and gives arrays. It may keep what it needs in the next call, but no
-            argument.
-        tensors: What it gets.
+        function: Maps the tensors, as arrays, to arrays. It may keep state for the next call, but no argument.
+        tensors: Arguments of the function.
 
     Returns:
-        What it gives, as tensors of the processor's memory.
+        Results as CPU tensors.
     """
     if (recorder := RECORDER.get()) is not None:
-        return recorder.outside(function, tensors)
+        return recorder.external_call(function, tensors)
     return [torch.from_numpy(np.array(each)) for each in function(*map(as_array, tensors))]
 
 
-def asked(question: Callable[[], Answer]) -> Answer:
-    """The answer to a question about what is outside, on which the operations that follow may depend.
+def guard(question: Callable[[], Answer]) -> Answer:
+    """Evaluate a guard: an external value on which the following operations may depend.
 
-    A recording asks again. Where the answer is another one, the recorded function is called in its place.
+    A recording evaluates it again. If the value differs, the recorded function is called instead.
     """
     answer = question()
     if (recorder := RECORDER.get()) is not None:
 
-        def ask_again(*_: Any) -> Arrays:
+        def check_again(*_: Any) -> Arrays:
             if question() != answer:
-                raise OtherAnswerError
+                raise GuardFailed
             return ()
 
-        recorder.outside(ask_again, ())
+        recorder.external_call(check_again, ())
     return answer
 
 
 class Recorded:
-    """Calls functions of tensors, and where one is called often with tensors of one form, records it.
+    """Calls functions of tensors, and records those that are called often with tensors of one form.
 
-    On CUDA, a recording is a graph.
+    On CUDA, a recording is a CUDA graph.
 
     Args:
-        optimizer: One that makes a step in the functions.
+        optimizer: Optimizer that makes a step in the functions.
         is_surveyed: See `captured`.
-        inputs_stay: Whether inputs come of another recording. Once that is a graph, they are the same tensors at every
-            call, so that a graph that is made later can take them from where they are.
+        inputs_stay: Whether inputs are outputs of another recording. Once that is a graph, they are the same tensors
+            in every call, so that a later graph can read them in place.
     """
 
     def __init__(
@@ -94,40 +93,40 @@ class Recorded:
     ) -> None:
         self.optimizer, self.is_surveyed, self.inputs_stay = optimizer, is_surveyed, inputs_stay
         self.last: dict[Hashable, Sequence[Tensor]] = {}
-        """The inputs of the last call of a form, if they may stay and there is no graph yet."""
+        """Inputs of the last call of a form, if they may stay and there is no graph yet."""
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
-        self.num_other: dict[Hashable, float] = {}
-        """Calls of recordings in which what is outside was otherwise, less those that others make up for."""
+        self.num_failures: dict[Hashable, float] = {}
+        """Guard failures per recording, minus 0.25 for each successful replay."""
         self.num_left = Counter[Hashable]()
-        """Recordings of a form that were left."""
+        """Number of dropped recordings per form."""
         self.sizes: dict[Hashable, int] = {}
         self.num_bytes = 0
-        """Memory of recordings, and of all of them."""
+        """Bytes of all recordings."""
         self.pool: Any = None
-        """Memory that its graphs share."""
+        """Memory shared by the graphs."""
         self.reasons: dict[Hashable, str] = {}
-        """Why there is no graph of a form."""
+        """Reason why a form has no graph."""
 
     def __call__(self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]) -> Outputs:
-        """The outputs of a function: figures by name, and tensors, or None, which the next call may overwrite.
+        """Compute the outputs of a function: figures by name, and tensors or None, which the next call may overwrite.
 
         Args:
-            form: Functions and inputs with equal forms make the same operations, with inputs of the same shapes.
-            function: Depends on nothing that changes between calls but its inputs, and weights, buffers and generators,
-                which stay the same objects. It gets the inputs, one by one, or copies of them. Where it asks what is
-                outside, it may be called anew after a part of it was made, so that it changes nothing that was there
-                before until it has asked all, and first lets generators begin.
-            inputs: The tensors, without a graph of autograd.
+            form: Key: functions and inputs with equal forms run the same operations, with inputs of equal shapes.
+            function: Depends only on its inputs, on constants, and on weights, buffers and generators,
+                which stay the same objects. It gets the inputs, or copies of them, as arguments. With guards, it may be
+                restarted after a part of it has run, so it must not change existing memory before its last guard,
+                and must seed generators first.
+            inputs: Input tensors, without an autograd graph.
         """
         if (replay := self.replays.get(form)) is not None:
             try:
                 outputs = replay(*inputs)
-            except OtherAnswerError:
+            except GuardFailed:
                 self._note_other(form)
                 return function(*inputs)
-            if (number := self.num_other.get(form, 0)) > 0:
-                self.num_other[form] = number - SHARE_OTHER
+            if (number := self.num_failures.get(form, 0)) > 0:
+                self.num_failures[form] = number - SHARE_OTHER
             return outputs
         number, is_graph = self.num_calls.get(form, 0), bool(inputs) and inputs[0].is_cuda
         before, most = (
@@ -144,7 +143,7 @@ class Recorded:
         self.num_calls[form] = number + 1
         if is_graph:
             if len(self.replays) == most:
-                del self.replays[next(iter(self.replays))]  # the oldest, as of agents that were replaced
+                del self.replays[next(iter(self.replays))]  # the oldest, such as for replaced agents
             return self._captured(form, function, inputs)
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder:
@@ -152,27 +151,27 @@ class Recorded:
         if (replay := recorder.function(figures, tensors)) is not None:
             self.replays[form], self.sizes[form] = replay, recorder.num_bytes
             self.num_bytes += recorder.num_bytes
-        # Copies, as of a replay: the next call writes into what was recorded.
+        # Copies, as in a replay: the next call overwrites the recorded memory.
         return {name: value.clone() for name, value in figures.items()}, tensors
 
     def _note_other(self, form: Hashable) -> None:
-        """Note that what is outside is otherwise; if it often is, the recording is left, and another one made later."""
-        self.num_other[form] = self.num_other.get(form, 0) + 1
-        if self.num_other[form] > MAX_OTHER:
+        """Count a guard failure; after many, drop the recording, and make another one later."""
+        self.num_failures[form] = self.num_failures.get(form, 0) + 1
+        if self.num_failures[form] > MAX_OTHER:
             self.num_left[form] += 1
             self.num_calls[form] = -(NUM_CALLS_AFTER ** self.num_left[form])
             self.num_bytes -= self.sizes.pop(form)
-            del self.replays[form], self.num_other[form]
+            del self.replays[form], self.num_failures[form]
 
     @property
     def reason(self) -> str | None:
-        """Why there is no graph of a form; None: nothing is in the way."""
+        """Reason why a form has no graph; None: no reason."""
         return next(iter(self.reasons.values()), None)
 
     def _captured(
         self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]
     ) -> Outputs:
-        """The outputs of a function, of which there is a graph then, if there can be one."""
+        """Outputs of a function, and a CUDA graph of it if possible."""
         self.pool = self.pool or torch.cuda.graph_pool_handle()
         staying = [each for each, last in zip(inputs, self.last.pop(form, ()), strict=False) if each is last]
         outputs, found = captured(

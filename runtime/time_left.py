@@ -1,27 +1,27 @@
-"""Time that is left of some work, estimated in one way for trainings, sweeps, plays of rounds and benchmarks."""
+"""Estimation of remaining time for trainings, sweeps, plays of rounds and benchmarks."""
 
 from collections import deque
 
 
 class TimeLeft:
-    """Time that is left of some work, from its speed of late.
+    """Remaining time of some work, estimated from its recent speed.
 
-    The speed is that of the last half of what was done, and of the last minute at most: the first steps of a training,
-    which also compile, count no more as soon as twice as much was done. Before a share of the work was done, nothing
-    is known.
+    The speed is measured over the last half of the work done, and at most over the last minute: the first steps of a
+    training, which include compilation, soon stop counting. Before a minimum share of the work is done, there is no
+    estimate.
 
     Args:
-        total: The whole work, in any unit.
+        total: Total work, in any unit.
     """
 
     LEAST_SHARE = 0.05
-    """Share of the work that was to be done at first, before which nothing is said."""
+    """Share of the initial work below which there is no estimate."""
     WINDOW = 60.0
-    """Seconds of which the speed is taken at most."""
+    """Maximum time window of the speed, in seconds."""
     BETWEEN = 0.5
-    """Most seconds between two samples, if there is something to take."""
+    """Maximum time between two samples, in seconds."""
     SAMPLES = 400
-    """Samples that are taken even of work of a moment."""
+    """Number of samples taken regardless of their time."""
 
     def __init__(self, total: float) -> None:
         self.total = total
@@ -29,7 +29,7 @@ class TimeLeft:
         self.samples: deque[tuple[float, float]] = deque()
 
     def add(self, now: float, done: float) -> None:
-        """Take how much is done at a time in seconds."""
+        """Record the work done at a time in seconds."""
         samples = self.samples
         if not samples:
             self.began = done
@@ -43,7 +43,7 @@ class TimeLeft:
             samples.popleft()
 
     def seconds(self, now: float, done: float) -> float | None:
-        """Seconds until all is done; None as long as too little was."""
+        """Remaining seconds; None before the first estimate."""
         began = self.began
         if not self.samples or done <= began or done - began < self.LEAST_SHARE * (self.total - began):
             return None
@@ -57,7 +57,7 @@ class TimeLeft:
         return max(0.0, (now - since) * (self.total - done) / (done - before))
 
     def text(self, now: float, done: float) -> str:
-        """Text such as `1:05 left` or `2 h 05 min left`; empty as long as too little was done."""
+        """Text such as `1:05 left` or `2 h 05 min left`; empty before the first estimate."""
         found = self.seconds(now, done)
         if found is None:
             return ""
@@ -70,7 +70,7 @@ class TimeLeft:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration, rounded as an estimate is: `10 s`, `3 min`, `2.5 h`."""
+    """Format a duration, rounded like an estimate: `10 s`, `3 min`, `2.5 h`."""
     if seconds < 55:
         return f"{max(5, round(seconds / 5) * 5)} s"
     return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,8 +1,8 @@
-"""Engine of pairs: rounds are drawn for them and played, recorded where steps repeat, side by side where possible.
+"""Engine of pairs: draws rounds and plays them, with recorded operations and pairs in parallel if possible.
 
-Side by side, one pass of `torch.func.vmap` over the weights and the rounds plays all pairs. If a part does not allow
-it, such as a user's module that branches on values, the pairs play sequentially, with the same results up to rounding.
-They do so, too, if messages of ids share so many prefixes that computing each state once saves more (see
+In parallel, one pass of `torch.func.vmap` over weights and rounds plays all pairs. If a part does not allow this,
+such as user code that branches on values, the pairs play sequentially, with equal results up to rounding. The pairs
+also play sequentially if messages of ids share so many prefixes that computing each state once saves more (see
 `ecsuite.agents.shared_states`).
 """
 
@@ -22,7 +22,7 @@ from ecsuite.games.config.sections import Role
 from ecsuite.games.players.pair import SIDES, Pair, StepResult
 from ecsuite.games.tasks.views import SeenRounds, rendered
 from ecsuite.games.worlds.world import Batch, World
-from ecsuite.runtime.ahead import Ahead
+from ecsuite.runtime.ahead import Prefetcher
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
@@ -34,45 +34,45 @@ OBJECTIVE = "objective"
 
 
 class Engine:
-    """Draws rounds of training for pairs, and plays them.
+    """Draws training rounds for pairs, and plays them.
 
-    Pairs whose rounds have tensors of the same shapes play side by side. So the groups are the same in every process,
+    Pairs whose rounds have tensors of equal shapes play in parallel. So the groups are equal in every process,
     and a resumed run computes in the same order.
 
     Args:
         world: Source of rounds.
-        has_own_code: Whether parts of the game are the user's own, which may branch on values: nothing is recorded.
+        has_own_code: Whether parts of the game are user code, which may branch on values: nothing is recorded.
     """
 
     def __init__(self, world: World, *, has_own_code: bool) -> None:
         self.world, self.records = world, not has_own_code
         self.recorded = Recorded()
-        # Parts of the user's own may also reject `ReplicaNoise`.
+        # User code may also reject `ReplicaNoise`.
         self.faults: tuple[type[Exception], ...] = (RuntimeError,)
         if has_own_code:
             self.faults += (TypeError, ValueError)
         self.are_able: bool | None = None
-        """Whether parts can play side by side; None: not tried yet."""
+        """Whether parts can play in parallel; None: not tried yet."""
         self.reason: str | None = None
-        """Why all pairs of a step played sequentially; None: they did not."""
+        """Reason why all pairs of a step played sequentially; None: they did not."""
         self.batches_per_epoch = -(-world.num_train // world.sizes.batch_size)
         self._source = world
         self._batches: Callable[[int, int], Sequence[Batch]] | None = None
 
     def rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
-        """Draw batch `number` of training for each pair; joined into one where that is possible.
+        """Draw training batch `number` for each pair, joined into one if possible.
 
-        On CUDA, other threads draw ahead, and images that the world renders are rendered on the device, in the step.
+        On CUDA, other threads prefetch batches, and rendered images are rendered on the device, within the step.
         """
         if self._batches is None:
             on_device = pairs[0].device.type == "cuda" and self.records
             self._source = (self.world.unrendered() if on_device else None) or self.world
-            self._batches = Ahead(self._draw) if on_device else self._draw
+            self._batches = Prefetcher(self._draw) if on_device else self._draw
         batches = self._batches(number, len(pairs))
         return [pair.rounds(batch, self._source) for pair, batch in zip(pairs, batches, strict=False)]
 
     def _draw(self, number: int, num_pairs: int) -> Sequence[Batch]:
-        """Batches of the pairs of a step: in an epoch, each index of a pair has every batch once."""
+        """Batches of the pairs of a step; within an epoch, each pair index gets every batch once."""
         size = self.batches_per_epoch
         epoch, within = divmod(number, size)
         numbers = [epoch * size + (within + index) % size for index in range(num_pairs)]
@@ -81,7 +81,7 @@ class Engine:
         return [self._source.batch("train", each) for each in numbers]
 
     def views(self, pairs: Sequence[Pair], rounds: Sequence[SeenRounds]) -> Sequence[SeenRounds]:
-        """The rounds of each pair with rendered images, from the result of `rounds`."""
+        """Rounds of each pair with rendered images, from the result of `rounds`."""
         if self._source is not self.world:
             rounds = rendered(rounds, self.world, pairs[0].task, pairs[0].listener.dtype)
         return rounds if len(rounds) == len(pairs) else rounds[0].parts(len(pairs))
@@ -103,13 +103,13 @@ class Engine:
 
         Args:
             pairs: The pairs of the step.
-            rounds: Their rounds, see `rounds`.
-            noises: Generator of each.
+            rounds: Rounds of the pairs; see `rounds`.
+            noises: Generator of each pair.
             epoch: Passes over the training examples so far.
-            differentiate: Computes the gradients of the objective, which the result then has; it must be the same
-                function in all calls. None: the objective has its graph.
+            differentiate: Computes the gradients of the objective for the result; it must be the same
+                function in all calls. None: the objective has its autograd graph.
             unchanged: Roles of each pair whose weights get no gradient.
-            combine: Combines the results of pairs; None: there is one pair alone.
+            combine: Combines the results of pairs; None: there is only one pair.
         """
         if combine is not None:
             return self._run_together(pairs, rounds, noises, epoch, differentiate, unchanged, combine)
@@ -142,7 +142,7 @@ class Engine:
         unchanged: Sequence[Collection[Role]],
         combine: Callable[[Sequence[StepResult]], StepResult],
     ) -> StepResult:
-        """Play pairs of a society; recorded operations get the weights as inputs, and so serve whichever pairs meet."""
+        """Play pairs of a society; weights are inputs of the recorded operations, which so serve all pairs."""
         weights = [_weights(pair, roles) for pair, roles in zip(pairs, unchanged, strict=True)]
         buffers = [dict(pair.named_buffers()) for pair in pairs]
         if differentiate is None or not self.records:
@@ -213,7 +213,7 @@ class Engine:
         weights: Sequence[Weights],
         buffers: Sequence[Weights],
     ) -> tuple[list[StepResult], list[Weights]]:
-        """Results of pairs that play side by side, or else sequentially, and their buffers after that."""
+        """Results of pairs that play in parallel, or else sequentially, and their buffers afterwards."""
         groups: dict[Hashable, list[int]] = {}
         for number, (pair, of_pair) in enumerate(zip(pairs, rounds, strict=True)):
             states = pair.speaker.is_frozen, pair.listener.is_frozen
@@ -233,13 +233,13 @@ class Engine:
     def _play_together(
         self, chosen: Sequence["_Turn"], epoch: int
     ) -> "list[tuple[StepResult, Weights]] | None":
-        """Results of pairs side by side, and their buffers; None if a part does not allow it."""
+        """Results of pairs in parallel, and their buffers; None if a part does not allow it."""
         if self.are_able is not None:
             return _play_stacked(chosen, epoch) if self.are_able else None
         states = [noise.get_state() for _, _, noise, _, _ in chosen]
         try:
             played = _play_stacked(chosen, epoch)
-        except torch.OutOfMemoryError:  # no fault of the parts
+        except torch.OutOfMemoryError:  # not caused by the parts
             raise
         except self.faults as error:
             self.are_able, self.reason = False, " ".join(str(error).split())[:200]
@@ -255,7 +255,7 @@ _Turn = tuple[Pair, SeenRounds, torch.Generator, Weights, Weights]
 
 
 class _Differentiated(torch.autograd.Function):
-    """An objective whose gradients are known."""
+    """An objective with precomputed gradients."""
 
     @staticmethod
     def forward(ctx: Any, objective: Tensor, gradients: Sequence[Tensor | None], *_: Tensor) -> Tensor:
@@ -269,7 +269,7 @@ class _Differentiated(torch.autograd.Function):
 
 
 def _values(rounds: Sequence[SeenRounds]) -> list[Tensor]:
-    """The tensors of rounds."""
+    """Tensors of rounds."""
     return [value for each in rounds for value in each.tensors().values()]
 
 
@@ -280,7 +280,7 @@ def _with_values(rounds: Sequence[SeenRounds], values: Sequence[Tensor]) -> list
 
 
 def _weights(pair: Pair, unchanged: Collection[Role]) -> Weights:
-    """The weights of a pair by name; those of unchanged roles as constants."""
+    """Weights of a pair by name; weights of unchanged roles as constants."""
     fixed = tuple(f"{SIDES[role]}." for role in unchanged)
     return {
         name: weight.detach() if fixed and name.startswith(fixed) else weight
@@ -289,7 +289,7 @@ def _weights(pair: Pair, unchanged: Collection[Role]) -> Weights:
 
 
 def _shares_modules(pair: Pair) -> bool:
-    """Whether a pair is one agent that speaks and listens with a module in common."""
+    """Whether a pair is one agent whose speaker and listener share a module."""
     own, other = (getattr(side.network, "embed", None) for side in (pair.speaker, pair.listener))
     return pair.speaker.perception is pair.listener.perception or (own is not None and own is other)
 
@@ -303,16 +303,16 @@ def _shares_states(pair: Pair, rounds: SeenRounds) -> bool:
 
 
 def _contiguous(gradient: Tensor | None) -> Tensor | None:
-    """A contiguous gradient; None of a weight without influence on the objective."""
+    """Contiguous gradient; None for a weight without influence on the objective."""
     return None if gradient is None else gradient.contiguous()
 
 
 def _play_stacked(chosen: Sequence[_Turn], epoch: int) -> list[tuple[StepResult, Weights]]:
-    """Play pairs whose rounds have the same shapes in one pass."""
+    """Play pairs whose rounds have equal shapes in one pass."""
     pairs, rounds, noises, weights, buffers = zip(*chosen, strict=True)
     stacked = _stacked(weights), _stacked(buffers), _stacked([each.tensors() for each in rounds])
     for weight in stacked[0].values():
-        if weight.requires_grad:  # so that the gradients of all pairs are made contiguous at once
+        if weight.requires_grad:  # so that the gradients of all pairs become contiguous at once
             weight.register_hook(_contiguous)
 
     def play(
@@ -339,9 +339,9 @@ def _play_stacked(chosen: Sequence[_Turn], epoch: int) -> list[tuple[StepResult,
 def _play_alone(
     pair: Pair, rounds: SeenRounds, noise: Noise, weights: Weights, buffers: Weights, epoch: int
 ) -> tuple[StepResult, Weights]:
-    """Play one pair with copies of its buffers, which an agent has in common in all of its pairs."""
+    """Play one pair with copies of its buffers, which an agent shares between its pairs."""
     copies = {name: buffer.clone() for name, buffer in buffers.items()}
-    # A module that both use is one module, under the first of its names; put there twice, it would not be put back.
+    # A shared module is listed once, under its first name: if it were replaced twice, it would not be restored.
     objective, measures, after = functional_call(
         pair, {**weights, **copies}, (rounds, noise, epoch), tie_weights=not _shares_modules(pair)
     )
@@ -350,14 +350,14 @@ def _play_alone(
 
 @torch.no_grad()
 def _update_buffers(buffers: Sequence[Weights], changed: Sequence[Weights]) -> None:
-    """Set buffers to their values after a step; an agent of several pairs gets their mean, of counts the largest."""
+    """Set buffers to their values after a step: for agents of several pairs the mean, for counts the maximum."""
     found: dict[int, tuple[Tensor, list[Tensor]]] = {}
     for of_pair, after in zip(buffers, changed, strict=True):
         for name, buffer in of_pair.items():
             found.setdefault(id(buffer), (buffer, []))[1].append(after[name])
     for buffer, given in found.values():
         together = torch.stack(given)
-        # The mean of changes: what no pair changed, such as codes of positions, stays as it is to the last bit.
+        # The mean of changes: buffers that no pair changed, such as position codes, stay bit-identical.
         buffer.copy_(buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0))
 
 
@@ -372,6 +372,6 @@ def _stacked(states: Sequence[Mapping[str, Tensor]]) -> Weights:
 
 
 def differentiated(result: StepResult, differentiate: Differentiate) -> StepResult:
-    """A result with the gradients of its objective in place of its graph."""
+    """Replace the graph of a result's objective by its gradients."""
     gradients = differentiate(result.objective)
     return StepResult(objective=result.objective.detach(), measures=result.measures, gradients=gradients)

@@ -14,7 +14,7 @@ from ecsuite.games.channels.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_fitting, stepped
 from ecsuite.runtime.operations import Arrays
-from ecsuite.runtime.recording import asked, outside
+from ecsuite.runtime.recording import external_call, guard
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +59,8 @@ Array = TypeVar("Array", Tensor, NDArray[Any])
 class EpisodesOf(Generic[Array]):
     """Record of a batch of episodes; the first dimension is the step, up to the end of the longest episode.
 
-    Values of the environment are arrays, or CPU tensors. Where neither action nor message of an agent counts in any
-    episode, learners with `needs_all` false get zeros as its scores and logits, and the first symbol as its words.
+    Values of the environment are arrays, or CPU tensors. If neither action nor message of an agent counts in any
+    episode, learners without `needs_all` get zeros as its scores and logits, and the first symbol as its words.
     """
 
     seen: Sequence[Tensor]
@@ -91,7 +91,7 @@ class EpisodesOf(Generic[Array]):
     acting: Array
     """Mask of actions that count, (steps, batch, num_agents)."""
     right: Array | None
-    """Right actions, (steps, batch, num_agents), -1 where undefined; None: the environment gives none."""
+    """Correct actions, (steps, batch, num_agents), -1 if undefined; None: the environment does not provide them."""
     alive: Array
     """Mask of episodes unfinished before the step, (steps, batch)."""
     meanings: Array
@@ -149,7 +149,7 @@ class Outlook:
     is_over: bool
     """Whether all episodes are finished."""
     acts: tuple[bool, ...]
-    """Whether each agent's action counts in any episode, or a right action is given."""
+    """Whether each agent's action counts in any episode, or a correct action is given."""
     counts: tuple[bool, ...]
     """Whether each agent's action or message counts in any episode."""
     heard: tuple[tuple[int, ...], ...]
@@ -157,7 +157,7 @@ class Outlook:
 
 
 class _World:
-    """Running episodes of an environment, called through `outside`.
+    """Running episodes of an environment, called through `external_call`.
 
     Args:
         environment: The world.
@@ -253,7 +253,7 @@ def play_episodes(
     batch, specs = len(episodes), environment.agents
     num_words = channel.max_len * channel.symbol_size
     world = _World(environment, seed, has_all)
-    now, outlook = outside(world.begin, episodes), asked(world.outlook)
+    now, outlook = external_call(world.begin, episodes), guard(world.outlook)
     decide = agents.begin(batch)
     said = torch.zeros(batch, len(specs), num_words, device=device)
     rows, sent, steps = torch.arange(batch, device=device)[:, None], list[Tensor](), []
@@ -263,7 +263,7 @@ def play_episodes(
         if deliver is not None and step > 0:
             said, heard_from = deliver(step - 1, said, heard_from)
         if step == 0:
-            heard_from = torch.full_like(heard_from, -1)  # nobody said anything yet
+            heard_from = torch.full_like(heard_from, -1)  # there is no earlier message
         arriving = torch.cat([torch.zeros_like(said[:, :1]), said], 1)
         before, seen, heard, decisions, messages, sent, actions = sent, [], [], [], [], [], []
         for number, spec in enumerate(specs):
@@ -295,10 +295,10 @@ def play_episodes(
         said = torch.stack(sent, 1)
         numbers = torch.stack(actions, 1)
         steps.append((seen, heard, heard_from, said.detach(), messages, decisions, numbers, outlook.counts))
-        now, outlook = outside(world.step, numbers), asked(world.outlook)
+        now, outlook = external_call(world.step, numbers), guard(world.outlook)
         if outlook.is_over:
             break
-    return _together(steps, outside(world.told), len(specs))
+    return _together(steps, external_call(world.told), len(specs))
 
 
 class _Nothing(torch.autograd.Function):
@@ -329,7 +329,7 @@ def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> Te
     seen, heard, heard_from, said, messages, decisions, actions, needed = zip(*steps, strict=True)
     rewards, alive, meanings, counts, speaking, acting, *right = told
     like = next(message.symbols for message in messages[0] if message is not None)
-    silent, first = torch.zeros_like(like), torch.ones_like(like)  # the first symbol, which all may say
+    silent, first = torch.zeros_like(like), torch.ones_like(like)  # the first symbol, which all agents have
     words = [
         torch.stack(
             [

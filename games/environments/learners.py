@@ -22,23 +22,23 @@ from ecsuite.games.environments.episodes import Choose, TensorEpisodes, of_symbo
 from ecsuite.parts.config import Count, Rate, Share, Weight, require_defaults
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.operations import Arrays
-from ecsuite.runtime.recording import outside
+from ecsuite.runtime.recording import external_call
 
 
 class Learner(nn.Module, ABC):
     """Base class of learners.
 
     Args:
-        options: Its `Options`.
-        agents: Agents to train.
-        channel: Channel of their messages.
+        options: `Options` of the learner.
+        agents: The agents to train.
+        channel: Channel of the agents.
     """
 
     Options: type
     num_updates: int | None = None
-    """Updates per batch of episodes, each with a new forward pass; None: one update, with the rollout's own outputs."""
+    """Updates per batch of episodes, each with a new forward pass; None: one, from outputs of the rollout."""
     needs_all: bool = True
-    """Whether it needs network outputs at steps where an agent is inactive in every episode."""
+    """Whether the learner needs network outputs at steps where an agent is inactive in every episode."""
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Learner(nn.Module, ABC):
         return scores.softmax(-1)
 
     def begin_step(self, step: int, agents: ActingAgents) -> None:
-        """Prepare a training step, counted from 0; called before it."""
+        """Prepare a training step, counted from 0; called before the step."""
         return
 
     @abstractmethod
@@ -68,7 +68,7 @@ class PolicyGradient(Learner):
 
     Actions, and symbols of channels trained by the score function, are reinforced by the advantage: the return minus
     the baseline, in standard deviations of the batch. The baseline is a network that in training sees the observations
-    of all agents, the meanings of messages, and the step, so that it knows a goal that an agent does not know (a
+    of all agents, the meanings of messages, and the step, so that it knows goals that are hidden from agents (a
     centralised critic as in Lowe et al. 2017). In other channels, the gradient of the hearers' actions passes through
     the message to the speaker.
     """
@@ -86,18 +86,18 @@ class PolicyGradient(Learner):
         over episodes and low entropy in each. Without it, speakers often end with a single message."""
         signalling_of: Literal["observations", "meanings"] = "observations"
         """Condition given which symbols should have a low entropy: the observation, or each attribute of the meaning,
-        which the environment gives in training. Use meanings for speakers with rich observations, which may talk
-        about any part of these."""
+        which the environment provides in training. Use meanings for speakers with rich observations, which may talk
+        about any part of them."""
         baseline: Literal["learnt", "none"] = "learnt"
-        """none: returns are not compared with a baseline. Gradients are noisier and, where mistakes cost more than
-        success brings, agents take longer until all is right, so that they leave locally optimal languages."""
+        """none: no baseline. Gradients are noisier and, if mistakes cost more than
+        success gains, agents converge more slowly, so that they leave locally optimal languages."""
         baseline_weight: Weight = 1.0
         """Weight of the squared error of the baseline, in units of the variance of returns."""
         baseline_size: Count = 64
-        """Width of its two hidden layers."""
+        """Width of the two hidden layers of the baseline."""
 
         def __post_init__(self) -> None:
-            """Validate that options that were set are read; `ConfigError` if not."""
+            """Validate that the given options are read; `ConfigError` if not."""
             if self.baseline == "none":
                 require_defaults(self, ("baseline_weight", "baseline_size"), "with baseline=none")
             if not self.signalling:
@@ -122,10 +122,10 @@ class PolicyGradient(Learner):
         self.channel, self.max_steps = channel, agents.environment.max_steps
         self.specs, self.num_agents = specs, len(specs)
         if options.signalling and channel.is_of_values:
-            raise ConfigError("play.learner.signalling: expected 0 where messages are no symbols")
+            raise ConfigError("play.learner.signalling: messages of this channel are not symbols: expected 0")
 
     def chooser(self, generator: torch.Generator) -> Choose:
-        """Sample actions with their probabilities."""
+        """Make the function that samples actions."""
         return lambda scores: (scores.detach() + gumbel(scores.shape, generator, scores.device)).argmax(-1)
 
     def objective(
@@ -194,16 +194,16 @@ class PolicyGradient(Learner):
             spread = max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
             return returns, np.array(spread)
 
-        returns, spread = outside(summed, episodes.rewards, episodes.counts)
+        returns, spread = external_call(summed, episodes.rewards, episodes.counts)
         return returns, spread
 
     def signalled(self, episodes: TensorEpisodes) -> Tensor:
         """Entropy of the mean distribution of symbols minus 0.2 times their mean entropy, averaged over speakers.
 
-        The second entropy is that of each episode or, for `meanings`, that of the mean distribution of episodes with
-        the same attribute value, averaged over attributes. Means are over the episodes at a step, since speakers know
-        the step. With a weight of 1 instead of 0.2 this is the mutual information, which has local maxima with too few
-        symbols.
+        The second entropy is of each episode's distribution or, for `meanings`, of the mean distribution over
+        episodes with the same attribute value, averaged over attributes. Means are over the episodes at a step, since
+        speakers know the step. With a weight of 1 instead of 0.2 this is the mutual information, which has local
+        maxima with too few symbols.
         """
         found = []
         for agent, logits in enumerate(episodes.logits):
@@ -238,14 +238,14 @@ class PolicyGradient(Learner):
 
 
 def _entropy(likely: Tensor) -> Tensor:
-    """Entropy over the last dimension, in nats; its gradient is finite at 0, too."""
+    """Entropy over the last dimension, in nats; its gradient is finite even at 0."""
     summed: Tensor = (likely * likely.clamp(min=torch.finfo(likely.dtype).tiny).log()).sum(-1)
     return -summed
 
 
 def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
     """Entropy of symbols, (steps, batch, max_len, symbols), given values, (steps, batch), times the message count."""
-    (different,) = outside(lambda each: (np.unique(each),), values)
+    (different,) = external_call(lambda each: (np.unique(each),), values)
     is_of = (values[..., None] == different.to(values)).to(counts) * counts[
         ..., 0
     ]  # (steps, batch, num_values)
@@ -258,7 +258,7 @@ def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
 class QLearning(Learner):
     """Deep recurrent Q-learning; with the channel `dru` it is DIAL (Foerster et al. 2016, arXiv 1605.06676).
 
-    Scores of actions are expected returns. The target of a score is the reward plus the discounted highest score at the
+    Scores of actions are expected returns. The target of a score is the reward plus the discounted highest score of the
     next step, from a target network: the agents of some steps ago, with the same inputs. Gradients pass through
     messages to the speaker, one step back. An agent that does not act takes action 0.
     """
@@ -280,7 +280,7 @@ class QLearning(Learner):
         super().__init__(options, agents=agents, channel=channel)
         if channel.has_policy_gradient:
             raise ConfigError(
-                "play.learner: q_learning needs a channel with a gradient, such as dru or gumbel: expected no reinforce"
+                "play.learner: q_learning: expected a channel with a gradient, such as dru or gumbel, not reinforce"
             )
         self.target = copy.deepcopy(agents).requires_grad_(False)
 

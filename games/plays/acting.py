@@ -41,7 +41,7 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.operations import Arrays
-from ecsuite.runtime.recording import Recorded, outside
+from ecsuite.runtime.recording import Recorded, external_call
 
 SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
 OBJECTIVE = "loss"
@@ -162,7 +162,7 @@ class Acting(TrainedPlay):
 
     def practised(self, numbers: Tensor, epoch: int) -> TensorEpisodes:
         """Play a batch of training episodes with these numbers."""
-        outside(self._begin_noise, numbers)
+        external_call(self._begin_noise, numbers)
         has_all = self.learner.needs_all or bool(self.experiment.code)  # own learners may read all
         return self._played(numbers, "train", self.generator, epoch=epoch, has_all=has_all)
 
@@ -177,13 +177,13 @@ class Acting(TrainedPlay):
         costs = self.costs(episodes)
         rewards, figures = episodes.rewards - costs, {}
         if self.options.share_rewards:
-            rewards = outside(_shared, rewards)[0]
+            rewards = external_call(_shared, rewards)[0]
         objective, of_learner = self.learner.objective(replace(episodes, rewards=rewards), step, self.agents)
         if not self.channel.has_policy_gradient:
             objective = objective + self._of_channel(episodes)
-        figures["reward"] = outside(_mean_return, episodes.rewards)[0]
+        figures["reward"] = external_call(_mean_return, episodes.rewards)[0]
         if self.options.length_cost:
-            figures["cost"] = outside(lambda each: (each.sum(0).mean(),), costs)[0]
+            figures["cost"] = external_call(lambda each: (each.sum(0).mean(),), costs)[0]
         return objective, figures | dict(of_learner)
 
     def costs(self, episodes: Episodes | TensorEpisodes) -> Tensor:

@@ -49,7 +49,7 @@ def test_other_encodings_are_an_error_with_the_line(stored):
     path = stored("good\nbad é\n".encode("latin-1"))
     with pytest.raises(ConfigError) as error:
         read_text(path)
-    assert str(error.value) == f"{path}:2: not UTF-8: byte 0xe9; save it as UTF-8"
+    assert str(error.value) == f"{path}:2: not UTF-8: byte 0xe9: save it as UTF-8"
 
 
 @pytest.mark.parametrize("ending", [".xz", ".gz"])

@@ -55,7 +55,7 @@ def test_only_what_was_named_is_imported(folder):
     ("code", "kind", "message"),
     [
         (None, "./own.py:Mine", "./own.py: can't be read: No such file or directory"),
-        (None, "own.mine:Mine", "own.mine: there is no such module, neither installed nor in this folder"),
+        (None, "own.mine:Mine", "own.mine: no such module, neither installed nor in this folder"),
         ("def x(:\n", "./own.py:Mine", "./own.py:1: invalid syntax"),
         ("import os\n1 / 0\n", "./own.py:Mine", "./own.py:2: ZeroDivisionError: division by zero"),
         ("class Other: pass\n", "./own.py:Mine", "./own.py: has no Mine; it has Other"),

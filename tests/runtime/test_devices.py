@@ -34,14 +34,14 @@ def test_devices_and_precisions():
         choose_device("gpu")
     for name in ("cuda", "mps"):
         if not torch.get_device_module(name).device_count():
-            said = f"^device {name}: this machine has no {name.upper()} device that torch can use; try auto"
+            said = f"^device {name}: this machine has no {name.upper()} device that torch can use: try auto"
             with pytest.raises(ConfigError, match=said):
                 choose_device(name)
     assert choose_precision("auto", MPS) == "fp32"
     with planned_elsewhere():
         assert choose_device("cuda") == CUDA and choose_precision("auto", CUDA) in ("bf16", "fp32")
     with pytest.raises(
-        ConfigError, match="precision tf32: expected a CUDA device, got cpu; try fp32 or auto"
+        ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or auto"
     ):
         choose_precision("tf32", cpu)
 

@@ -109,7 +109,7 @@ def test_a_graph_reads_what_another_gives_where_it_is(at_once, monkeypatch):
     ("function", "why"),
     [
         (lambda values: values * values.sum().item(), "depends on values"),
-        (lambda values: values + torch.ones(3).to("cuda"), "is of tensors of the CPU and of CUDA"),
+        (lambda values: values + torch.ones(3).to("cuda"), "combines tensors of the CPU and of CUDA"),
         (lambda values: values[values > 0], "depends on values"),
     ],
 )

@@ -12,7 +12,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train
 from ecsuite.runtime import recording
 from ecsuite.runtime.operations import Recorder
-from ecsuite.runtime.recording import Recorded, asked, outside
+from ecsuite.runtime.recording import Recorded, external_call, guard
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ def test_what_is_outside_is_called_again_and_asked_again(at_once):
 
     def function(values):
         calls.append(1)
-        pair, number = outside(begin, values)
-        for _ in range(asked(lambda: world["steps"])):
-            (pair,) = outside(lambda each: (each * world["sum"],), pair)
+        pair, number = external_call(begin, values)
+        for _ in range(guard(lambda: world["steps"])):
+            (pair,) = external_call(lambda each: (each * world["sum"],), pair)
             pair.add_(number)
         return {"last": pair[0, -1]}, [pair]
 
@@ -109,7 +109,7 @@ def test_what_is_outside_is_called_again_and_asked_again(at_once):
         world["size"] = size
         found = recorded(
             "form",
-            lambda values: ({}, outside(lambda each: (each[: world["size"]],), values)),
+            lambda values: ({}, external_call(lambda each: (each[: world["size"]],), values)),
             [torch.arange(4)],
         )
         assert found[1][0].tolist() == [0, 1, 2][:size]
@@ -131,7 +131,7 @@ def test_who_changes_something_before_asking_is_not_recorded(at_once):
 
     def function(values):
         total.add_(values.sum())
-        return {}, [values * asked(lambda: world["steps"])]
+        return {}, [values * guard(lambda: world["steps"])]
 
     for steps in (2, 2, 3):
         world["steps"] = steps
