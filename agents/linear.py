@@ -171,7 +171,7 @@ def joined(parts: Sequence[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -2)
 
 
-def _last(rows: Tensor, number: int) -> Tensor:
+def _last_rows(rows: Tensor, number: int) -> Tensor:
     """The last `number` rows, possibly none."""
     return rows.narrow(-2, rows.shape[-2] - number, number)
 

@@ -176,7 +176,7 @@ def files_of(source: str) -> PartFiles:
     files, left = {".".join(pieces): own}, [".".join(pieces)]
     while left:
         name = left.pop()
-        for wanted in _wanted(name, *files[name]):
+        for wanted in _imported_modules(name, *files[name]):
             if wanted not in files and (file := _find(wanted.split("."), (folder, root))) is not None:
                 files[wanted] = _read(file)
                 left.append(wanted)
@@ -214,7 +214,7 @@ def _is_package(path: str) -> bool:
     return Path(path).name == PACKAGE
 
 
-def _wanted(name: str, path: str, content: bytes) -> Iterator[str]:
+def _imported_modules(name: str, path: str, content: bytes) -> Iterator[str]:
     """Names of modules that the import lines of a module may refer to, and of the packages above them."""
     pieces = name.split(".")
     package = pieces if _is_package(path) else pieces[:-1]
@@ -334,7 +334,7 @@ def _module(source: str, files: PartFiles) -> ModuleType:
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:
-        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None
+        raise error_in_part(error) or PartError(f"{source}: {_exception_line(error)}") from None
 
 
 class _Package(MetaPathFinder, Loader):
@@ -434,7 +434,7 @@ def error_in_part(error: BaseException) -> PartError | None:
     if not places or isinstance(error, ConfigError):
         return None
     file, line = places[-1]
-    return PartError(f"{file}:{line}: {_said(error)}")
+    return PartError(f"{file}:{line}: {_exception_line(error)}")
 
 
 def place_of(kind: str, *methods: str) -> str:
@@ -455,7 +455,7 @@ def _place(found: Any) -> tuple[str, int] | None:
     return None
 
 
-def _said(error: BaseException) -> str:
+def _exception_line(error: BaseException) -> str:
     """Format an exception in one line, with module names as the user knows them."""
     said = re.sub(rf"{PREFIX}[0-9a-f]{{16}}\.", "", " ".join(str(error).split()))
     return f"{type(error).__name__}{': ' if said else ''}{said:.300}"

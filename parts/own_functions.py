@@ -33,7 +33,7 @@ def own_function(
     declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
     options = options_in(registry, text, declared)
     if declared is None:
-        _require_takes(kind, registry.word, made, _taken(made, TAKES[registry.word]))
+        _require_takes(kind, registry.word, made, _accepted_arguments(made, TAKES[registry.word]))
         return made, {}
     # A class without options needs no constructor.
     given = () if declared is own_code.NoOptions else (watch(options),)
@@ -43,7 +43,7 @@ def own_function(
         kind, registry.word, made, given, "" if own & {"__call__", "forward"} else "it has no __call__"
     )
     built = made(*given)
-    _require_takes(kind, registry.word, built, _taken(built, TAKES[registry.word]))
+    _require_takes(kind, registry.word, built, _accepted_arguments(built, TAKES[registry.word]))
     return built, to_tree(options)
 
 
@@ -92,10 +92,10 @@ def options_in(registry: Registry, text: str, declared: type | None) -> Any:
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function with the first of the arguments, as many as it takes by position."""
-    return function(*_taken(function, arguments))
+    return function(*_accepted_arguments(function, arguments))
 
 
-def _taken(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _accepted_arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Select the first arguments, as many as a function takes by position."""
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:

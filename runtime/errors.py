@@ -59,7 +59,7 @@ class ReadingQuestion(CorpusError):
         seen: Sequence[str] = (),
     ) -> None:
         self.asked, self.seen, self.readings = f"{source}: {asked}", list(seen)[:2], list(readings)[:5]
-        words = (", ".join(map(_in_python, chosen.items())) for chosen, _ in self.readings)
+        words = (", ".join(map(_python_argument, chosen.items())) for chosen, _ in self.readings)
         super().__init__(self.shown([f"read_corpus(..., {each})" for each in words]))
 
     def inside(self, folder: Path) -> "ReadingQuestion":
@@ -76,17 +76,17 @@ class ReadingQuestion(CorpusError):
     def options(self) -> list[list[str]]:
         """Command-line arguments for each reading."""
         return [
-            [text for name, value in chosen.items() for text in _in_shell(name, value)]
+            [text for name, value in chosen.items() for text in _shell_arguments(name, value)]
             for chosen, _ in self.readings
         ]
 
 
-def _in_python(word: tuple[str, Any]) -> str:
+def _python_argument(word: tuple[str, Any]) -> str:
     name, value = word
     return f"{name}={list(value) if isinstance(value, tuple) else value!r}"
 
 
-def _in_shell(name: str, value: Any) -> list[str]:
+def _shell_arguments(name: str, value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [text for column, role in value.items() for text in ("--column", f"{column}={role}")]
     if name == "where":

@@ -186,7 +186,7 @@ def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
         raise CorpusError(f"{name}: expected {BITS}, got {error}") from None
 
 
-def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _attribute_fields(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Fields of a corpus for meanings with named attributes; `missing` names the first missing value."""
     found = named_attributes(columns)
     if "meanings" in found:
@@ -219,11 +219,11 @@ def fields_of(meanings: Any) -> dict[str, Any]:
             raise CorpusError("meanings: expected columns of different names")
         meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
     if isinstance(meanings, Mapping):
-        return _told_of(meanings)
+        return _attribute_fields(meanings)
     rows = [as_array(row) for row in meanings]
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = list(dict.fromkeys(name for row in rows for name in row))
-        return _told_of({str(name): [row.get(name) for row in rows] for name in names})
+        return _attribute_fields({str(name): [row.get(name) for row in rows] for name in names})
     lengths = {len(row) if isinstance(row, Sequence) and not isinstance(row, str) else 1 for row in rows}
     kinds = {isinstance(row, Mapping) for row in rows}
     if len(lengths) > 1 or len(kinds) > 1:

@@ -80,7 +80,7 @@ def captured(
     kept = [each if id(each) in places else each.detach().clone() for each in inputs]
     survey = Survey()
     with survey if is_surveyed else nullcontext():
-        outputs = _copied(function(*kept))
+        outputs = _copy_outputs(function(*kept))
     if survey.reason is not None:
         return outputs, survey.reason
     graph = torch.cuda.CUDAGraph()
@@ -118,7 +118,7 @@ def _forget_capture(pool: Any, generators: Iterable[torch.Generator]) -> None:
 
 
 @torch.no_grad()
-def _copied(outputs: Outputs) -> Outputs:
+def _copy_outputs(outputs: Outputs) -> Outputs:
     """Copy outputs, so that they are not overwritten."""
     figures, tensors = outputs
     copies = [None if each is None else each.detach().clone() for each in tensors]

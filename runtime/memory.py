@@ -95,7 +95,9 @@ def require_memory(
         return
     allowed = max_memory() if allowed is None else allowed
     if needed > allowed:
-        option = f"--max-memory {_enough(needed)}" if given is None else f"max_memory='{_enough(needed)}'"
+        option = (
+            f"--max-memory {_limit_text(needed)}" if given is None else f"max_memory='{_limit_text(needed)}'"
+        )
         raise ConfigError(
             f"{place}: needs {size_text(needed)} of memory {what}, and {size_text(allowed)} are allowed; "
             f"{option} allows more"
@@ -122,7 +124,7 @@ def size_text(size: float) -> str:
     return f"{size:,.1f} TiB"
 
 
-def _enough(size: float) -> str:
+def _limit_text(size: float) -> str:
     """Value of `--max-memory` that is at least a size."""
     unit = "G" if size > 1 << 30 else "M"
     return f"{math.ceil(size / _UNITS[unit])}{unit}"

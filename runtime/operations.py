@@ -122,7 +122,7 @@ class Recorder(TorchDispatchMode):
             for place, each in enumerate(results)
             if isinstance(each, Tensor) and _memory(each) not in reads | self.memory
         }
-        changed = frozenset(_changed(func, arguments, options))
+        changed = frozenset(_written_memory(func, arguments, options))
         for each in made.values():
             self._keep(each)
         if not (made or changed) or torch.Tag.inplace_view in func.tags:
@@ -238,7 +238,7 @@ class Recorder(TorchDispatchMode):
         def replay(*given: Tensor) -> Outputs:
             if inputs:
                 torch._foreach_copy_(inputs, list(given))
-            with _interpreted():
+            with _without_rewriting():
                 for part in program:
                     part()
             copies = torch._foreach_mul(values, 1) if values else ()
@@ -248,7 +248,7 @@ class Recorder(TorchDispatchMode):
 
 
 @contextmanager
-def _interpreted() -> Iterator[None]:
+def _without_rewriting() -> Iterator[None]:
     """Let TorchScript run graphs without rewriting them, and torch's operations without version counters."""
     before = torch._C._get_graph_executor_optimize()
     torch._C._set_graph_executor_optimize(False)
@@ -311,7 +311,7 @@ class _Graph:
             self._node(_COPY, (made[0], operation.value), {})
         elif function.overloadpacket in _COPIES:
             self._node(_COPY, (made[0], arguments[0]), {})
-        elif made and (into := _into(function)) is not None and len(into[1]) == len(made):
+        elif made and (into := _out_variant(function)) is not None and len(into[1]) == len(made):
             self._node(into[0], arguments, {**options, **dict(zip(into[1], made.values(), strict=True))})
         else:
             results = self._node(function, arguments, options)
@@ -367,7 +367,7 @@ _MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.c
 
 
 @cache
-def _into(function: Any) -> tuple[Any, Sequence[str]] | None:
+def _out_variant(function: Any) -> tuple[Any, Sequence[str]] | None:
     """Variant of an operation that writes into given tensors, and their argument names; None: torch has none."""
     wanted = [(each.name, str(each.type)) for each in function._schema.arguments]
     for name in function.overloadpacket.overloads():
@@ -389,7 +389,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
     return (each for each in tree_leaves(values) if isinstance(each, Tensor))
 
 
-def _changed(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[int]:
+def _written_memory(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[int]:
     """Memory of the arguments that an operation writes into."""
     for place, each in enumerate(function._schema.arguments):
         if each.alias_info is not None and each.alias_info.is_write:

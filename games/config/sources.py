@@ -159,7 +159,9 @@ def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
         by_split: dict[str, list[Path]] = {}
         for file in files:
             by_split.setdefault(file.stem.split("-")[0], []).append(file)
-        return {split: _from_parquet(datasets, parts) for split, parts in by_split.items()} or _refuse(source)
+        return {
+            split: _from_parquet(datasets, parts) for split, parts in by_split.items()
+        } or _raise_no_data_set(source)
     except ConfigError:
         raise
     except Exception as error:  # a damaged folder may raise almost any error
@@ -173,7 +175,7 @@ def _validated(found: Any) -> Any:
     return found
 
 
-def _refuse(source: str) -> Any:
+def _raise_no_data_set(source: str) -> Any:
     raise ConfigError(
         f"{source}: expected a data set in this folder: {' or '.join(SAVED)} of save_to_disk, or Parquet files"
     )

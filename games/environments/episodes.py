@@ -205,8 +205,8 @@ class _World:
         return [np.stack(each) for each in zip(*self.steps, strict=True)]
 
     def _now(self) -> Arrays:
-        self.acting = _of_active(self.moment, self.moment.acting)
-        self.speaking = _of_active(self.moment, self.moment.speaking)
+        self.acting = _active_mask(self.moment, self.moment.acting)
+        self.speaking = _active_mask(self.moment, self.moment.speaking)
         seen = (each.astype(np.float32) for each in self.moment.observations)
         return (self.moment.heard, self.acting, *seen)
 
@@ -291,17 +291,17 @@ def play_episodes(
             if spec.speaks:
                 message = _message(channel, decision.logits, mode, generator, epoch, spec.num_symbols)
             messages.append(message)
-            sent.append(_arriving(channel, message, generator, is_noisy, said[:, 0]))
+            sent.append(_received_message(channel, message, generator, is_noisy, said[:, 0]))
         said = torch.stack(sent, 1)
         numbers = torch.stack(actions, 1)
         steps.append((seen, heard, heard_from, said.detach(), messages, decisions, numbers, outlook.counts))
         now, outlook = external_call(world.step, numbers), guard(world.outlook)
         if outlook.is_over:
             break
-    return _together(steps, external_call(world.told), len(specs))
+    return _stack_steps(steps, external_call(world.told), len(specs))
 
 
-class _Nothing(torch.autograd.Function):
+class _Mask(torch.autograd.Function):
     """Replace values that do not count by zeros, and stop the backward pass there."""
 
     @staticmethod
@@ -313,18 +313,18 @@ class _Nothing(torch.autograd.Function):
         return None
 
 
-def _nothing(decision: Decision) -> Decision:
-    """Replace the tensors of a decision that does not count; see `_Nothing`."""
-    apply: Callable[[Tensor], Tensor] = _Nothing.apply
+def _masked(decision: Decision) -> Decision:
+    """Replace the tensors of a decision that does not count; see `_Mask`."""
+    apply: Callable[[Tensor], Tensor] = _Mask.apply
     return Decision(scores=apply(decision.scores), logits=apply(decision.logits))
 
 
-def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+def _active_mask(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Restrict a mask to active agents, (batch, num_agents); None: all active agents."""
     return moment.active if which is None else moment.active & which
 
 
-def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> TensorEpisodes:  # type: ignore[type-arg]
+def _stack_steps(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> TensorEpisodes:  # type: ignore[type-arg]
     """Stack the steps of episodes, and add the environment's values."""
     seen, heard, heard_from, said, messages, decisions, actions, needed = zip(*steps, strict=True)
     rewards, alive, meanings, counts, speaking, acting, *right = told
@@ -340,7 +340,7 @@ def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> Te
         for of_step, flags in zip(messages, needed, strict=True)
     ]
     made = [
-        [each if is_needed else _nothing(each) for each, is_needed in zip(of_step, flags, strict=True)]
+        [each if is_needed else _masked(each) for each, is_needed in zip(of_step, flags, strict=True)]
         for of_step, flags in zip(decisions, needed, strict=True)
     ]
     return EpisodesOf(
@@ -390,7 +390,7 @@ def of_symbols(channel: Channel, logits: Tensor, num_symbols: int | None) -> Ten
     return logits
 
 
-def _arriving(
+def _received_message(
     channel: Channel, message: Message | None, generator: torch.Generator | None, is_noisy: bool, like: Tensor
 ) -> Tensor:
     """Encode a message as it arrives, with noise if any, (batch, max_len * symbol_size)."""

@@ -76,14 +76,14 @@ def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
             targets = batch.objects[batch.shown[place, : min(batch.num_positive, MOST_TARGETS)]]
             several = f"{len(targets)} of {batch.num_positive} targets"
             about = "target" if batch.num_positive == 1 else several
-            made[first + place] = (_beside(targets), about)
+            made[first + place] = (_side_by_side(targets), about)
         first += len(batch)
         if len(made) == len(wanted):
             break
     return made
 
 
-def _beside(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _side_by_side(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Concatenate images, (number, height, width, 3), horizontally."""
     padded = np.pad(images, ((0, 0), (0, 0), (0, GAP), (0, 0)), constant_values=GREY)
     return np.concatenate(list(padded), axis=1)[:, :-GAP]

@@ -60,13 +60,13 @@ def _seen(experiment: Experiment) -> tuple[World | None, str, list[str]]:
         preview = make_preview(experiment, num_rounds=1)
     except ConfigError as error:
         return None, f"Not known without its data: {error}.", []
-    text = f"{objects_text(world)}. {_who_sees(world)}"
+    text = f"{objects_text(world)}. {_view_sentence(world)}"
     if preview.has_images:
         return world, f"{text} `ecsuite show {experiment.name}` draws them.", []
     return world, text, preview.lines()[2:]
 
 
-def _who_sees(world: World) -> str:
+def _view_sentence(world: World) -> str:
     """Sentence about the objects that sender and receiver see in a round."""
     spec = world.rounds
     what = "the target" if world.num_targets == 1 else f"{world.num_targets} targets"

@@ -146,7 +146,7 @@ def learn_messages(
         said = call_sender(speaker.network, meanings, cast(MessageBuilder, builder))
         assert said.log_probability is not None
         losses.append(-said.log_probability.mean())
-    return _summed(losses)
+    return _sum_losses(losses)
 
 
 def learn_meanings(
@@ -165,10 +165,10 @@ def learn_meanings(
         candidates, truth = pair.round_parts(batch)
         understood = pair.understand(message, candidates, truth, mode="train", generator=noise)
         losses.append(understood.loss.mean())
-    return _summed(losses)
+    return _sum_losses(losses)
 
 
-def _summed(losses: list[Tensor]) -> StepResult:
+def _sum_losses(losses: list[Tensor]) -> StepResult:
     objective = torch.stack(losses)
     return StepResult(objective=objective.sum(), measures={LEARNING_LOSS: objective.detach().mean()})
 
@@ -266,7 +266,7 @@ class Generations:
             shape = (len(population.senders), self.options.size, num_symbols)
             population.register_buffer("written", torch.full(shape, PAD))
 
-    def _begins(self, step: int) -> int | None:
+    def _generation_at(self, step: int) -> int | None:
         """The generation that begins with a step, counted from 1; None: no generation begins."""
         return None if step == 0 or step % self.every else step // self.every
 
@@ -275,7 +275,7 @@ class Generations:
 
         Then nothing is left to do: the agents that wrote the messages are already replaced.
         """
-        if (generation := self._begins(step)) is None or self.options.which == "none":
+        if (generation := self._generation_at(step)) is None or self.options.which == "none":
             return False
         population = self.population
         begun = [
@@ -286,7 +286,7 @@ class Generations:
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Record messages and replace agents if a generation ends at this step."""
-        if (generation := self._begins(step)) is None:
+        if (generation := self._generation_at(step)) is None:
             return
         if self.options.transmit:
             self._write_down(generation)
@@ -299,10 +299,10 @@ class Generations:
 
         The oldest agents entered first; agents of the same age are ordered by index. Frozen agents stay.
         """
-        chosen = self._chosen(role, generation)
+        chosen = self._choose_agents(role, generation)
         return chosen[[not self.population.sides(role)[number].is_frozen for number in chosen.tolist()]]
 
-    def _chosen(self, role: Role, generation: int) -> NDArray[np.int64]:
+    def _choose_agents(self, role: Role, generation: int) -> NDArray[np.int64]:
         """Agents to replace, including frozen ones."""
         number = self.population.options.number(role)
         if self.options.roles not in ("both", f"{role}s"):

@@ -89,7 +89,7 @@ class TaughtLanguage:
         meanings = np.asarray(world.describe(batch).meanings, dtype=np.float64)
         numbers = np.array([self.numbers.get(row.tobytes(), -1) for row in meanings], dtype=np.int64)
         if is_taught and (numbers < 0).any():
-            raise self._lacks(meanings[numbers < 0][0])
+            raise self._missing_meaning(meanings[numbers < 0][0])
         rows = np.flatnonzero((numbers >= 0) & (self.is_taught[numbers] == is_taught))
         return batch.take(rows), numbers[rows]
 
@@ -140,9 +140,9 @@ class TaughtLanguage:
             is_trained = described.columns.get("split", np.full(len(batch), "train")) == "train"
             for row in np.asarray(described.meanings, dtype=np.float64)[is_trained]:
                 if row.tobytes() not in self.numbers:
-                    raise self._lacks(row)
+                    raise self._missing_meaning(row)
 
-    def _lacks(self, meaning: NDArray[np.float64]) -> ConfigError:
+    def _missing_meaning(self, meaning: NDArray[np.float64]) -> ConfigError:
         values = ", ".join(f"{value:g}" for value in meaning.tolist())
         return ConfigError(
             f"{self.place}: {' and '.join(self.options.languages)}: no message for meaning {values} of the world: "
@@ -174,7 +174,7 @@ def _corpus(
 ) -> Corpus:
     """Corpus of a language, with meanings in the form of the world."""
     try:
-        corpus = _made(name, options, world, channel) if is_grammar(name) else _read(name)
+        corpus = _grammar_corpus(name, options, world, channel) if is_grammar(name) else _read(name)
     except (ConfigError, CorpusError) as error:
         raise ConfigError(f"{place}: {error}") from None
     if corpus.meanings is None or not len(corpus.messages):
@@ -201,7 +201,7 @@ def _read(name: str) -> Corpus:
     return read_corpus(name)
 
 
-def _made(name: str, options: InitialLanguage.Options, world: World, channel: Channel) -> Corpus:
+def _grammar_corpus(name: str, options: InitialLanguage.Options, world: World, channel: Channel) -> Corpus:
     """Generate the corpus of a grammar, in the sizes of the world and the channel."""
     if name.partition(",")[0].strip().lower() in BASELINES:
         raise ConfigError(f"{name} has no meanings: expected a language with meanings")
@@ -366,7 +366,7 @@ class Teaching:
             if not self.is_learning(role, step):
                 continue
             agents = population.sides(role)
-            batch, message = self._lesson(role, step)
+            batch, message = self._teaching_batch(role, step)
             num_plays[role] = dict.fromkeys(range(len(agents)), 1)
             noises = population.noises(step, range(role == "receiver", 2 * len(agents), 2))
             if not len(batch):
@@ -446,7 +446,7 @@ class Teaching:
         understood = pair.understand(message, *pair.round_parts(batch), mode="greedy", generator=None)
         return understood.measures["accuracy"] > ALL_RIGHT
 
-    def _lesson(self, role: Role, step: int) -> tuple[Batch, Message]:
+    def _teaching_batch(self, role: Role, step: int) -> tuple[Batch, Message]:
         """Rounds of a teaching step, and the messages in them."""
         world, language = self.population.world, self.languages[role]
         epoch, place = divmod(step, self._per_pass(role))

@@ -164,7 +164,7 @@ class Acting(TrainedPlay):
         """Play a batch of training episodes with these numbers."""
         external_call(self._begin_noise, numbers)
         has_all = self.learner.needs_all or bool(self.experiment.code)  # own learners may read all
-        return self._played(numbers, "train", self.generator, epoch=epoch, has_all=has_all)
+        return self._play_numbers(numbers, "train", self.generator, epoch=epoch, has_all=has_all)
 
     def _begin_noise(self, numbers: NDArray[np.int64]) -> Arrays:
         """Seed the training generator for a batch."""
@@ -232,7 +232,7 @@ class Acting(TrainedPlay):
             watch: Callback before each decision.
         """
         return as_arrays(
-            self._played(
+            self._play_numbers(
                 torch.from_numpy(numbers + PURPOSES[purpose]),
                 mode,
                 generator,
@@ -243,7 +243,7 @@ class Acting(TrainedPlay):
             )
         )
 
-    def _played(
+    def _play_numbers(
         self,
         numbers: Tensor,
         mode: Mode,

@@ -34,7 +34,7 @@ def corpus_of(
     missing = {number: size for number, spec in enumerate(specs) if spec.speaks}
     rows, words, first = list[Any](), list[Any](), 0
     for batch in batches:
-        episode, step, speaker = _taken(batch, missing)
+        episode, step, speaker = _select_messages(batch, missing)
         at = step, episode, speaker
         rows.append(
             (first + episode, step, speaker, batch.actions[at], batch.rewards[at], batch.meanings[at])
@@ -68,7 +68,7 @@ def corpus_of(
     )  # fmt: skip
 
 
-def _taken(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64], ...]:
+def _select_messages(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64], ...]:
     """Select messages of a batch, as episode, step and speaker indices; `missing` is decreased by their number."""
     speakers = list(missing)
     counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)

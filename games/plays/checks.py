@@ -153,8 +153,8 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
     try:
         batch = world.batch("train", 0)
         if own_code.is_foreign(kind := experiment.world.kind):
-            _refuse(kind, "draw", fault_of_batch(batch))
-            _refuse(kind, "features", fault_of_features(world, batch, torch.float32))
+            _raise_fault(kind, "draw", fault_of_batch(batch))
+            _raise_fault(kind, "features", fault_of_features(world, batch, torch.float32))
         updates = Optimise(experiment.optimizer, trial, trial.modules_of)
         optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
@@ -228,7 +228,7 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
         if not isinstance(measures, Mapping):
             raise wrong(kind, method, "measures by name", type_name(measures))
         figures = {name: float(value) for name, value in measures.items()}
-        _refuse(kind, method, fault_of_measures(figures, needed))
+        _raise_fault(kind, method, fault_of_measures(figures, needed))
         if hook is not None and method == "train_step":
             hook(play, 0, measures)
     corpus = play.corpus(experiment.evaluation)
@@ -239,16 +239,16 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
 def _check_play(experiment: Experiment, game: Pair, played: PlayResult) -> None:
     """Check the message and the measures of a batch."""
     fault = fault_of_message(played.message, game.channel)
-    _refuse(experiment.channel.kind, "start_message", fault)
-    _refuse(experiment.sender.kind, "forward", fault)
+    _raise_fault(experiment.channel.kind, "start_message", fault)
+    _raise_fault(experiment.sender.kind, "forward", fault)
     measures = {name: float(value) for name, value in played.measures.items()}
     if fault := fault_of_measures(measures, ("loss", "accuracy", *game.task.chance())):
-        _refuse(experiment.loss.kind, "forward", fault)
-        _refuse(experiment.task.kind, "forward", fault)
+        _raise_fault(experiment.loss.kind, "forward", fault)
+        _raise_fault(experiment.task.kind, "forward", fault)
         raise ValueError(fault)
 
 
-def _refuse(kind: str, method: str, fault: str | None) -> None:
+def _raise_fault(kind: str, method: str, fault: str | None) -> None:
     """Raise `PartError` with file and line of the method if there is a fault and the part is user code."""
     if fault is not None and own_code.is_foreign(kind):
         raise PartError(f"{own_code.place_of(kind, method)}: {kind.partition(':')[2]}: {fault}")
@@ -275,7 +275,7 @@ def _check_received(kind: str, channel: Channel, message: Any) -> None:
     """Check the message that the channel passes to the receiver."""
     if not isinstance(message, Message):
         raise wrong(kind, "received", "a Message", type_name(message))
-    _refuse(kind, "received", fault_of_message(message, channel))
+    _raise_fault(kind, "received", fault_of_message(message, channel))
 
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:

@@ -144,7 +144,7 @@ def record_interactions(
             outcomes = {numbers_of_pair: outcome for numbers_of_pair, _, outcome in understood}
             for meeting, pair in pairs:
                 outcome = outcomes[meeting.sender, meeting.receiver]
-                columns = _of_batch(pair, world, spoken, outcome, numbers, probabilities)
+                columns = _batch_columns(pair, world, spoken, outcome, numbers, probabilities)
                 place = {
                     "evaluation": pyarrow.array([name] * num_rounds),
                     "round": pyarrow.array(np.arange(spoken.first, spoken.first + num_rounds)),
@@ -156,7 +156,7 @@ def record_interactions(
     return pyarrow.concat_tables(tables)
 
 
-def _of_batch(
+def _batch_columns(
     pair: Pair,
     world: World,
     spoken: SpokenRounds,
@@ -178,8 +178,8 @@ def _of_batch(
     columns["message"] = _messages(outcome.message, is_of_values=pair.channel.is_of_values)
     right, chosen, likely = _answers(pair, outcome.answer, rounds.truth)
     if batch.present is not None:
-        right = _place_among(batch.present, right)
-        chosen = None if chosen is None else _place_among(batch.present, chosen)
+        right = _present_indices(batch.present, right)
+        chosen = None if chosen is None else _present_indices(batch.present, chosen)
     columns["right"] = _lists(right)
     if chosen is not None:
         columns["answer"] = _lists(chosen)
@@ -190,10 +190,10 @@ def _of_batch(
         columns[PROBABILITIES] = _lists(likely, batch.present)
     measures = {"loss": outcome.loss, **outcome.measures}
     columns |= {name: _lists(_numbers(value.float())) for name, value in measures.items()}
-    return _apart(about, {*columns, "evaluation", "round", *ROLES}) | columns
+    return _rename_taken(about, {*columns, "evaluation", "round", *ROLES}) | columns
 
 
-def _apart(columns: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
+def _rename_taken(columns: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
     """Rename columns whose names are taken to `NAME (kept)`."""
     return {f"{name} (kept)" if name in taken else name: cells for name, cells in columns.items()}
 
@@ -205,7 +205,9 @@ def _description(world: World, batch: Batch) -> dict[str, Any]:
     if described.concepts is not None:
         names = np.array(described.concept_names, dtype=object)
         columns["concepts"] = _ragged(described.concepts, lambda ids: names[ids])
-    return columns | {name: _lists(values) for name, values in _apart(described.columns, columns).items()}
+    return columns | {
+        name: _lists(values) for name, values in _rename_taken(described.columns, columns).items()
+    }
 
 
 def _answers(
@@ -246,7 +248,7 @@ def _numbers(values: Tensor) -> NDArray[Any]:
     return numbers
 
 
-def _place_among(present: NDArray[np.bool_], places: NDArray[Any]) -> NDArray[Any]:
+def _present_indices(present: NDArray[np.bool_], places: NDArray[Any]) -> NDArray[Any]:
     """Map candidate indices, (batch,), to indices among the present candidates; `present`: (batch, num_candidates)."""
     counted: NDArray[Any] = np.cumsum(present, axis=1)[np.arange(len(places)), places] - 1
     return counted

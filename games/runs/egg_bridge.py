@@ -157,7 +157,7 @@ def corpus_from_interaction(
     )
 
 
-class _Trained(BaseException):
+class _FirstTraining(BaseException):
     """Ends an EGG program after its first training; not an `Exception`, which the program might catch."""
 
     def __init__(self, interaction: Any) -> None:
@@ -188,13 +188,13 @@ def corpus_of_egg_game(
 
     def only_first(self: Any, *args: Any, **named: Any) -> None:
         train(self, *args, **named)
-        raise _Trained(_interaction(self))
+        raise _FirstTraining(_interaction(self))
 
     Trainer.train = only_first
     try:
         main(list(arguments))
         raise ValueError(f"{main.__module__}: expected a program that calls egg.core.Trainer.train")
-    except _Trained as ended:
+    except _FirstTraining as ended:
         interaction = ended.interaction
     finally:
         Trainer.train = train

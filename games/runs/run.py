@@ -230,7 +230,7 @@ class Run:
         Raises:
             ConfigError: As `evaluate`, or if pyarrow is not installed.
         """
-        assigned = _listed(assignments)
+        assigned = _as_list(assignments)
         if not changes and not assigned and receiver_from is None:
             try:
                 kept = read_interactions(self.folder)
@@ -290,7 +290,7 @@ class Run:
         """
         experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
         given_by = "--set" if self.flags_by_key else "assignments"
-        experiment = override(experiment, _listed(assignments), given_by)
+        experiment = override(experiment, _as_list(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
         players = players_of(experiment, world)
         try:
@@ -367,7 +367,7 @@ class Run:
         return scores_of(self.pair, messages, candidates)
 
 
-def _listed(assignments: Iterable[str]) -> list[str]:
+def _as_list(assignments: Iterable[str]) -> list[str]:
     """Convert assignments to a list; a single one may be a string."""
     return [assignments] if isinstance(assignments, str) else list(assignments)
 

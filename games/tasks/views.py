@@ -127,7 +127,7 @@ def shown_objects(batch: Batch, world: World, dtype: torch.dtype, device: torch.
     """The sender's view of a batch."""
     if batch.candidates is None:
         return _view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None, world, dtype, device)
-    return _distinct(batch.objects, batch.shown, world, dtype, device)
+    return _distinct_view(batch.objects, batch.shown, world, dtype, device)
 
 
 def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
@@ -139,7 +139,7 @@ def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torc
         view = _view(objects, batch.candidates.shape[1], None, world, dtype, device)
         view = replace(view, is_shared=True)
     else:
-        view = _distinct(batch.objects, batch.candidates, world, dtype, device)
+        view = _distinct_view(batch.objects, batch.candidates, world, dtype, device)
     if batch.present is not None:
         view = replace(view, present=sent(torch.from_numpy(batch.present), device))
     return view
@@ -165,7 +165,7 @@ def round_parts(
     return candidates, Truth(labels=labels, values=values, features=features)
 
 
-def _distinct(
+def _distinct_view(
     objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
 ) -> View:
     """Objects with these indices, (batch, num_seen), each once, and padding objects."""

@@ -171,7 +171,7 @@ class TrackedRun(ABC):
         try:
             self.identifier = self.begin(state.get("run"), config, folder)
         except Exception as error:  # third-party packages may raise anything
-            raise ConfigError(f"--log {self.service}: {_told(error)}") from None
+            raise ConfigError(f"--log {self.service}: {_error_line(error)}") from None
         self._keep()
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
@@ -182,7 +182,7 @@ class TrackedRun(ABC):
             self.send(step, figures)
         except Exception as error:
             self.is_away = True
-            note(f"--log {self.service}: no figures are sent from step {step} on: {_told(error)}")
+            note(f"--log {self.service}: no figures are sent from step {step} on: {_error_line(error)}")
         else:
             self.step = step
             self._keep()
@@ -199,7 +199,7 @@ class TrackedRun(ABC):
         write_atomically(self.kept, json.dumps({"run": self.identifier, "step": self.step}).encode())
 
 
-def _told(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     """Message of a service's error, in one line."""
     return one_line(" ".join(str(error).split()))
 

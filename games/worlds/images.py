@@ -73,7 +73,7 @@ def encode_folder(
     rows = []
     for first in range(0, len(files), BATCH):
         chunk = files[first : first + BATCH]
-        rows.append(encode([_open(file) for file in chunk]))
+        rows.append(encode([_open_rgb(file) for file in chunk]))
         progress(f"images encoded by {encoder}", first + len(chunk), len(files))
     arrays: dict[str, NDArray[Any]] = {"features": np.concatenate(rows)}
     if classes:
@@ -186,7 +186,7 @@ def open_image(opened: Any) -> Any:
     return image
 
 
-def _open(file: Path) -> Any:
+def _open_rgb(file: Path) -> Any:
     """Open an image as RGB."""
     try:
         with open_image(file) as image:
@@ -268,7 +268,7 @@ class ImageSet:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Found:
+class _Finding:
     """Findings about an image file."""
 
     is_animated: bool = False
@@ -309,21 +309,23 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
         opened, classes = find_images(folder)
         labels = classes or [""] * len(opened)
         names = [file.relative_to(folder).as_posix() for file in opened]
-        notes += _left_out(folder, set(opened))
+        notes += _other_files_note(folder, set(opened))
     needed = len(opened) * side * side * 3
     require_memory(2 * needed, f"{source}: {len(opened):,} images of {side} x {side}", "as pixels")
     pixels, found = _decoded(source, opened, names, side, fit)
     if moving := [name for name, each in zip(names, found, strict=True) if each.is_animated]:
-        notes.append(f"{source}: the first frame of animated images is used: {_some(moving)}")
+        notes.append(f"{source}: the first frame of animated images is used: {_first_names(moving)}")
     if oblong := sum(not each.is_square for each in found):
         done = "padded with white (--set world.fit=crop cuts them)" if fit == "pad" else "cut to squares"
         notes.append(f"{source}: {oblong} of {len(names)} images are not square: {done}")
-    kept = _distinct(source, pixels, names, notes)
+    kept = _distinct_indices(source, pixels, names, notes)
     class_names = tuple(sorted({label for label in labels if label})) if any(labels) else ()
     places = {label: place for place, label in enumerate(class_names)}
     unlabelled = [name for name, label in zip(names, labels, strict=True) if class_names and not label]
     if unlabelled:
-        raise ConfigError(f"{source}: expected a class for every image, got none for {_some(unlabelled)}")
+        raise ConfigError(
+            f"{source}: expected a class for every image, got none for {_first_names(unlabelled)}"
+        )
     return ImageSet(
         images=pixels[kept],
         files=tuple(names[place] for place in kept),
@@ -335,15 +337,15 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
 
 def _decoded(
     source: str, opened: Sequence[Any], names: Sequence[str], side: int, fit: Fit
-) -> "tuple[NDArray[np.uint8], list[_Found]]":
+) -> "tuple[NDArray[np.uint8], list[_Finding]]":
     """Decode all images: pixels, (num_images, side, side, 3), and findings about each image."""
     pixels = np.empty((len(opened), side, side, 3), dtype=np.uint8)
 
-    def read(place: int) -> _Found:
+    def read(place: int) -> _Finding:
         try:
             pixels[place], found = _square(opened[place], side, fit)
         except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
-            return _Found(fault=_reason(error))
+            return _Finding(fault=_reason(error))
         return found
 
     with warnings.catch_warnings(), ThreadPoolExecutor(NUM_THREADS) as threads:
@@ -354,11 +356,13 @@ def _decoded(
     damaged = [f"{name} ({each.fault})" for name, each in zip(names, found, strict=True) if each.fault]
     if damaged:
         number = "an image" if len(damaged) == 1 else f"{len(damaged)} images"
-        raise ConfigError(f"{source}: {number} can't be read: {_some(damaged)}; remove or replace them")
+        raise ConfigError(
+            f"{source}: {number} can't be read: {_first_names(damaged)}; remove or replace them"
+        )
     return pixels, found
 
 
-def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Found]":
+def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Finding]":
     """Convert an image to a square of bytes; also return findings about it."""
     from PIL import ImageOps
 
@@ -374,7 +378,7 @@ def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Foun
         square = ImageOps.fit(image, (side, side))
     else:
         square = ImageOps.pad(image, (side, side), color="white")
-    found = _Found(is_animated=is_animated, is_square=image.width == image.height)
+    found = _Finding(is_animated=is_animated, is_square=image.width == image.height)
     return np.asarray(square, dtype=np.uint8), found
 
 
@@ -394,7 +398,9 @@ def _in_colours(image: Any) -> Any:
     return image.convert("RGB")
 
 
-def _distinct(source: str, pixels: NDArray[np.uint8], names: Sequence[str], notes: list[str]) -> list[int]:
+def _distinct_indices(
+    source: str, pixels: NDArray[np.uint8], names: Sequence[str], notes: list[str]
+) -> list[int]:
     """Select the first of each group of equal images; a message about the others is added to `notes`."""
     first: dict[bytes, int] = {}
     pairs = []
@@ -403,21 +409,21 @@ def _distinct(source: str, pixels: NDArray[np.uint8], names: Sequence[str], note
         if known != place:
             pairs.append(f"{names[place]} equals {names[known]}")
     if pairs:
-        notes.append(f"{source}: equal images are used once: {_some(pairs)}")
+        notes.append(f"{source}: equal images are used once: {_first_names(pairs)}")
     return list(first.values())
 
 
-def _left_out(folder: Path, images: set[Path]) -> list[str]:
+def _other_files_note(folder: Path, images: set[Path]) -> list[str]:
     """Message about files that are not images, if any."""
     others = [
         file.relative_to(folder).as_posix()
         for file in sorted([*folder.iterdir(), *folder.glob("*/*")])
         if file.is_file() and file not in images and not file.name.startswith(".")
     ]
-    return [f"{folder}: files with other endings are left out: {_some(others)}"] if others else []
+    return [f"{folder}: files with other endings are left out: {_first_names(others)}"] if others else []
 
 
-def _some(names: Iterable[str]) -> str:
+def _first_names(names: Iterable[str]) -> str:
     """The first names, and the number of further ones."""
     names = list(names)
     more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""

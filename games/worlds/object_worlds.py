@@ -114,10 +114,10 @@ class ObjectWorld(World):
             self.num_distractors, num_shared, self.objects.all_values() if self.objects.names else None
         )
         for split in dict.fromkeys((*self.splits[:2], *(RARE,) * (RARE in self.splits))):
-            pool = self._listed(self.subsets.pool(split))
-            self.similar.require(self._listed(self.subsets.members.get(split)), pool, source)
+            pool = self._indices(self.subsets.pool(split))
+            self.similar.require(self._indices(self.subsets.members.get(split)), pool, source)
 
-    def _listed(self, members: Members) -> Integers:
+    def _indices(self, members: Members) -> Integers:
         """Indices of the objects."""
         if isinstance(members, np.ndarray):
             return members
@@ -144,7 +144,7 @@ class ObjectWorld(World):
         if total > MAX_SPLIT_OBJECTS:  # too many for a list, and repeats are unlikely
             shared = np.unique(rng.integers(total, size=len(indices)))
         else:
-            listed = self._listed(pool)
+            listed = self._indices(pool)
             shared = np.sort(rng.choice(listed, min(len(indices), len(listed)), replace=False))
         chosen, _ = self.candidates(split, number, indices)
         words = random_words(self.seed, f"in batch of {split}", indices, len(shared))
@@ -178,7 +178,7 @@ class ObjectWorld(World):
         targets, pool = self.pools(split, number)
         probabilities = self.probabilities
         if probabilities is not None and targets is not None:
-            probabilities = probabilities[self._listed(targets)]
+            probabilities = probabilities[self._indices(targets)]
         chosen, places = one_target(
             random_words(self.seed, split, indices, self.num_candidates + 1),
             self.objects.number,
@@ -202,7 +202,7 @@ class ObjectWorld(World):
         """Sampler of distractors from a pool, given target indices; None: uniform."""
         if (similar := self.similar) is None:
             return None
-        listed = self._listed(pool)
+        listed = self._indices(pool)
         return lambda targets, words: similar.of(targets, words, listed)
 
     @property
@@ -279,7 +279,7 @@ class ObjectWorld(World):
         """Held-out combinations of values, by attribute: named ones, or the common values of held-out objects."""
         if (named := getattr(self.options, "held_out_value", None)) is not None:
             return [dict(each) for each in values_in(named, self.objects.names).values()]
-        held_out = self.objects.values(self._listed(self.subsets.members["valid"]))
+        held_out = self.objects.values(self._indices(self.subsets.members["valid"]))
         common = np.flatnonzero((held_out == held_out[0]).all(0))
         return [dict(zip(common.tolist(), held_out[0, common].tolist(), strict=True))] if len(common) else []
 
@@ -478,11 +478,11 @@ class ObjectListWorld(ObjectWorld):
         rng = np.random.default_rng([self.seed, *b"images", *split.encode(), number])
         if targets is pool:
             drawn: Integers = rng.choice(
-                total if pool is None else self._listed(pool), size=most, replace=False
+                total if pool is None else self._indices(pool), size=most, replace=False
             )
             return drawn, drawn
         num_targets = max(
-            1, min(most // 2, most - self.num_candidates, len(held_out := self._listed(targets)))
+            1, min(most // 2, most - self.num_candidates, len(held_out := self._indices(targets)))
         )
         chosen, others = np.sort(rng.choice(held_out, num_targets, replace=False)), np.arange(total)
         if most - num_targets < self.num_candidates:  # a target among them would leave too few distractors

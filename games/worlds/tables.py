@@ -225,7 +225,7 @@ def read_objects(
         ConfigError: If the table can't be read, or a row or column can't be used; the message names it.
     """
     if Path(source).suffix == ".npz":
-        return _of_features(read_features(source, 0), trained)
+        return _feature_table(read_features(source, 0), trained)
     table = _read(source, roles or {})
     notes = list(table.notes)
     columns = columns_of(table, numeric, notes) if trained is None else _columns_of_training(trained, table)
@@ -238,7 +238,7 @@ def read_objects(
         features = np.concatenate([column.features(table) for column in columns], axis=1)
     split = table.kept.get(OWN_SPLIT)
     is_trained = None if split is None else np.asarray(split == "train", np.bool_)
-    distinct = _each_once(objects if features is None else features, is_trained)
+    distinct = _distinct_rows(objects if features is None else features, is_trained)
     if len(distinct) < len(table.rows):
         notes.append(
             f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is used once"
@@ -339,7 +339,7 @@ def _texts(table: RawTable, name: str, cells: Sequence[Any]) -> list[str]:
     return ["" if cell is None else printable(cell).strip() for cell in cells]
 
 
-def _each_once(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> Integers:
+def _distinct_rows(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> Integers:
     """Row of each distinct object, ascending: the first row, or the first training row, if any.
 
     Args:
@@ -360,7 +360,7 @@ def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[Attribu
     return list(trained.coding)
 
 
-def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
+def _feature_table(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
     """Objects of an npz file: agents see unchanged features; classes and attributes are concepts."""
     width = file.features.shape[1]
     if trained is not None and (trained.coding or trained.table.shape[1] != width):
@@ -380,7 +380,7 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
         values += list(has.T)
         phrases += list(np.where(has, 1, FREE).T)
     empty = np.empty((len(file.features), 0), dtype=np.int64)
-    distinct = _each_once(file.features, file.split == 0 if file.has_split else None)
+    distinct = _distinct_rows(file.features, file.split == 0 if file.has_split else None)
     notes = []
     if len(distinct) < len(file.features):
         notes = [
