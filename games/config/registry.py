@@ -296,6 +296,10 @@ LOSSES = Registry(
             "ecsuite.games.tasks.losses:RewardLoss",
             "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
         ),
+        "elbo": (
+            "ecsuite.games.tasks.losses:ElboLoss",
+            "the task's loss, and how far messages are from a prior (beta-VAE; Ueda & Taniguchi 2024)",
+        ),
     },
     base="ecsuite.games.tasks.losses:Loss",
 )

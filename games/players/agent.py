@@ -75,8 +75,11 @@ class Speaker(nn.Module):
         self.channel_kind = channel.kind
         num_logits = made.num_logits or made.symbol_size
         num_features = 2 * size if world.rounds.sender_sees_all else size
-        knows_names = SENDERS.load(part.kind).knows_names
-        names = {"value_names": world.value_names, "has_eos": made.has_eos} if knows_names else {}
+        kind, names = SENDERS.load(part.kind), dict[str, Any]()
+        if kind.knows_names:
+            names = {"value_names": world.value_names, "has_eos": made.has_eos}
+        if kind.knows_values:
+            names["num_values"] = world.num_values
         self.network = SENDERS.make(
             part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len, **names
         )

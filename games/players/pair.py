@@ -39,9 +39,10 @@ class StepResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayResult(StepResult):
-    """Objective, measures and messages of one batch."""
+    """Objective, measures, messages and rounds of one batch."""
 
     message: Message
+    outputs: "RoundOutputs"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,10 +109,9 @@ class Pair(nn.Module):
 
     def forward(
         self, rounds: SeenRounds, generator: Noise, epoch: int
-    ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-        """Objective, measures and buffers after playing rounds in training; for `torch.func.functional_call`."""
-        played = self.play_rounds(rounds, "train", generator, epoch)
-        return played.objective, dict(played.measures), dict(self.named_buffers())
+    ) -> tuple[PlayResult, dict[str, Tensor]]:
+        """Result and buffers after playing rounds in training; for `torch.func.functional_call`."""
+        return self.play_rounds(rounds, "train", generator, epoch), dict(self.named_buffers())
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
         """Play one batch.
@@ -153,6 +153,7 @@ class Pair(nn.Module):
             objective=self.speaker.channel.objective(loss, played.cost, message, **compared),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
+            outputs=played,
         )
 
     def play_views(
@@ -264,7 +265,12 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         max_len=channel.max_len,
         is_frozen=training.freeze_receiver,
     )
-    loss: Loss = LOSSES.make(experiment.loss)
+    known = {"channel": channel} if LOSSES.load(experiment.loss.kind).knows_channel else {}
+    if LOSSES.load(experiment.loss.kind).needs_probabilities and not channel.has_probabilities:
+        raise ConfigError(
+            f"loss.kind: symbols of channel {kind} are not drawn in training: expected channel reinforce or gumbel"
+        )
+    loss: Loss = LOSSES.make(experiment.loss, **known)
     speaker.loss = loss
     if loss.length_cost and not channel.has_eos:
         raise ConfigError(

@@ -33,6 +33,7 @@ from ecsuite.games.players.learning import (
 from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResult, make_pair
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.players.teaching import Teaching
+from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, Truth, right_parts
 from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
@@ -118,6 +119,7 @@ class Population(nn.Module):
         self.pairs_by_number: dict[tuple[int, int], Pair] = {}
         """Cache of pairs, by sender and receiver index."""
         self.engine = Engine(world, has_own_code=has_own_code)
+        self._take_loss(self.first_pair.loss)
         if options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(
                 f"society.voting: task {self.receivers[0].task_kind} has no candidates to vote for"
@@ -264,6 +266,9 @@ class Population(nn.Module):
             means = {name: torch.stack([each.measures[name] for each in played]).mean() for name in names}
             if self.learns:
                 means[LEARNING] = torch.zeros_like(means["loss"])
+            loss = pairs[0].loss
+            if loss.pairs == "several":
+                return StepResult(objective=loss.over_pairs(played, meetings), measures=means)
             objective = torch.stack([result.objective for result in played]).sum()
             return StepResult(objective=objective, measures=means)
 
@@ -276,6 +281,16 @@ class Population(nn.Module):
             unchanged=unchanged,
             combine=combine,
         )
+
+    def _take_loss(self, loss: Loss) -> None:
+        """Check that a loss is for as many pairs as play in a step; `ConfigError` if not."""
+        has_several = self.is_society and self.schedule.pairs_per_step > 1
+        if loss.pairs != "any" and (loss.pairs == "several") != has_several:
+            expected = "a society, such as society.senders=2" if loss.pairs == "several" else "one pair a step"
+            raise ConfigError(
+                f"loss.kind: {type(loss).__name__} is of {loss.pairs} of the pairs of a step: expected {expected}"
+            )
+        self.engine.same_rounds = loss.same_rounds
 
     def _meet(
         self, meetings: Sequence[Meeting], step: int, fixed: Collection[Role] = ()
