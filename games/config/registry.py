@@ -398,6 +398,10 @@ REASONINGS = Registry(
             "ecsuite.games.players.reasoning:RationalSpeechActs",
             "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
         ),
+        "obverter": (
+            "ecsuite.games.players.reasoning:Obverter",
+            "the sender says what its own receiver understands best (Choi et al. 2018), or the S1 of rsa",
+        ),
     },
     base="ecsuite.games.players.reasoning:Reasoning",
 )

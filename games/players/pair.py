@@ -14,7 +14,7 @@ from ecsuite.games.channels.noise import Noise
 from ecsuite.games.config.registry import LOSSES
 from ecsuite.games.config.sections import Experiment, Role
 from ecsuite.games.players.agent import Listener, Speaker
-from ecsuite.games.players.reasoning import every_message, require_candidates
+from ecsuite.games.players.reasoning import every_message, require_candidates, require_speaker
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, Truth, choose
 from ecsuite.games.tasks.views import SeenRounds, View, round_parts, shown_objects
@@ -287,6 +287,13 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         raise ConfigError(
             f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"
         )
+    if listener.reasoning.speaks:
+        require_speaker(kind, channel, listener.task, world)
+        speaker.minds = (listener,)
+        if loss.needs_probabilities:
+            raise ConfigError("loss.kind: speakers that reason have no distribution of symbols: expected task")
+        if training.freeze_sender or training.freeze_receiver:
+            raise ConfigError("reasoning: the receiver alone learns: expected nothing frozen")
     if listener.reasoning.asks_others:
         require_candidates(experiment.task.kind, kind, channel, listener.reasoning, world)
     return Pair(speaker, listener).train()

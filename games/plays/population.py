@@ -96,6 +96,7 @@ class Population(nn.Module):
         super().__init__()
         self.make_pair, self.world, self.options, self.seed = make_pair, world, options, seed
         self.is_society, self.accumulate, self.frozen = is_society, accumulate, frozen
+        self.transmits = generations.sender_steps > 0
         num_epochs = max(num_epochs, 1)  # agents that are only taught meet nobody
         self.schedule = Schedule(MEETINGS.make(options.meets), options, seed, num_epochs)
         self.senders, self.receivers = self._first_agents()
@@ -506,11 +507,28 @@ class Population(nn.Module):
             for member, side in zip(self.options.members_of(role), sides[role], strict=False):
                 side.is_frozen = side.is_frozen or member.is_frozen
                 side.freeze()
+        if listeners[0].reasoning.speaks:
+            self._reason(speakers, listeners)
         if self.options.agents is not None:
             shares = [each for each in SHARED if self.options.shares in (each, "both")]
             for speaker, listener in zip(speakers, listeners, strict=True):
                 _share(speaker, listener, shares)
         return speakers, listeners
+
+    def _reason(self, speakers: Sequence[Speaker], listeners: Sequence[Listener]) -> None:
+        """Let each speaker reason with its own listening half; `ConfigError` if it has none, or was to learn to speak."""
+        if self.options.agents is None and len(speakers) + len(listeners) > 2:
+            raise ConfigError(
+                "reasoning: only agents that also receive reason about what to send: expected society.agents, or one "
+                "sender and one receiver"
+            )
+        if self.options.imitate_every or self.transmits or speakers[0].taught != NOTHING:
+            raise ConfigError(
+                "reasoning: senders that reason learn no messages: expected no society.imitate_every, "
+                "generations.sender_steps or sender.taught"
+            )
+        for speaker, listener in zip(speakers, listeners, strict=True):
+            speaker.minds = (listener,)
 
     def _newborn(self, role: Role, index: int, step: int) -> Pair:
         """A pair with the new speaker or listener of an agent that begins at a step."""
