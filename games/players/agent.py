@@ -19,7 +19,7 @@ from ecsuite.games.config.registry import CHANNELS, REASONINGS, TASKS
 from ecsuite.games.config.sections import Role
 from ecsuite.games.players.reasoning import Reasoning, message_of, scores_at_end
 from ecsuite.games.tasks.losses import Loss
-from ecsuite.games.tasks.tasks import Reconstruction, Task, Truth
+from ecsuite.games.tasks.tasks import Reconstruction, Task
 from ecsuite.games.tasks.views import Perturbation, View, score_candidates, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
@@ -343,17 +343,18 @@ class Listener(nn.Module):
             shown: Rounds: the target, and distractors after it where the task has candidates.
             num_rounds: Number of rounds.
         """
-        answer = states[:, None].expand(-1, num_rounds, -1)
+        answer = states[:, None]
         if self.task.scores_candidates:
-            labels = torch.arange(shown.num_seen, device=states.device).expand(num_rounds, -1) == 0
-            return -self.task(self.scores(answer, shown, None), Truth(labels=labels, values=None)).loss
+            return self.scores(answer.expand(-1, num_rounds, -1), shown, None).log_softmax(-1)[..., 0]
         assert isinstance(self.task, Reconstruction) and self.world.num_values is not None
         features = shown.of_rounds(shown.features)[:, 0]
         values = features.unflatten(1, (len(self.world.num_values), -1)).argmax(-1)
         if (seen := self.task.seen_values(values)) is not None:
-            answer = torch.cat([answer, seen.to(answer.dtype).expand(len(answer), -1, -1)], -1)
-        truth = Truth(labels=torch.ones_like(values[:, :1]), values=self.task.asked_values(values))
-        return -self.task.num_attributes * self.task(answer, truth).loss
+            parts = answer.expand(-1, num_rounds, -1), seen.to(answer.dtype).expand(len(answer), -1, -1)
+            answer = torch.cat(parts, -1)
+        logits = self.task.logits(answer).log_softmax(-1)  # (num_messages, 1 or num_rounds, num_attributes, most)
+        asked = self.task.asked_values(values).expand(len(answer), -1, -1)[..., None]
+        return logits.expand(-1, num_rounds, -1, -1).gather(-1, asked).sum((-2, -1))
 
     def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
