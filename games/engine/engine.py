@@ -183,7 +183,12 @@ class Engine:
             (name, each.shape, each.requires_grad) for state in states for name, each in state.items()
         )
         roles = tuple(
-            (pair.speaker.is_frozen, pair.listener.is_frozen, _shares_modules(pair), *map(id, pair.speaker.minds))
+            (
+                pair.speaker.is_frozen,
+                pair.listener.is_frozen,
+                _shares_modules(pair),
+                *map(id, pair.speaker.minds),
+            )
             for pair in pairs
         )
         inputs = [each.detach() for state in states for each in state.values()]
@@ -301,7 +306,7 @@ def _shares_modules(pair: Pair) -> bool:
 
 def _is_alone(pair: Pair) -> bool:
     """Whether a pair can't play side by side: it reads modules that it shares, or its loss reads its messages."""
-    return _shares_modules(pair) or bool(pair.speaker.minds) or pair.loss.pairs == "several"
+    return _shares_modules(pair) or bool(pair.speaker.minds) or pair.loss.of_pairs == "several"
 
 
 def _shares_states(pair: Pair, rounds: SeenRounds) -> bool:

@@ -177,9 +177,13 @@ class Speaker(nn.Module):
         listener.eval()
         try:
             states, _ = call_receiver(listener.network, message_of(self.channel, every), listener.dtype)
-            num_rounds = len(shown.features) // shown.num_seen if shown.indices is None else len(shown.indices)
+            num_rounds = (
+                len(shown.features) // shown.num_seen if shown.indices is None else len(shown.indices)
+            )
             size = max(1, MOST_UNDERSTOOD // (num_rounds * states.shape[-1]))
-            understood = torch.cat([listener.understood(each, shown, num_rounds) for each in states[0].split(size)])
+            understood = torch.cat(
+                [listener.understood(each, shown, num_rounds) for each in states[0].split(size)]
+            )
         finally:
             listener.train(was_training)
         chosen = listener.reasoning.choose(understood, (every > EOS).sum(1), generator)
@@ -352,7 +356,9 @@ class Listener(nn.Module):
         if (seen := self.task.seen_values(values)) is not None:
             parts = answer.expand(-1, num_rounds, -1), seen.to(answer.dtype).expand(len(answer), -1, -1)
             answer = torch.cat(parts, -1)
-        logits = self.task.logits(answer).log_softmax(-1)  # (num_messages, 1 or num_rounds, num_attributes, most)
+        logits = self.task.logits(answer).log_softmax(
+            -1
+        )  # (num_messages, 1 or num_rounds, num_attributes, most)
         asked = self.task.asked_values(values).expand(len(answer), -1, -1)[..., None]
         return logits.expand(-1, num_rounds, -1, -1).gather(-1, asked).sum((-2, -1))
 

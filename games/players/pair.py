@@ -15,6 +15,7 @@ from ecsuite.games.config.registry import LOSSES
 from ecsuite.games.config.sections import Experiment, Role
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.players.reasoning import every_message, require_candidates, require_speaker
+from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, Truth, choose
 from ecsuite.games.tasks.views import SeenRounds, View, round_parts, shown_objects
@@ -230,6 +231,13 @@ class Pair(nn.Module):
             self.train()
 
 
+def objective_of(pair: Pair, played: PlayResult) -> Tensor:
+    """Objective of a step with a result of a pair; a loss over several pairs gets it of two pairs."""
+    if pair.loss.of_pairs != "several":
+        return played.objective
+    return pair.loss.over_pairs([played] * 2, [Meeting(0, 0), Meeting(1, 1)])
+
+
 def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Pair:
     """Make a new speaker and a new listener, with weights of torch's own generator.
 
@@ -291,7 +299,9 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         require_speaker(kind, channel, listener.task, world)
         speaker.minds = (listener,)
         if loss.needs_probabilities:
-            raise ConfigError("loss.kind: speakers that reason have no distribution of symbols: expected task")
+            raise ConfigError(
+                "loss.kind: speakers that reason have no distribution of symbols: expected task"
+            )
         if training.freeze_sender or training.freeze_receiver:
             raise ConfigError("reasoning: the receiver alone learns: expected nothing frozen")
     if listener.reasoning.asks_others:

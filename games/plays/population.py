@@ -268,7 +268,7 @@ class Population(nn.Module):
             if self.learns:
                 means[LEARNING] = torch.zeros_like(means["loss"])
             loss = pairs[0].loss
-            if loss.pairs == "several":
+            if loss.of_pairs == "several":
                 return StepResult(objective=loss.over_pairs(played, meetings), measures=means)
             objective = torch.stack([result.objective for result in played]).sum()
             return StepResult(objective=objective, measures=means)
@@ -286,10 +286,12 @@ class Population(nn.Module):
     def _take_loss(self, loss: Loss) -> None:
         """Check that a loss is for as many pairs as play in a step; `ConfigError` if not."""
         has_several = self.is_society and self.schedule.pairs_per_step > 1
-        if loss.pairs != "any" and (loss.pairs == "several") != has_several:
-            expected = "a society, such as society.senders=2" if loss.pairs == "several" else "one pair a step"
+        if loss.of_pairs != "any" and (loss.of_pairs == "several") != has_several:
+            expected = (
+                "a society, such as society.senders=2" if loss.of_pairs == "several" else "one pair a step"
+            )
             raise ConfigError(
-                f"loss.kind: {type(loss).__name__} is of {loss.pairs} of the pairs of a step: expected {expected}"
+                f"loss.kind: {type(loss).__name__} is of {loss.of_pairs} of the pairs of a step: expected {expected}"
             )
         self.engine.same_rounds = loss.same_rounds
 
@@ -516,7 +518,7 @@ class Population(nn.Module):
         return speakers, listeners
 
     def _reason(self, speakers: Sequence[Speaker], listeners: Sequence[Listener]) -> None:
-        """Let each speaker reason with its own listening half; `ConfigError` if it has none, or was to learn to speak."""
+        """Let speakers reason with their own listening halves; `ConfigError` without one, or if they learn messages."""
         if self.options.agents is None and len(speakers) + len(listeners) > 2:
             raise ConfigError(
                 "reasoning: only agents that also receive reason about what to send: expected society.agents, or one "

@@ -1,4 +1,4 @@
-"""Objectives of training: the task's loss with a cost of length or a prior of messages, or rewards of sampled answers."""
+"""Objectives of training: the task's loss with a cost of length or a prior of messages, or rewards of answers."""
 
 import math
 from abc import ABC, abstractmethod
@@ -94,7 +94,7 @@ class Loss(nn.Module, ABC):
     """Whether its constructor gets the channel, `channel`, too."""
     length_cost = 0.0
     """Cost of a symbol; refused where all messages are equally long."""
-    pairs: Literal["any", "one", "several"] = "any"
+    of_pairs: Literal["any", "one", "several"] = "any"
     """Games that it is for. several: those in which several pairs play in a step, and `over_pairs` gets the results of
     all of them; one: those in which one pair plays."""
     same_rounds = False
@@ -115,7 +115,7 @@ class Loss(nn.Module, ABC):
         """
 
     def over_pairs(self, results: Sequence[Any], meetings: Sequence[Any]) -> Tensor:
-        """The objective of a step in which several pairs play, a scalar; called with pairs=several.
+        """The objective of a step in which several pairs play, a scalar; called with of_pairs=several.
 
         The gradient of each weight is divided by the number of pairs in which its agent plays.
 
@@ -237,8 +237,8 @@ class ElboLoss(Loss):
         """Options of the loss."""
 
         prior: Literal["uniform", "length", "lm"] = "uniform"
-        """uniform: all messages are equally likely. length: in proportion to exp(-length_rate * symbols, incl. EOS). lm:
-        a recurrent language model of the symbols, which learns."""
+        """uniform: all messages are equally likely. length: in proportion to exp(-length_rate * symbols, with EOS).
+        lm: a recurrent language model of the symbols, which learns."""
         length_rate: Weight = 1.0
         """Nats by which a symbol makes a message less likely, with prior=length."""
         hidden_size: Count = 64
@@ -273,9 +273,11 @@ class ElboLoss(Loss):
             raise ConfigError(
                 "loss.prior: all messages of the channel have the same length: expected uniform or lm, got length"
             )
-        self.rate = options.length_rate if options.prior == "length" else 0.0
+        rate, width = options.length_rate, options.hidden_size
+        self.rate = rate if options.prior == "length" else 0.0
         self.log_total = _log_total(channel, self.rate)
-        self.model = None if options.prior != "lm" else LanguageModel(options.hidden_size, channel)
+        self.model = None if options.prior != "lm" else LanguageModel(width, channel)
+        self.steps, self.bound = options.beta_steps, options.loss_bound
         self.register_buffer("num_steps", torch.zeros(()))
         self.register_buffer("average", torch.zeros(()))
         self.register_buffer("is_bound", torch.tensor(False))
@@ -316,12 +318,12 @@ class ElboLoss(Loss):
         """The weight of a step of training, a scalar."""
         options = self.options
         if options.beta_schedule == "linear":
-            self.beta.copy_(options.beta * (self.num_steps / options.beta_steps).clamp(max=1))
+            self.beta.copy_(options.beta * (self.num_steps / self.steps).clamp(max=1))
         elif options.beta_schedule == "constraint":
             is_first = self.num_steps == 0
             before = torch.where(is_first, loss, self.average)
             self.average.copy_(SMOOTHING * loss + (1 - SMOOTHING) * before)
-            excess = self.average - options.loss_bound
+            excess = self.average - self.bound
             rate = torch.where(excess < 0, (self.beta - 1).tanh(), -1.0)
             self.is_bound.copy_(self.is_bound | (excess < 0))
             self.beta.copy_(torch.where(self.is_bound, self.beta * (rate * excess).exp(), self.beta))
@@ -332,9 +334,7 @@ class ElboLoss(Loss):
 def _log_total(channel: Channel, rate: float) -> float:
     """Logarithm of the sum of exp(-rate * symbols, incl. EOS) over all messages of a channel."""
     lengths = range(channel.max_len + 1) if channel.has_eos else (channel.max_len,)
-    terms = [
-        length * math.log(channel.vocab_size) - rate * (length + channel.has_eos) for length in lengths
-    ]
+    terms = [length * math.log(channel.vocab_size) - rate * (length + channel.has_eos) for length in lengths]
     return max(terms) + math.log(sum(math.exp(term - max(terms)) for term in terms))
 
 

@@ -160,7 +160,10 @@ def drawn(number: int, files: dict[str, str]) -> list[str]:
     if channel in ("gumbel", "reinforce", "soft") and rng.random() < 0.3:
         prior = rng.choice(("uniform", "length", "lm"))
         settings = [each for each in settings if not each.startswith("loss")]
-        settings += [f"loss=elbo,prior={prior}", f"loss.beta_schedule={rng.choice(('constant', 'linear', 'constraint'))}"]
+        settings += [
+            f"loss=elbo,prior={prior}",
+            f"loss.beta_schedule={rng.choice(('constant', 'linear', 'constraint'))}",
+        ]
     if rng.random() < 0.15:
         settings += ["reasoning=obverter", *rng.choice(((), ("reasoning.alpha=2", "reasoning.cost=length")))]
         if "task=discrimination" in settings:

@@ -113,14 +113,19 @@ def test_probabilities_of_a_learned_prior_add_up_to_1(length):
 def test_a_prior_of_lengths_has_the_gradient_of_a_cost_of_length_and_an_entropy_bonus():
     """Over all messages of a channel: Ueda & Taniguchi 2024, section 3.2; the entropy is that of whole messages."""
     channel, beta, rate = channel_of(), 0.7, 1.3
-    scores = torch.randn(4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64).requires_grad_()
+    scores = torch.randn(
+        4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    ).requires_grad_()
     of_task = torch.rand(1, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     said = every_message(channel, scores)
     q = said.log_probability.exp()
     assert q.sum().item() == pytest.approx(1)
 
     def gradient(loss, bonus):
-        found = [part * q.detach() * 7 for part in loss(TaskOutput(loss=of_task, measures={"accuracy": of_task}), torch.ones(1, 7), said)]
+        found = [
+            part * q.detach() * 7
+            for part in loss(TaskOutput(loss=of_task, measures={"accuracy": of_task}), torch.ones(1, 7), said)
+        ]
         return torch.autograd.grad(channel.objective(*found, said) - bonus, scores, retain_graph=True)[0]
 
     entropy = -(q * said.log_probability).sum()
@@ -164,7 +169,7 @@ from ecsuite.games.tasks.losses import TaskLoss
 
 
 class Diverse(TaskLoss):
-    pairs, same_rounds = "several", True
+    of_pairs, same_rounds = "several", True
 
     def over_pairs(self, results, meetings):
         first, second = (each.message.log_probabilities()[0].exp() for each in results)
@@ -173,14 +178,19 @@ class Diverse(TaskLoss):
 
 
 class Alone(TaskLoss):
-    pairs = "one"
+    of_pairs = "one"
 """
 
 
 def test_a_loss_of_all_pairs_of_a_step(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(OF_PAIRS)
-    two = ("society.senders=2", "society.receivers=2", "society.pairs_per_step=2", "society.meets=list,pairs=[[0,0],[1,1]]")
+    two = (
+        "society.senders=2",
+        "society.receivers=2",
+        "society.pairs_per_step=2",
+        "society.meets=list,pairs=[[0,0],[1,1]]",
+    )
 
     def step(loss, *society):
         experiment = load_experiment("disc_tiny", [*SMALL, *society, f"loss={loss}"])
@@ -190,7 +200,11 @@ def test_a_loss_of_all_pairs_of_a_step(tmp_path):
     played, plain = step(mine, *two), step("task", *two)
     assert played.objective.requires_grad and played.objective < plain.objective + 0.5
     for loss, society, text in (
-        (mine, (), "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2"),
+        (
+            mine,
+            (),
+            "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2",
+        ),
         (f"{file}:Alone", two, "Alone is of one of the pairs of a step: expected one pair a step"),
     ):
         with pytest.raises(ConfigError, match=text):
@@ -378,9 +392,15 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
         ),
         (["loss=elbo", "channel=soft"], "loss.kind: symbols of channel soft are not drawn in training"),
         (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
-        (["loss=elbo,prior=length", "channel.length=fixed"], "loss.prior: all messages of the channel have the"),
+        (
+            ["loss=elbo,prior=length", "channel.length=fixed"],
+            "loss.prior: all messages of the channel have the",
+        ),
         (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
-        (["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"], "loss.kind: speakers that"),
+        (
+            ["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"],
+            "loss.kind: speakers that",
+        ),
         (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
     ],
 )

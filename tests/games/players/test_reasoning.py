@@ -197,7 +197,13 @@ SPEAKERS = {
     "disc_tiny": ("task.sender_input=targets_and_distractors",),
     "recon_large": ("world.num_attributes=2", "world.num_values=3", "task.num_known=1"),
 }
-REASONED = ("reasoning=obverter", "channel.vocab_size=3", "channel.max_len=2", "training.batch_size=8", "training.precision=fp32")
+REASONED = (
+    "reasoning=obverter",
+    "channel.vocab_size=3",
+    "channel.max_len=2",
+    "training.batch_size=8",
+    "training.precision=fp32",
+)
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
