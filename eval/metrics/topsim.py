@@ -258,7 +258,7 @@ class TopsimOptions:
     attribute: Annotated[int, Meta(ge=0)] | Literal["each"] | None = None
     """The meaning distance is of this attribute alone, from 0; each: a score of every attribute."""
     units: Literal["symbols", "segments"] = "symbols"
-    """What edits are of. segments: the segments of Harris's articulation scheme, at the threshold of `has` (W-TopSim:
+    """Units of edits. segments: those of Harris's articulation scheme, at the threshold of `has` (W-TopSim:
     Ueda et al. 2023)."""
     given: Literal["nothing", "length", "attributes", "both"] = "nothing"
     """Partial correlation: with the difference of lengths held fixed, the distance of the other attributes, or both."""

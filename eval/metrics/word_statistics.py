@@ -196,7 +196,7 @@ def segmented(corpus: Corpus, threshold: float) -> Corpus:
     begins[content.offsets[:-1][content.lengths > 0]] = True
     offsets = np.concatenate([[0], np.cumsum(begins)])[content.offsets]
     parts = Ragged(content.values, np.append(np.flatnonzero(begins), len(begins)))
-    return replace(corpus, messages=Ragged(row_labels(parts) + 1, offsets))
+    return replace(corpus, messages=Ragged((row_labels(parts) + 1).astype(np.int32), offsets))
 
 
 def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:

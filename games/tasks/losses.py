@@ -276,7 +276,7 @@ class ElboLoss(Loss):
         rate, width = options.length_rate, options.hidden_size
         self.rate = rate if options.prior == "length" else 0.0
         self.log_total = _log_total(channel, self.rate)
-        self.model = None if options.prior != "lm" else LanguageModel(width, channel)
+        self.model = None if options.prior != "lm" else MessagePrior(width, channel)
         self.steps, self.bound = options.beta_steps, options.loss_bound
         self.register_buffer("num_steps", torch.zeros(()))
         self.register_buffer("average", torch.zeros(()))
@@ -338,7 +338,7 @@ def _log_total(channel: Channel, rate: float) -> float:
     return max(terms) + math.log(sum(math.exp(term - max(terms)) for term in terms))
 
 
-class LanguageModel(nn.Module):
+class MessagePrior(nn.Module):
     """Recurrent language model of the messages of a channel: each symbol from those before it, none of the meaning."""
 
     def __init__(self, hidden_size: int, channel: Channel) -> None:

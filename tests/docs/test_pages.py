@@ -20,7 +20,7 @@ OTHER_LENGTHS = (
 """Pages that are made from the source, and the recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
-MOST_PAGES = 47
+MOST_PAGES = 48
 """Of docs/, without those of single claims, which are made: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
