@@ -125,6 +125,7 @@ def test_segments_in_the_place_of_symbols():
     found = segmented(corpus, THRESHOLD)
     assert [row.tolist() for row in found.messages] == expected and max(map(len, expected)) > 1
     (one,), (other,) = (
-        find_metric(name)(each, Options()) for name, each in (("topsim,units=segments", corpus), ("topsim", found))
+        find_metric(name)(each, Options())
+        for name, each in (("topsim,units=segments", corpus), ("topsim", found))
     )
     assert one.value == other.value and one.signature != other.signature
