@@ -14,6 +14,9 @@ of messages cover the former only.
 false positives of holistic languages, which give each of 16 meanings random symbols; coverage of languages of which
 half of the symbols name an attribute, for 40 meanings of 256, where other corpora have other meanings.
 
+**Meetings and time**: 8 or 12 speakers, or evaluations, with unrelated words for 64 meanings, and such that share
+words; the share of intervals that contain the expected difference, or drift.
+
 Each share has Wilson's 95 % interval. It is `off` if that lies outside 3 to 7 % of false positives, 92 to 98 % of
 coverage. There are 1,000 repetitions, and 200 of what takes over half a second a corpus.
 """
@@ -24,10 +27,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
 from rows import Row, add_json_option, as_document, publish
 from scipy.stats import binomtest
 
@@ -55,7 +61,17 @@ NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise
 """They train models for minutes, or ask agents that were trained."""
 FIXED = "conflict_count"
 """It is defined for messages of as many symbols as attributes."""
-PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations", "copies")
+PARTS = (
+    "any",
+    "chance",
+    "speakers",
+    "coverage",
+    "differences",
+    "agents",
+    "meetings",
+    "correlations",
+    "copies",
+)
 COPIES = ("1", "3", "10", "unequal")
 """Messages of each meaning; unequal: 1 to 10, on average 3."""
 OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "word_entropy")
@@ -211,6 +227,47 @@ def agents_are_covered(number: int, share: float, seed: int) -> dict[str, bool |
     return {f"cross_play, {number} x {number}": abs(found.mean - 0.7) <= found.half_width}
 
 
+@lru_cache(maxsize=1)
+def unlike() -> float:
+    """The mean edit distance of two words of three of eight symbols, divided by three."""
+    words = list(product(range(8), repeat=3))
+    return float(process.cdist(words, words, scorer=Levenshtein.normalized_distance, dtype=np.float64).mean())
+
+
+def meetings_and_time(number: int, seed: int) -> dict[str, bool | None]:
+    """Whether unrelated speakers and evaluations differ from chance, and intervals hold the true share of changes.
+
+    Words have three of eight symbols. Speakers of two groups keep each word of their group with probability .7, and
+    from one evaluation to the next each word is drawn anew with probability .3.
+    """
+    rng = np.random.default_rng([11, number, seed])
+    random, own = rng.integers(0, 8, (2, number, 64, 3))
+    near = np.where(rng.random((number, 64, 1)) < 0.7, random[:2].repeat(number // 2, 0), own)
+    changed = [random[0]]
+    for new in rng.integers(0, 8, (number - 1, 64, 3)):
+        changed.append(np.where(rng.random((64, 1)) < 0.3, new, changed[-1]))
+    listener = np.arange(number) // (number // 2) * (number // 2)
+    found: dict[str, bool | None] = {}
+    for name, column, languages, truth in (
+        ("pseudo_dyads", {"listener": listener}, (random, near), 0.49 * unlike()),
+        ("drift", {"step": np.arange(number)}, (random, np.array(changed)), 0.3 * unlike()),
+    ):
+        for is_true, rows in zip((False, True), languages, strict=True):
+            columns = {key: values.repeat(64) for key, values in column.items()}
+            columns |= {"speaker": np.arange(number).repeat(64)} if name == "pseudo_dyads" else {}
+            corpus = Corpus(
+                rows.reshape(-1, 3).tolist(),
+                meanings=np.tile(np.arange(64), number)[:, None],
+                columns=columns,
+            )
+            score = scored(name, corpus, seed)[0]
+            assert score.ci95 is not None
+            low, high = score.ci95
+            key = f"{'coverage' if is_true else 'false positives'} of {name}, {number}"
+            found[key] = low <= truth <= high if is_true else (p_value(score) or 1) < 0.05
+    return found
+
+
 def variables_are_related(number: int, seed: int) -> dict[str, bool | None]:
     """Whether independent variables correlate, or explain each other."""
     values = np.random.default_rng([5, number, seed]).normal(size=(3, number))
@@ -332,6 +389,9 @@ def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> 
         yield from rates("agents", vectors_differ)
         for number in (3, 8):
             yield from rates("agents, coverage", partial(agents_are_covered, number, 0.5))
+    if "meetings" in parts:
+        for number in (8, 12):  # fewer speakers have too few partitions for a small p-value
+            yield from rates("meetings and time", partial(meetings_and_time, number))
     if "copies" in parts:
         names = [name for name in OF_COPIES if name in metrics]
         yield from of_copies(names, min(repetitions, NUM_COPIED))

@@ -132,6 +132,8 @@ def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     names = [] if keep is None else [name.strip() for name in keep.split(",")]
     for name in names:
         require_kept(name)
+    if "languages" in names:
+        raise ConfigError("--keep languages: of a training alone: expected interactions, probabilities")
     if names and (out is None or out.suffix != ".parquet"):
         raise ConfigError(f"--keep {keep}: expected a file for them, such as --out interactions.parquet")
     if out is not None and not names:

@@ -86,7 +86,9 @@ class GameOptions:
     ] = None
     keep: Annotated[
         str | None,
-        advanced(help="Write what happened in the last evaluation: interactions, or also probabilities."),
+        advanced(
+            help="Write what was said: interactions, probabilities (last evaluation), languages (each)."
+        ),
         Sets("evaluation.keep", listed_in),
     ] = None
     train_data: Annotated[

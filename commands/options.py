@@ -122,7 +122,9 @@ Out = Annotated[
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Draw a picture into this file: .svg or .png."),
+    typer.Option(
+        rich_help_panel=OUTPUT, metavar="FILE", help="Draw a picture into this file: .svg, .pdf or .png."
+    ),
 ]
 Measure = Annotated[
     str | None,

@@ -132,9 +132,10 @@ def serve_study(
     _require_people()
     from ecsuite.people.database import RUNS, make_database, only_server
     from ecsuite.people.kinds import load_agents
-    from ecsuite.people.study import read_study
+    from ecsuite.people.study import read_study, require_filled_in
 
     study = read_study(file)
+    require_filled_in(study, file)
     _trust(study, trust_code)
     agents = load_agents(study)
     with only_server(out or RUNS / study.name) as folder:

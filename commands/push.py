@@ -45,23 +45,39 @@ def push(
         bool,
         typer.Option("--plan", rich_help_panel=OUTPUT, help="Show what would be sent, and send nothing."),
     ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the card into this file, and send nothing.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
     """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
+    from ecsuite.files.atomic_files import prepare_output_file, write_atomically
     from ecsuite.hub.address import read_address, read_licence
     from ecsuite.hub.card import read_statements
     from ecsuite.hub.pushing import pack, page_of, send
 
+    if write is not None:
+        prepare_output_file(write)
     place, terms = read_address(address), read_licence(licence)
     parcel = pack(source, place, licence=terms, statements=read_statements(about), with_agents=not no_agents)
-    if plan:
+    if write is not None:
+        write_atomically(write, parcel.card)
+    if plan or write is not None:
         if as_json:
             print_json(parcel.to_json())
             return
         publish([_table(parcel)], form, [f"{name}: left out, {why}" for name, why in parcel.left_out.items()])
         print(f"{size_text(parcel.size)} in {len(parcel.files)} files for {place}; nothing was sent")
+        if write is not None:
+            print(f"The card is in {write}")
         return
     with Reporter(quiet=quiet) as reporter:
         commit = send(parcel, is_private=private, note=reporter.note)

@@ -38,8 +38,8 @@ SAMPLING = ("seed",)
 JOBS = ("cache", "workers", "on", "slurm", "plan")
 """Options of where the jobs of a collection are computed."""
 
-ROUND_METRICS = ["agreement", "elcc"]
-"""Default metrics of the rounds of a play."""
+DEFAULTS_BESIDE = {"rounds": ["agreement", "elcc"], "languages": ["drift"]}
+"""Default metrics of the further files of a run: its language is the corpus of its folder."""
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
 
@@ -106,7 +106,7 @@ def score(
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="PATH",
-            help="Draw the scores into this file (.svg, .png), or words and concepts into this folder.",
+            help="Draw the scores into this file (.svg, .pdf, .png), or words and concepts into this folder.",
         ),
     ] = None,
     trust_code: TrustCode = False,
@@ -119,7 +119,7 @@ def score(
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
-    from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
+    from ecsuite.formats.directory import BESIDE
     from ecsuite.parts.own_code import foreign_kinds, trust
 
     first_of: dict[Path, Path] = {}
@@ -130,8 +130,9 @@ def score(
         first_of.setdefault(place, path)
     corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
-    if metrics is None and all(path.name == BESIDE[ROUNDS_KEY] for path in corpora):
-        names = ROUND_METRICS  # rounds tell how agents came to agree; their language is the corpus of the run
+    for key, defaults in DEFAULTS_BESIDE.items():
+        if metrics is None and all(path.name == BESIDE[key] for path in corpora):
+            names = defaults
     trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
     if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
@@ -251,7 +252,7 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     options, plot = request.options, request.plot
     if plot is not None and not plot.suffix:
         raise ConfigError(
-            f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
+            f"--plot {plot}: a folder is of one corpus; .svg, .pdf or .png has scores of a collection"
         )
     study = CollectionStudy(
         name="score",

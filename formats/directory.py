@@ -39,9 +39,14 @@ _OWN_KEYS = (
 """Keys of metadata that are not copied."""
 CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
 """Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
-INTERACTIONS_KEY, ROUNDS_KEY = "interactions", "rounds"
-"""Keys of the metadata of a run with the checksums of its interactions and of its rounds."""
-BESIDE = {INTERACTIONS_KEY: "interactions.parquet", ROUNDS_KEY: "rounds.jsonl", "answers": "answers.jsonl"}
+INTERACTIONS_KEY, ROUNDS_KEY, LANGUAGES_KEY = "interactions", "rounds", "languages"
+"""Keys of the metadata of a run with the checksums of its interactions, its rounds and its languages."""
+BESIDE = {
+    INTERACTIONS_KEY: "interactions.parquet",
+    ROUNDS_KEY: "rounds.jsonl",
+    LANGUAGES_KEY: "languages.jsonl",
+    "answers": "answers.jsonl",
+}
 """Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""

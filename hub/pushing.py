@@ -39,6 +39,13 @@ class Parcel:
         """Bytes in all."""
         return sum(file.size for file in self.files)
 
+    @property
+    def card(self) -> bytes:
+        """Content of the card, in Markdown."""
+        (data,) = (file.data for file in self.files if file.name == CARD)
+        assert data is not None
+        return data
+
     def to_json(self) -> dict[str, Any]:
         """The parcel, JSON-ready."""
         files = [{"name": each.name, "bytes": each.size, "sha256": each.sha256} for each in self.files]

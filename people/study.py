@@ -299,6 +299,16 @@ def read_study(file: Path) -> Study:
     return with_texts(replace(study, **texts))
 
 
+def require_filled_in(study: Study, file: Path) -> None:
+    """Raise `ConfigError` if the consent still has a line of the template to be filled in."""
+    left = [line for line in study.consent.splitlines() if line.strip() and line in TO_FILL_IN.splitlines()]
+    if left:
+        raise ConfigError(
+            f"{file}: consent: expected {left[0]} to be filled in before people are asked; "
+            f"ecsuite people try {file} shows the pages"
+        )
+
+
 def shipped_texts(protocol: str) -> dict[str, str]:
     """The texts of a protocol's game, by setting of a study: `chain_consent.md`, or `consent.md` where that is not."""
     folder = resources.files("ecsuite.people").joinpath("pages")

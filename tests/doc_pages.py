@@ -20,12 +20,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[1]
-MADE = ROOT / "docs" / "claims"
-"""Pages that a build of the documentation leaves there."""
+MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
+"""Folders of pages that a build of the documentation writes."""
 PAGES = [
     ROOT / "README.md",
     ROOT / "examples" / "README.md",
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != MADE),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),
 ]
 RUN = ("sh", "python")
 SHOWN = ("text", "yaml", "json", "csv", "bibtex", "latex", "diff", "{toctree}")

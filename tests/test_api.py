@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from api_page import FILE, page
 
 import ecsuite as ec
 from ecsuite.commands.named import registered_names, singular
@@ -311,10 +310,6 @@ def test_corpora_in_python_are_compared_at_one_size():
     assert "not comparable" not in str(ec.compare(*parts))
     with pytest.raises(ConfigError, match="unknown option of compare 'metrics'; did you mean 'metric'"):
         ec.compare(*parts, metrics=["posdis"])
-
-
-def test_the_page_of_the_interface_is_current():
-    assert FILE.read_text() == page(), "run python tests/api_page.py"
 
 
 @pytest.mark.parametrize(

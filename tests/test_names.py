@@ -14,11 +14,11 @@ SOURCES = [
     if file.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "build", "dist", "runs")
     and not file.relative_to(ROOT).parts[0].startswith(".")
 ]
-MADE = ROOT / "docs" / "claims"
+MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
 """Pages that the build makes, with titles of works."""
 DOCUMENTS = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != MADE),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),
 ]
 
 FIGURES_OF_SPEECH = (

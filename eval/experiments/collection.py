@@ -193,10 +193,10 @@ def draw_map(found: ScoreMap, *files: Path) -> None:
 
     Args:
         found: The scores; at least one.
-        *files: Output files, .svg or .png.
+        *files: Output files, .svg, .pdf or .png.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     notes = ["↑ higher is better, ↓ lower is better; grey: undefined"]
     if found.num_left_out:

@@ -558,7 +558,7 @@ def draw(found: Correlations, *files: Path) -> None:
 
     Args:
         found: The correlations.
-        *files: Output files, .svg or .png.
+        *files: Output files, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing.

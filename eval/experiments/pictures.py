@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import Combination, Means
 from ecsuite.eval.results.logs import MeasureLog, read_log
 from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import Estimate, FormedProtocols
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import joint_bound
 from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
 from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.eval.views.figures.heat_map import heat_map
-from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.figures.intervals import SPLIT, Panel, Point, intervals
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.tables.cells import MARKS, UNDEFINED, value_text
@@ -139,8 +140,9 @@ def sweep_curves(
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     _require_few(layout.panels)
     found = [
-        curve_of([each.folder for each in runs if each.folder is not None], measure, name, panel)
+        curve_of([each.folder for each in part if each.folder is not None], measure, name, panel)
         for runs, name, panel in zip(groups_of(table, records), layout.names, layout.panels, strict=True)
+        for part in ([[run] for run in runs] if FormedProtocols.is_split(runs) else [runs])
     ]
     lines = [line for line in found if line is not None]
     if not lines:
@@ -185,14 +187,15 @@ def over_setting(
         )
     keys = [key for key in (everything.keys if by is None else by) if key != over]
     table = Results(records).means(by=[*keys, over], figures=[score])
-    lines_of: dict[str, list[Combination]] = {}
-    for row in table.rows:
-        lines_of.setdefault(repr(row.settings[:-1]), []).append(row)  # a setting may be a list
-    layout = layout_of(keys, [rows[0].settings[:-1] for rows in lines_of.values()])
+    lines_of: dict[str, list[tuple[Combination, list[Source]]]] = {}
+    for row, runs in zip(table.rows, groups_of(table, records), strict=True):
+        lines_of.setdefault(repr(row.settings[:-1]), []).append((row, runs))  # a setting may be a list
+    layout = layout_of(keys, [rows[0][0].settings[:-1] for rows in lines_of.values()])
     _require_few(layout.panels)
     lines = [
-        _line(rows, name, panel)
+        line
         for rows, name, panel in zip(lines_of.values(), layout.names, layout.panels, strict=True)
+        for line in _lines_of(rows, score, name, panel)
     ]
     values = [value for line in lines for value in line.x]
     levels = chance_levels([each.folder for each in records if each.folder is not None], score)
@@ -204,24 +207,39 @@ def over_setting(
         levels=levels if len(levels) == 1 else {},
         limits=(None, axis_limits(score)[1]),
         heading=layout.heading,
-        notes=[OVER_SEEDS] if any(row.cells[0].half_width is not None for row in table.rows) else [],
+        notes=[
+            *[OVER_SEEDS] * any(row.cells[0].half_width is not None for row in table.rows),
+            *[SPLIT] * any(line.is_points for line in lines),
+        ],
     )
     return figure, lines
 
 
-def _line(rows: Sequence[Combination], name: str, panel: str) -> Curve:
-    """The rows that differ in their last setting as a line over it."""
-    ordered = sorted(rows, key=lambda row: float(row.settings[-1]))
-    bounds = [ends(row.cells[0].mean, row.cells[0].half_width) for row in ordered]
-    return Curve(
-        x=[float(row.settings[-1]) for row in ordered],
-        y=[row.cells[0].mean for row in ordered],
+def _lines_of(
+    rows: Sequence[tuple[Combination, list[Source]]], score: str, name: str, panel: str
+) -> list[Curve]:
+    """The rows that differ in their last setting as a line over it; split ones are a gap with a point a seed."""
+    ordered = sorted(
+        ((float(row.settings[-1]), row.cells[0], runs) for row, runs in rows), key=lambda each: each[0]
+    )
+    split = [(x, runs) for x, _, runs in ordered if FormedProtocols.is_split(runs)]
+    gaps = {x for x, _ in split}
+    cells = [Estimate(mean=None) if x in gaps else cell for x, cell, _ in ordered]
+    bounds = [ends(cell.mean, cell.half_width) for cell in cells]
+    singles = [
+        (x, value) for x, runs in split for run in runs if (value := run.figures.get(score)) is not None
+    ]
+    line = Curve(
+        x=[x for x, *_ in ordered],
+        y=[cell.mean for cell in cells],
         low=[low for low, _ in bounds],
         high=[high for _, high in bounds],
         name=name,
         panel=panel,
-        bounds=[row.cells[0].bound for row in ordered],
+        bounds=[cell.bound for cell in cells],
     )
+    points = replace(line, x=[x for x, _ in singles], y=[y for _, y in singles], bounds=(), is_points=True)
+    return [line, replace(points, low=None, high=None)] if singles else [line]
 
 
 def numeric_keys(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -301,10 +319,10 @@ def score_intervals(table: Means, records: Sequence[Source], score: str, directi
     place = table.figures.index(score)
     points = []
     for row, runs in zip(table.rows, groups_of(table, records), strict=True):
-        low, high = ends(row.cells[place].mean, row.cells[place].half_width)
+        cell = Estimate(mean=None) if FormedProtocols.is_split(runs) else row.cells[place]
+        low, high = ends(cell.mean, cell.half_width)
         singles = [value for run in runs if (value := run.figures.get(score)) is not None]
         name = ", ".join(map(str, row.settings)) or "all runs"
-        cell = row.cells[place]
         points.append(Point(row=name, value=cell.mean, low=low, high=high, single=singles, bound=cell.bound))
     return intervals(Panel(points=points, axis=score + ARROWS[direction]), title=", ".join(table.keys))
 
@@ -387,7 +405,7 @@ def draw(
 
     Args:
         sources: The runs; others are left out, but on the plane.
-        file: The picture, .svg or .png.
+        file: The picture, .svg, .pdf or .png.
         kind: One of `KINDS`.
         measure: A measure of the evaluations; but for curves, any score.
         over: The numeric setting of kind over; None: the only one that varies.

@@ -10,10 +10,11 @@ and its scores to `METRIC_OF`. Files of metrics are imported only when one of th
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ecsuite.games.tasks.directions import measure_bound
+from ecsuite.games.tasks.directions import DIRECTIONS, measure_bound
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Score
@@ -135,6 +136,10 @@ METRICS = Registry(
             "ecsuite.eval.run_metrics.information_loss:information_loss",
             "loss of a pair by its sender, who is not clear, and by its receiver, who misreads (of a run)",
         ),
+        "covertness": (
+            "ecsuite.eval.run_metrics.covertness:covertness",
+            "how much better partners understand messages than outsiders who overheard some (of a run; trains)",
+        ),
         "ease_of_learning": (
             "ecsuite.eval.metrics.ease_of_learning:ease_of_learning",
             "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)",
@@ -166,6 +171,14 @@ METRICS = Registry(
         "contact": (
             "ecsuite.eval.metrics.language_similarity:contact",
             "how alike communities speak that meet, and whose words survive (asked for by name)",
+        ),
+        "pseudo_dyads": (
+            "ecsuite.eval.metrics.language_similarity:pseudo_dyads",
+            "are speakers that met more alike than pairs that never met (asked for by name)",
+        ),
+        "drift": (
+            "ecsuite.eval.metrics.language_similarity:drift",
+            "how much a speaker's messages change over evaluations and turnover (of languages.jsonl)",
         ),
         "agreement": (
             "ecsuite.eval.metrics.language_similarity:agreement",
@@ -248,9 +261,13 @@ METRIC_OF = {
     "effective_length": "message_entropy",
     "information_loss": "information_loss",
     "coadaptation_loss": "information_loss",
+    "covertness": "covertness",
+    "matched_covertness": "covertness",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
+    "pseudo_dyads": "pseudo_dyads",
+    **dict.fromkeys(("drift", "drift_at_replacement", "drift_from_first"), "drift"),
     "agreement": "agreement",
     "early_agreement": "agreement",
     "similarity_within": "contact",
@@ -293,6 +310,10 @@ def find_metric(name: str) -> "Metric":
         UntrustedError: If it, or one of its options, is from a file that nobody named.
     """
     kind, comma, _ = name.partition(",")
+    if kind in DIRECTIONS and kind not in METRICS.parts:
+        raise ConfigError(
+            f"{kind}: measured in each evaluation and in all tables; expected a metric, or nothing"
+        )
     if is_foreign(kind):
         from ecsuite.eval.metrics.traits import OwnMetric
 

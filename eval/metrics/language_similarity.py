@@ -1,9 +1,11 @@
-"""Similarity of languages in a society: between speakers, and between communities in contact."""
+"""Similarity of languages in a society: between speakers, between communities in contact, and over time."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, permutations, takewhile
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
 from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.ragged import Ragged
 
 Message = tuple[int, ...]
@@ -498,4 +500,192 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
             chance = Chance.from_permutations(np.array(draws), seed=options.seed, bounds=(0.0, 1.0))
         details = {"by_quarter": {str(number + 1): share for number, share in enumerate(shares)}}
         found.append(score(value=shares[place], chance=chance, details=details))
+    return found
+
+
+LISTENER, STEP, BEGAN = "listener", "step", "began"
+"""The columns with who hears a message (-1: nobody), the step of an evaluation, and that at which its speaker began."""
+MAX_ORDERS = 720
+"""Orders of speakers up to which all are computed, those of six; else `NUM_PERMUTATIONS` are drawn."""
+
+PSEUDO_DYADS = Traits(
+    name="pseudo_dyads",
+    about="likeness of speakers that met, less that of others",
+    title="similarity of speakers that met, less that of pairs that never met",
+    high="above chance: speakers are like those that they met; as by chance: as much like any other",
+    question="shared",
+    bounds=(-1.0, 1.0),
+    chance="exchanged speakers",
+    needs=("meanings", "speakers"),
+    depends_on_size="the most used message of a meaning is surer the more there are",
+    by_name_only=True,
+)
+
+
+@metric(PSEUDO_DYADS)
+def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
+    """Similarity of the messages of speakers that met, less the similarity of pairs that never met.
+
+    The similarity of two speakers is 1 minus the edit distance of their most used messages about a meaning, divided by
+    the longer length, mean over the meanings that all speakers say. Two speakers met if one talked to the other, or if
+    they had a partner in common: by the column `listener`, or else by the config of the run, in the metadata.
+
+    Chance: speakers are exchanged and meetings stay, as in the test of Mantel (1967, Cancer Research 27), since pairs
+    that share a speaker are not independent. Of up to six speakers all orders are computed: two islands of two can be
+    exchanged in three ways, so that the p-value is at least 1/3. The 95 % interval is Student's over meanings. Renaming
+    symbols for all speakers, and the order of messages, change nothing. The details have both means.
+
+    Undefined if it is not known who met whom, if all pairs met, or none did.
+    """
+    settings = {"message": "mode", "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
+    score = unscored(PSEUDO_DYADS, **settings)
+    speakers, whole, partners = speakers_of(corpus), whole_meanings(corpus), _partners(corpus)
+    if len(speakers) < 2 or whole is None or not partners:
+        reason = "needs speakers, meanings, and who met whom: a column `listener`, or the corpus of a run of a society"
+        return [score(value=None, reason=reason)]
+    rng, number = np.random.default_rng(options.seed), len(speakers)
+    near = [partners.get(str(speaker), set()) | {str(speaker)} for speaker in speakers]
+    table = np.array([[bool(one & other) for other in near] for one in near])
+    first, second = np.triu_indices(number, 1)
+    met = table[first, second]
+    said = [most_used(corpus, whole, corpus.has(SPEAKER, speaker)) for speaker in speakers]
+    shared = sorted(set.intersection(*map(set, said)))
+    if met.all() or not met.any() or not shared:
+        reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
+        return [score(value=None, reason=reason if shared else "no meaning is said by all speakers")]
+    chosen = np.sort(rng.choice(shared, min(len(shared), MAX_MEANINGS), replace=False)).tolist()
+    alike = np.array([
+        [1 - _distance(said[one][meaning], said[other][meaning]) for meaning in chosen]
+        for one, other in zip(first, second, strict=True)
+    ])  # fmt: skip
+    means, is_exact = alike.mean(1), math.factorial(number) <= MAX_ORDERS
+    drawn = (rng.permutation(number).tolist() for _ in range(NUM_PERMUTATIONS))
+    orders = list(map(list, permutations(range(number)) if is_exact else drawn))
+    exchanged = [table[np.ix_(order, order)][first, second] for order in orders]
+    chance = Chance.from_permutations(
+        [float(means[each].mean() - means[~each].mean()) for each in exchanged],
+        seed=options.seed,
+        bounds=(-1.0, 1.0),
+        num_pairings=len(orders) if is_exact else None,
+    )
+    value, half_width = mean_and_half_width((alike[met].mean(0) - alike[~met].mean(0)).tolist())
+    details = {
+        name: {"similarity": float(means[which].mean()), "pairs": int(which.sum())}
+        for name, which in (("met", met), ("never_met", ~met))
+    }
+    return [score(value=value, ci95=clipped(value, half_width, -1.0, 1.0), chance=chance, details=details)]
+
+
+def _partners(corpus: Corpus) -> dict[str, set[str]]:
+    """The agents that each agent talked or listened to, by name; empty if that is not known."""
+    pairs: set[tuple[str, str]] = set()
+    if LISTENER in corpus.columns:
+        both = zip(corpus.columns[SPEAKER].tolist(), corpus.columns[LISTENER].tolist(), strict=True)
+        pairs = {(str(one), str(other)) for one, other in set(both) if other not in (-1, None)}
+    elif isinstance(config := corpus.metadata.get("config"), Mapping):
+        from ecsuite.games.config.experiment import from_tree
+        from ecsuite.games.players.schedule import meetings_of
+
+        with suppress(ConfigError):  # a config of another program or version, or with code that nobody trusts
+            pairs = meetings_of(from_tree(config, "config"))
+    partners: dict[str, set[str]] = {}
+    for one, other in pairs:
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    return partners
+
+
+DRIFT = Traits(
+    name="drift",
+    about="change of messages between two evaluations",
+    title="edit distance of a speaker's messages at consecutive evaluations",
+    high="0: nothing changes; as by chance: another language each time; other symbols for the same are a change, too",
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("meanings",),
+    by_name_only=True,
+)
+DRIFT_AT_REPLACEMENT = replace(
+    DRIFT,
+    name="drift_at_replacement",
+    about="change of messages where a speaker is replaced",
+    title="edit distance of a new speaker's messages to those of the replaced one",
+    high="0: new speakers say the same; as by chance: nothing is passed on",
+)
+DRIFT_FROM_FIRST = replace(
+    DRIFT,
+    name="drift_from_first",
+    about="change of messages since the first evaluation",
+    title="edit distance of a speaker's last messages to its first ones",
+    high="0: as in the beginning; as by chance: nothing is left of the first language",
+)
+
+
+@metric(DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
+def drift(corpus: Corpus, options: Options) -> list[Score]:
+    """Change of a speaker's language over evaluations, as `languages.jsonl` of a run has them.
+
+    The distance of two evaluations is the edit distance of the most used messages about a meaning, divided by the
+    longer length (Levenshtein 1966), mean over the meanings that are said at all evaluations. `drift` is its mean over
+    consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`began`
+    differs), which `drift` leaves out; `drift_from_first` is that of the last and the first, whoever spoke.
+
+    Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one.
+    The 95 % interval is Student's over meanings. An unchanged greedy speaker has drift 0. Renaming symbols at all
+    evaluations, and the order of messages, change nothing; renaming them at one is drift. It depends on the steps
+    between evaluations, `every` in the signature. The details have the distance by step of the later evaluation.
+
+    Undefined without the column `step`, for one evaluation, and where no two evaluations are of the kind.
+    """
+    kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
+    whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
+    is_of_training = steps.dtype.kind in "iuf" and "episode" not in corpus.columns
+    known = np.unique(steps).tolist() if is_of_training else []
+    every = "+".join(sorted({f"{other - one:g}" for one, other in pairwise(known)})[:2])
+    settings = {"every": every, "seed": options.seed, "eos": "strip"}
+    scores = [unscored(traits, **settings) for traits in kinds]
+    if whole is None or not every:
+        reason = "fewer than two evaluations (the column `step`: train with --keep languages), or no meanings"
+        return [score(value=None, reason=reason) for score in scores]
+    said = [most_used(corpus, whole, steps == step) for step in known]
+    shared = sorted(set.intersection(*map(set, said)))
+    if not shared:
+        return [score(value=None, reason="no meaning is said at all evaluations") for score in scores]
+    words = [[each[meaning] for meaning in shared] for each in said]
+    began = [corpus.columns[BEGAN][steps == step][0] if BEGAN in corpus.columns else 0 for step in known]
+    consecutive = list(pairwise(range(len(known))))
+    pairs = [
+        [pair for pair in consecutive if (began[pair[0]] == began[pair[1]]) == is_same]
+        for is_same in (True, False)
+    ]
+    rng = np.random.default_rng(options.seed)
+    orders = [rng.permutation(len(shared)).tolist() for _ in range(NUM_PERMUTATIONS)]
+
+    def distances(pairs: Sequence[tuple[int, int]], order: Sequence[int]) -> Floats:
+        return np.array([
+            [_distance(each, words[other][place]) for each, place in zip(words[one], order, strict=True)]
+            for one, other in pairs
+        ])  # fmt: skip
+
+    found = []
+    for score, own in zip(scores, [*pairs, [(0, len(known) - 1)]], strict=True):
+        if not own:
+            reason = "the speaker is never replaced between two evaluations, or between any two"
+            found.append(score(value=None, reason=reason))
+            continue
+        chance = Chance.from_permutations(
+            [float(distances(own, order).mean()) for order in orders],
+            seed=options.seed,
+            bounds=(0.0, 1.0),
+            num_meanings=len(shared),
+        )
+        value, half_width = mean_and_half_width(distances(own, range(len(shared))).mean(0).tolist())
+        curve = own if own in pairs else [(0, place) for place in range(1, len(known))]
+        means = distances(curve, range(len(shared))).mean(1).tolist()
+        details = {
+            "by_step": {f"{known[step]:g}": mean for (_, step), mean in zip(curve, means, strict=True)}
+        }
+        found.append(
+            score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)
+        )
     return found

@@ -45,10 +45,12 @@ Need = Literal["meanings", "attributes", "concepts", "speakers", "agents"]
 """Requirement on a corpus. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
 values; `speakers` are several in one corpus, which is then scored as a whole; of `agents` is a metric that is called
 with a run."""
-Reference = Literal["shuffled meanings", "shuffled symbols", "theory", "training", "guesses"]
+Reference = Literal[
+    "shuffled meanings", "shuffled symbols", "exchanged speakers", "theory", "training", "guesses"
+]
 """Source of the chance level: messages exchanged between meanings, which are exchanged as wholes under questions
-of composition and concepts; symbols shuffled over positions, a known distribution, agents or models that learn shuffled
-data, answers that read no message."""
+of composition and concepts; symbols shuffled over positions, speakers exchanged with all that they say, a known
+distribution, agents or models that learn shuffled data, answers that read no message."""
 
 QUESTIONS: Mapping[Question, str] = {
     "compositional": "Is it compositional?",

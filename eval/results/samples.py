@@ -238,6 +238,12 @@ class FormedProtocols:
         known = [each for run in runs if (each := run.has_protocol) is not None]
         return cls(number=sum(known), of=len(known)) if known else None
 
+    @classmethod
+    def is_split(cls, runs: Iterable[Source]) -> bool:
+        """Whether some of these runs formed a protocol and others did not: figures then show each, and no mean."""
+        formed = cls.of_runs(runs)
+        return formed is not None and 0 < formed.number < formed.of
+
     @property
     def share(self) -> float:
         """The share of the runs."""

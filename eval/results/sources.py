@@ -30,6 +30,8 @@ MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
 """Values of `stopped` of runs that were ended before their time."""
+PROTOCOL = "protocol"
+"""Figure of a run of a claim: 1 if it formed a protocol, else 0."""
 NUM_VALID = "evaluation.num_valid"
 """Setting with the number of rounds of evaluation."""
 UNENDED = "unended"
@@ -147,15 +149,19 @@ class Source:
         the best answers that read no message. It is not known of runs that diverged, failed or are not whole, nor of
         plays without rounds of evaluation, such as naming games.
         """
+        if (formed := self.values.get(PROTOCOL)) is not None:
+            return bool(formed)
+        level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
+        if level is None or self.failure is not None or not self.counts():
+            return None
         measures = self.measures
         accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not of talks
-        level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
-        if accuracy is None or level is None or self.failure is not None or not self.counts():
-            return None
         rounds = next(
             (own[NUM_VALID] for own in (self.settings, self.fixed, self.config) if NUM_VALID in own), None
         )
-        return None if rounds is None else share_interval(accuracy * rounds, rounds)[0] > level
+        if rounds is None or accuracy is None:
+            return None
+        return share_interval(accuracy * rounds, rounds)[0] > float(level)
 
     @property
     def is_whole(self) -> bool:

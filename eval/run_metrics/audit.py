@@ -65,6 +65,8 @@ class Audit:
     told: Sequence[Told]
     scripted: float | None
     """Reward of scripted agents; None: the world has none for this channel."""
+    oracle: float | None
+    """Expected reward of the best agents that see everything; None: unknown."""
     num_episodes: int
     is_heard: bool
     """Whether any message arrives at anybody."""
@@ -107,7 +109,7 @@ class Audit:
                 }
                 for each in self.conditions
             ],
-            "scripted": self.scripted,
+            "scripted": self.scripted, "oracle": self.oracle,
             "told": [asdict(each) for each in self.told],
             "conclusion": self.conclusion,
         }  # fmt: skip
@@ -172,6 +174,7 @@ def audit(
         conditions=conditions,
         told=told,
         scripted=scripted,
+        oracle=play.environment.oracle_reward,
         num_episodes=num_episodes,
         is_heard=bool((usual.heard_from >= 0).any()),
     )
@@ -386,6 +389,12 @@ def report(found: Audit) -> Report:
     ]
     if found.conditions[0].cost is not None:
         notes.append("cost: of the symbols that are said, which is neither in the reward nor in what is lost")
+    notes.append(
+        "what messages might be worth: the same training with --set play.is_severed=true, play.broadcasts=heard (in "
+        "place of messages, what speakers saw and did) or all (an oracle): ecsuite train-game RUN/config.yaml --set …"
+    )
+    if found.oracle is not None:
+        notes.insert(2, f"the best agents that see everything get {found.oracle:.4g} an episode on average")
     if found.scripted is not None:
         notes.insert(2, f"scripted agents of this world get {found.scripted:.4g} an episode")
     return Report(
@@ -454,5 +463,6 @@ def _draw(found: Audit, *paths: Path) -> None:
     ]
     usual = found.conditions[0].reward
     lines = {USUAL: usual} | ({} if found.scripted is None else {"scripted agents": found.scripted})
+    lines |= {} if found.oracle is None else {"best, seeing everything": found.oracle}
     panel = Panel(points=points, axis="reward of an episode", lines=lines)
     save(intervals(panel, title="reward by what is heard", notes=[found.conclusion]), *paths)

@@ -252,7 +252,7 @@ def average_ranks(values: NDArray[Any]) -> Floats:
     return result
 
 
-Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
+Conclusion = Literal["higher", "lower", "not significant", "unknown"]
 """Conclusion on the first of the two, after the correction."""
 
 
@@ -299,11 +299,11 @@ class Difference:
         """The conclusion if no value were censored."""
         if self.judged is not None:
             is_noise = self.p_holm is not None and self.p_holm >= ALPHA and self.judged in ("higher", "lower")
-            return "inside the noise" if is_noise else self.judged
+            return "not significant" if is_noise else self.judged
         if self.p_holm is not None:
-            return "inside the noise" if self.p_holm >= ALPHA else "higher" if self.mean > 0 else "lower"
+            return "not significant" if self.p_holm >= ALPHA else "higher" if self.mean > 0 else "lower"
         # an interval without a p-value has no spread
-        return "inside the noise" if self.ci95 is not None and abs(self.mean) < NO_SPREAD else "unknown"
+        return "not significant" if self.ci95 is not None and abs(self.mean) < NO_SPREAD else "unknown"
 
     @property
     def is_clear(self) -> bool:

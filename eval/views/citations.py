@@ -37,6 +37,8 @@ def sources() -> dict[str, list[str]]:
     return {score: metrics[metric] for score, metric in METRIC_OF.items() if metric in metrics} | found
 
 
+SITES = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/"}
+"""Addresses that identifiers of works are appended to."""
 OWN = "ecsuite"
 """The key of this package."""
 
@@ -65,7 +67,10 @@ def work(key: str) -> Mapping[str, Any]:
 
 def bibtex(key: str) -> str:
     """A work as BibTeX."""
-    found = work(key)
+    found = dict(work(key))
+    for name, site in SITES.items():
+        if name in found:
+            found.setdefault("url", site + str(found[name]))
     fields = "".join(f"  {name} = {{{value}}},\n" for name, value in found.items() if name != "type")
     return f"@{found['type']}{{{key},\n{fields}}}\n"
 

@@ -452,7 +452,7 @@ def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
 
     Args:
         scores: What each source has in each; of several scores, those in other units are left out.
-        file: The output file, .svg or .png.
+        file: The output file, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, or the file has another suffix.
@@ -471,7 +471,7 @@ def _point(name: str, result: Sample) -> Point:
     direction = traits_of(name).direction
     return Point(
         row=name,
-        value=result.score,
+        value=None if FormedProtocols.is_split(result.runs) else result.score,
         low=low,
         high=high,
         series=result.name,

@@ -222,7 +222,7 @@ def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[
     if threshold is not None and abs(mean) <= threshold:
         reasons.append("it is not larger than seed noise")
     if reasons:
-        return "inside the noise", " and ".join(reasons)
+        return "not significant", " and ".join(reasons)
     if ci95 is None and threshold is None:
         return "unknown", f"one seed per source and fewer than {FEWEST} targets"
     exceeded = ["the spread over languages"] * (ci95 is not None) + ["seed noise"] * (threshold is not None)

@@ -17,7 +17,7 @@ DIGITS = 3
 """Decimals of scores and differences."""
 ROLES: Mapping[str, Role] = {"better": "good", "worse": "bad"}
 """Role of a table cell, by conclusion."""
-FAINT = ("inside the noise", "unknown")
+FAINT = ("not significant", "unknown")
 """Conclusions under which a difference is not established."""
 
 
@@ -145,7 +145,7 @@ def draw_comparison(comparison: XferBenchComparison, *paths: Path) -> None:
     difference for each language, their mean, and its interval.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     scores = sorted(_scores(comparison), key=lambda point: point.value or 0.0)
     panels = [Panel(points=scores, axis="XferBench, nats per token (lower is better)")]

@@ -131,7 +131,7 @@ def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
         return f"{result.corpus} over {RANDOM_INIT}: {overall.mean:+.1f} points; {why}."
-    why = ", the interval contains 0" if overall.conclusion == "inside the noise" else ""
+    why = ", the interval contains 0" if overall.conclusion == "not significant" else ""
     shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
     return f"{result.corpus} over {RANDOM_INIT}: {shown}."
 
@@ -302,7 +302,7 @@ def draw(result: TransferResult, *paths: Path) -> None:
     """Draw scores: of few languages a panel per task with means and seeds, of many their means as colours.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     title = f"{result.corpus}: XTREME scores by language"
     codes = by_family({code for of_task in result.languages.values() for code in of_task})

@@ -396,7 +396,7 @@ def estimate(differences: Floats) -> Difference:
     if difference.ci95 is None:
         return difference
     if difference.ci95[0] <= 0 <= difference.ci95[1] or abs(difference.mean) <= NO_SPREAD:
-        return replace(difference, p_value=difference.p_value or 1.0, judged="inside the noise")
+        return replace(difference, p_value=difference.p_value or 1.0, judged="not significant")
     if difference.p_value is None:
         return replace(difference, p_value=1.0, judged="unknown")
     return replace(difference, judged="higher" if difference.mean > 0 else "lower")

@@ -41,8 +41,8 @@ ROLES: tuple[Role, Role] = ("sender", "receiver")
 """The agents of a game."""
 NUM_KEPT = 2
 """Number of stored checkpoints: the newest, and the previous one in case the newest is damaged."""
-KEPT = ("interactions", "probabilities")
-"""Names of what a run may store of its last evaluation."""
+KEPT = ("interactions", "probabilities", "languages")
+"""Names of what a run may store of its evaluations."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,7 +141,8 @@ class EvaluationOptions:
     """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
     keep: tuple[str, ...] = ()
     """interactions: what was seen, said and answered in the last evaluation, as interactions.parquet in the run folder;
-    probabilities: the same with the probabilities of the answers."""
+    probabilities: the same with the probabilities of the answers. languages: of each evaluation, the most likely
+    messages of all speakers about the first metrics_corpus_size meanings, as languages.jsonl, for the metric drift."""
 
     def __post_init__(self) -> None:
         """Check the names of what is kept; `ConfigError` if one is unknown."""
@@ -150,6 +151,11 @@ class EvaluationOptions:
                 require_kept(name)
             except ConfigError as error:
                 raise ConfigError(f"keep: {error}") from None
+
+    @property
+    def keeps_interactions(self) -> bool:
+        """Whether the rounds of the last evaluation are stored."""
+        return bool({*self.keep} - {"languages"})
 
 
 def require_kept(name: str) -> None:

@@ -106,7 +106,7 @@ class Dialogue(Environment):
     ends_with_first: ClassVar[bool] = False
     """Whether the first speaker also speaks last, so that the other agent sends one message fewer."""
     steps_per_turn = 2
-    right_reward, tells_right = 1.0, True
+    right_reward, oracle_reward, tells_right = 1.0, 1.0, True
 
     def __init__(
         self,

@@ -94,6 +94,8 @@ class Environment(ABC):
     """Known reward of an episode without messages; None: unknown."""
     silent_accuracy: float | None = None
     """Known accuracy without messages; None: unknown."""
+    oracle_reward: float | None = None
+    """Known expected reward of the best agents that see everything, an upper bound; None: unknown."""
     right_reward: float | None = None
     """Reward of a completely right episode, from which the accuracy is computed; None: there is no accuracy."""
     tells_right: bool = False

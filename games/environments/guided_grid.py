@@ -46,6 +46,12 @@ class GuidedGrid(Environment):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.max_steps = options.num_steps
+        cells = _cells(np.arange(options.size**2), options.size)
+        steps = np.abs(cells[:, None] - cells).sum(2)[~np.eye(len(cells), dtype=bool)]
+        is_near = steps <= options.num_steps
+        self.oracle_reward = float(
+            (is_near - options.cost * np.where(is_near, steps, options.num_steps)).mean()
+        )
         self.agents = (
             AgentSpec(name="guide", num_features=4 * options.size),
             AgentSpec(name="walker", num_features=4, num_actions=len(MOVES), speaks=False, num_heard=1),

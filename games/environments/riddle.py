@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ class Riddle(Environment):
             for each in range(number)
         )
         self.max_steps = max(4 * number - 6, 2)
+        self.oracle_reward = sum(
+            (-1) ** absent * comb(number, absent) * (1 - absent / number) ** self.max_steps
+            for absent in range(number)
+        )
         if number <= MOST_COMPUTED:
             self.silent_reward = _without_messages(number, self.max_steps)
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ecsuite.games.config.registry import MEETINGS
+from ecsuite.games.config.sections import Experiment
 from ecsuite.games.config.society import communities_of, members_in
 from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.own_code import NoOptions
@@ -531,6 +532,24 @@ class Schedule:
             for index in receivers
         ]
         return [pairs[step % len(pairs)] for pairs in met]
+
+
+def meetings_of(experiment: Experiment) -> set[tuple[str, str]]:
+    """The speaker and the listener of each pair that may meet in some epoch, by their names in a corpus.
+
+    A receiver that does not send is `receiver 0` and so on. Empty for a play in which agents do not meet in pairs.
+
+    Raises:
+        ConfigError: If nobody meets somebody.
+    """
+    options, society, seed = experiment.play.options, experiment.society, experiment.training.seed
+    if hasattr(options, "meets"):
+        both = MEETINGS.make(options.meets).pairs(options.agents, options.agents, are_agents=True, seed=seed)
+        return {(str(pair.sender), str(pair.receiver)) for pair in both}
+    num_epochs = max(experiment.training.num_epochs, 1)
+    schedule = Schedule(MEETINGS.make(society.meets), society, seed, num_epochs)
+    prefix = "receiver " if society.agents is None else ""
+    return {(str(pair.sender), f"{prefix}{pair.receiver}") for pair in schedule.meetings}
 
 
 class _Phase:

@@ -17,6 +17,7 @@ from ecsuite.games.config.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNE
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
+from ecsuite.games.environments.broadcast import Broadcast, Broadcasts
 from ecsuite.games.environments.environment import PURPOSES, Environment, Floats
 from ecsuite.games.environments.episodes import (
     Deliver,
@@ -72,12 +73,23 @@ class Acting(TrainedPlay):
         """The agents."""
         is_severed: bool = False
         """No message arrives: a control."""
+        broadcasts: Broadcasts = "nothing"
+        """Views of others in place of messages, of which none arrives. heard: what each speaker saw and did, when its
+        message would be heard (intent broadcast). all: what all agents see (an oracle). nothing: agents hear
+        messages."""
         share_rewards: bool = False
         """Each agent learns from the mean of all agents' rewards; its own reward may depend more on the actions of
         others."""
         length_cost: Weight = 0.0
         """Cost of each symbol, without EOS, subtracted from the speaker's reward at that step; agents can be silent if
         channel.length=variable."""
+
+        def __post_init__(self) -> None:
+            """Check that controls are not combined; `ConfigError` if they are."""
+            if self.is_severed and self.broadcasts != "nothing":
+                raise ConfigError(
+                    f"is_severed: no message arrives with broadcasts={self.broadcasts}: expected false"
+                )
 
     sections = (*TrainedPlay.sections, "channel")
     options_read = ("training.noise", "evaluation.noise", "evaluation.keep")
@@ -87,6 +99,8 @@ class Acting(TrainedPlay):
         super().__init__(options, experiment=experiment, device=device)
         self.environment: Environment = ENVIRONMENTS.make(options.environment)
         require_described(self.environment)
+        if options.broadcasts != "nothing":
+            self.environment = Broadcast(self.environment, options.broadcasts)
         self.channel: Channel = CHANNELS.make(experiment.channel)
         require_fitting_lengths(self.channel, options.length_cost)
         require_symbols(self.environment, self.channel)
@@ -315,7 +329,7 @@ class Acting(TrainedPlay):
         if any(map(is_foreign, (options.environment.kind, options.agents.kind, options.learner.kind))):
             self.learner.begin_step(0, self.agents)
             self._objective(self.practised(torch.arange(2), 0), 0)
-        if self.experiment.evaluation.keep:
+        if self.experiment.evaluation.keeps_interactions:
             require_pyarrow()
 
     def keep(self, folder: Path) -> dict[str, Any]:
@@ -325,12 +339,19 @@ class Acting(TrainedPlay):
         def table() -> Any:
             return interactions_of(self.batches("valid", evaluation.num_valid), self.environment)
 
-        return keep_interactions(folder, table if evaluation.keep else None)
+        return keep_interactions(folder, table if evaluation.keeps_interactions else None)
 
     def lines(self) -> list[str]:
         """Describe the environment, the agents, and the reference rewards, for the user."""
         specs, options = self.environment.agents, self.options
         said = "; messages arrive at nobody" if options.is_severed else ""
+        if options.broadcasts != "nothing":
+            whose = (
+                "all others see"
+                if options.broadcasts == "all"
+                else "speakers saw and did, in place of messages"
+            )
+            said = f"; agents see what {whose}"
         number = sum(each.numel() for each in self.agents.parameters())
         known = self.references()
         reached = "; ".join(f"{name}: {value:.3g} an episode" for name, value in known.items())
@@ -343,7 +364,7 @@ class Acting(TrainedPlay):
         ]
 
     def references(self) -> Mapping[str, float]:
-        """Reference rewards by name: scripted agents, and the best known reward without messages."""
+        """Reference rewards by name: scripted agents, and the best known ones without messages and with all in view."""
         known = {}
         try:
             figures = self._figures(ScriptedAgents(self.environment, self.channel))
@@ -355,6 +376,8 @@ class Acting(TrainedPlay):
                 known["scripted agents, less the cost of messages"] = figures["reward"] - figures["cost"]
         if self.environment.silent_reward is not None:
             known["without messages"] = self.environment.silent_reward
+        if self.environment.oracle_reward is not None:
+            known["agents that see everything"] = self.environment.oracle_reward
         return known
 
 

@@ -106,7 +106,7 @@ class Signalling(TrainedPlay):
         for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)
-        if self.experiment.evaluation.keep:
+        if self.experiment.evaluation.keeps_interactions:
             require_pyarrow()
         if PROBABILITIES in self.experiment.evaluation.keep:
             require_choices(self.players, self.experiment, "evaluation.keep")
@@ -222,7 +222,7 @@ class Signalling(TrainedPlay):
             has_probabilities = PROBABILITIES in kept
             return record_interactions(self.players, evaluations, experiment, probabilities=has_probabilities)
 
-        entries = keep_interactions(folder, table if kept else None)
+        entries = keep_interactions(folder, table if experiment.evaluation.keeps_interactions else None)
         return entries if self.players.teaching is None else entries | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:

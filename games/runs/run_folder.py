@@ -342,29 +342,27 @@ class RunFolder:
             write_atomically(self.metadata, json.dumps(sealed(metadata), indent=2).encode() + b"\n")
 
     def open_log(
-        self, step: int, num_lines: int, note: Callable[[str], None], checksum: str | None = None
+        self, step: int, state: Mapping[str, Any], note: Callable[[str], None], name: str = LOG
     ) -> "Log":
-        """Open the log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
+        """Open a log for appending after the lines that were written before the checkpoint of `step`.
 
         Later lines are from a killed run and are removed, as they will be written again. Missing or damaged lines
         cannot be restored; they are reported to `note`.
 
         Args:
             step: Steps at the checkpoint.
-            num_lines: Lines at the checkpoint.
+            state: `Log.state` in the checkpoint; empty: no line is from before it, and the checksum is not known.
             note: Called with each message for the user.
-            checksum: Checksum of these lines; None: unknown.
+            name: Name of the file, whose lines have a `step`.
 
         Raises:
             DamagedError: If the lines are complete, but do not match the checksum.
         """
-        file = self.log
+        file, num_lines, checksum = self.path / name, state.get(NUM_LINES, 0), state.get(LOG_CHECKSUM)
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
         kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
         if len(kept) < num_lines:
-            note(
-                f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
-            )
+            note(f"{file}: {num_lines - len(kept)} of {num_lines} lines are missing or damaged and left out")
         elif checksum is not None and _checksum(kept) != checksum:
             raise changed(file)
         if kept != lines:

@@ -4,6 +4,7 @@
 checkpoints synchronise with the device.
 """
 
+import hashlib
 import math
 import os
 import time
@@ -14,9 +15,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+from ecsuite.corpus import SPEAKER
 from ecsuite.formats import write_corpus
+from ecsuite.formats.directory import BESIDE, LANGUAGES_KEY
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.engine.optimizers import NotFiniteError, Optimise
 from ecsuite.games.plays.checks import hook_of
@@ -43,7 +47,7 @@ from ecsuite.games.runs.result import (
     is_accuracy_reached,
     measures_of,
 )
-from ecsuite.games.runs.run_folder import LOG_CHECKSUM, NUM_LINES, FolderState, RunFolder
+from ecsuite.games.runs.run_folder import FolderState, Log, RunFolder
 from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
@@ -292,7 +296,8 @@ class Trainer:
         self.provenance: dict[str, Any] = {"config": config, "versions": versions(self.device)}
         self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
         with ExitStack() as stack:
-            stack.enter_context(self.log.file)
+            for log in filter(None, (self.log, self.languages)):
+                stack.enter_context(log.file)
             for logger in self.callbacks.loggers:
                 logger.start(config, self.folder, self.state.step)
                 stack.callback(logger.close)
@@ -315,7 +320,7 @@ class Trainer:
             note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
         RunFolder(self.folder).write(self.context, is_replaced=earlier.is_replaced)
         remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
-        saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
+        saved = saved or {"step": 0, "sums": {}, "valid": {}}
         state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
         self.devices: list[Mapping[str, Any]] = list(saved.get("devices", []))
         before = self.devices[-1]["device"] if self.devices else None
@@ -326,9 +331,13 @@ class Trainer:
             )
         if before != self.device.type:
             self.devices.append({"device": self.device.type, "from_step": state.step})
-        self.log = RunFolder(self.folder).open_log(
-            state.step, saved[NUM_LINES], note, saved.get(LOG_CHECKSUM)
-        )
+        self.log = RunFolder(self.folder).open_log(state.step, saved, note)
+        self.languages: Log | None = None
+        if LANGUAGES_KEY in self.experiment.evaluation.keep:
+            own, name = saved.get(LANGUAGES_KEY, {}), BESIDE[LANGUAGES_KEY]
+            self.languages = RunFolder(self.folder).open_log(state.step, own, note, name)
+        elif not resume:
+            (self.folder / BESIDE[LANGUAGES_KEY]).unlink(missing_ok=True)
         if self.best is not None:
             self.best.restore(saved.get("best"))
             if self.best.is_over:
@@ -394,6 +403,8 @@ class Trainer:
         self._evaluate()
         entry = self._log_entry()
         self.log.write(entry)
+        if self.languages is not None:
+            self._write_languages(self.languages)
         if self.callbacks.loggers:
             figures = flat_figures(entry)
             for logger in self.callbacks.loggers:
@@ -412,6 +423,20 @@ class Trainer:
             if state.stopped is None and self.best.is_over:
                 state.stop("patience")
 
+    def _write_languages(self, log: Log) -> None:
+        """Append the most likely message of each speaker about each of the first meanings, a line each."""
+        evaluation, players = self.experiment.evaluation, self.play.players
+        size = min(evaluation.corpus_size, evaluation.metrics_corpus_size)
+        corpus = self.play.corpus(replace(evaluation, mode="greedy", corpus_size=size))
+        names, content, began = corpus.symbol_names, corpus.content(), getattr(players, "first_steps", None)
+        for row, speaker in enumerate(corpus.columns.get(SPEAKER, np.zeros(len(content), np.int64)).tolist()):
+            symbols = [names[each] if names else each for each in content[row].tolist()]
+            about = (
+                corpus.concepts_of(row) if corpus.meanings is None else corpus.meanings[row].ravel().tolist()
+            )
+            line = {"step": self.state.step, "speaker": speaker, "message": symbols, "meaning": about}
+            log.write(line if began is None else {**line, "began": int(began[speaker])})
+
     def _end(self) -> RunResult:
         """Make the last evaluation and the corpus; neither after preemption, as the run continues elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
@@ -427,6 +452,10 @@ class Trainer:
         metadata |= {EXTRA: others, EXTRA_CHANCE: chance} if others else {}
         metadata |= {METRICS: dict(state.language.values)} if state.language.values else {}
         metadata |= self.play.keep(self.folder)
+        if self.languages is not None:
+            self.languages.file.flush()
+            content = (self.folder / BESIDE[LANGUAGES_KEY]).read_bytes()
+            metadata |= {LANGUAGES_KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
         corpus = self.play.corpus(self.experiment.evaluation)
         write_corpus(
             replace(corpus, metadata={**corpus.metadata, **metadata, "chance": self.chance}), self.folder
@@ -520,14 +549,17 @@ class Trainer:
 
     def _save(self) -> None:
         """Write a checkpoint."""
-        self.log.file.flush()
-        os.fsync(self.log.file.fileno())
+        for log in filter(None, (self.log, self.languages)):
+            log.file.flush()
+            os.fsync(log.file.fileno())
         values: dict[str, Any] = {
             **self.log.state,
             "sums": {name: float(total) for name, total in self.state.sums.items()},
             "valid": self.state.valid,
             "devices": self.devices,
         }
+        if self.languages is not None:
+            values[LANGUAGES_KEY] = self.languages.state
         if self.best is not None:
             values["best"] = self.best.to_json()
         optimizer = None if self.optimise is None else self.optimise.optimizer

@@ -85,7 +85,7 @@ MISTAKES = {
         "small.yaml: rows[0]: --set: channel.word_size: channel gumbel does not read it; read by quantized, "
     ),
     "cbm small.yaml --set training.seed=2": "--set training.seed=2: a study has several seeds; use --seeds",
-    "cbm small.yaml --plot a.pdf": "a.pdf: expected the name of a picture, ending in .svg or .png",
+    "cbm small.yaml --plot a.eps": "a.eps: expected the name of a picture, ending in .svg, .pdf, .png",
     "cbm small.yaml --device gpu": "unknown device 'gpu'",
     "cbm small.yaml --out .": ".: expected a file name, got a folder",
 }

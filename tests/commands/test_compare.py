@@ -85,7 +85,7 @@ MISTAKES = {
     "compare runs/French --metric topsim --plot new/a.png": "runs/French/results.json: no score topsim in it",
     "compare none --plot new/a.png": "none: no such file or folder of results",
     "compare runs/French --baseline Frensh": "unknown baseline 'Frensh'; did you mean 'French'",
-    "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
+    "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg, .pdf, .png",
     "compare runs/French --out runs": "runs: expected a file name, got a folder",
     "compare correlations": NO_INPUTS,
     "compare correlations runs": "expected two metrics that differ between corpora, got 0",

@@ -33,7 +33,7 @@ MISTAKES = {
     "icy --model lstm --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "icy --model lstm --out a_file/rows.json": "a_file",
     "icy --protocol metrics --plot a_file/bars.png": "a_file",
-    "icy --protocol metrics --plot bars.jpeg": "bars.jpeg: expected the name of a picture, ending in .svg or .png",
+    "icy --protocol metrics --plot bars.jpeg": "bars.jpeg: expected the name of a picture, ending in .svg, .pdf, .png",
     "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_table3, ",
     "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
     "icy key.yaml": "key.yaml: unknown key 'model'; did you mean 'models'? choices: models, ",

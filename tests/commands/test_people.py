@@ -58,6 +58,12 @@ def test_a_broken_study_is_refused(ecsuite, tmp_path, monkeypatch, text, expecte
     assert not Path("runs").exists()
 
 
+def test_a_consent_that_is_not_filled_in_is_refused(ecsuite, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ecsuite("people", "new", "mine.yaml")[0] == 0
+    assert "consent: expected **Who is responsible:** [names" in refused(ecsuite, "serve", "mine.yaml")
+
+
 def test_a_port_in_use_is_refused(ecsuite, folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -105,7 +105,7 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
         (["corpus.jsonl", "--texts", "nowhere"], "nowhere: no such folder of target texts"),
         (["--baselines", "--human", "fr.txt"], "--human: not read by --baselines; read by CORPUS"),
-        (["corpus.jsonl", "--plot", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
+        (["corpus.jsonl", "--plot", "a.txt"], "a.txt: expected the name of a picture, ending in .svg, .pdf, .png"),
     ],
 )  # fmt: skip
 def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):

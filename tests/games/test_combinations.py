@@ -77,7 +77,7 @@ RUNS = (
     ("training.accumulate=2",),
     FROZEN,
     ("training.keep_best=accuracy", "training.patience=2"),
-    ("evaluation.keep=[interactions]",),
+    ("evaluation.keep=[interactions,languages]",),
     ("evaluation.mode=sample",),
     ("evaluation.batch_size=3",),
     ("evaluation.metrics=[zla]",),

@@ -10,13 +10,14 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from ecsuite.eval.results.verification.files import check_files, is_damaged
 from ecsuite.files.checksums import sealed_text
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import NUM_KEPT
 from ecsuite.games.plays.notes import agents_text
 from ecsuite.games.runs.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.games.runs.run_folder import NUM_LINES, RunFolder
 from ecsuite.games.training.train import train as train_loudly
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -183,12 +184,12 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     file, notes = tmp_path / "log.jsonl", []
     lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
-    log = RunFolder(tmp_path).open_log(0, 0, notes.append)
+    log = RunFolder(tmp_path).open_log(0, {}, notes.append)
     with log.file:
         log.file.write(b"".join(lines) + b'{"ste')
     assert log.num_lines == 0
     for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
-        log = RunFolder(tmp_path).open_log(step, count, notes.append)
+        log = RunFolder(tmp_path).open_log(step, {NUM_LINES: count}, notes.append)
         log.file.close()
         assert log.num_lines == count and file.read_bytes() == b"".join(lines[:count])
     assert notes == []
@@ -213,7 +214,7 @@ def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damag
     if damage is not None:
         log.write_bytes(damage)
     run(small(), tmp_path, resume=True, notes=notes, progress=kill(signal.SIGTERM, 13))
-    assert notes == [f"{log}: {num_lost} of 2 evaluations are missing or damaged and left out"]
+    assert notes == [f"{log}: {num_lost} of 2 lines are missing or damaged and left out"]
     run(small(), tmp_path, resume=True, notes=notes)
     assert len(notes) == 1
     assert [json.loads(line)["step"] for line in log.read_bytes().splitlines()] == steps
@@ -294,3 +295,37 @@ def test_a_table_that_holds_objects_out_itself_does_not_go_on_by_another_rule(tm
         train(
             load_experiment(str(table), [*settings, "training.num_epochs=2"]), tmp_path / "run", resume=True
         )
+
+
+@pytest.mark.parametrize(
+    "settings", [(), ("society.senders=2", "generations.every=6", "generations.which=oldest")]
+)
+def test_languages_go_on_after_a_kill(settings, small, run, tmp_path):
+    experiment = small("evaluation.keep=[languages]", "training.checkpoint_every=8", *settings)
+    run(experiment, tmp_path / "whole")
+
+    def die(label, done, total):
+        if done == 13:  # of step 12 there is an evaluation, and no checkpoint
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        run(experiment, tmp_path / "killed", progress=die)
+    run(experiment, tmp_path / "killed", resume=True)
+    whole, killed = ((tmp_path / name / "languages.jsonl").read_bytes() for name in ("whole", "killed"))
+    assert whole == killed
+    rows = [json.loads(line) for line in whole.splitlines()]
+    num_speakers = 2 if settings else 1
+    assert [row["step"] for row in rows] == [
+        step for step in range(4, 28, 4) for _ in range(16 * num_speakers)
+    ]
+    assert rows[0]["meaning"] == [0, 0] and {row["speaker"] for row in rows} == set(range(num_speakers))
+    began = (
+        [{row["began"] for row in rows if row["step"] == step} for step in (4, 12, 24)] if settings else []
+    )
+    assert began == ([{0}, {0, 6}, {12, 18}] if settings else []) and ("began" in rows[0]) == bool(settings)
+    content = load_run(tmp_path / "whole").corpus.content()
+    last = [row["message"] for row in rows if (row["step"], row["speaker"]) == (24, 0)]
+    assert last == [content[place].tolist() for place in range(16)]
+    assert not is_damaged(check_files(tmp_path / "whole"))
+    (tmp_path / "whole" / "languages.jsonl").write_bytes(whole[:-9])
+    assert is_damaged(check_files(tmp_path / "whole"), "languages.jsonl")

@@ -19,6 +19,7 @@ ASKED_FOR = (
     *("ease_of_learning", "xferbench", "generalisation", "rsa", "transfer", "cross_play"),
     *("language_similarity", "morphemes", "csar", "noise_objects", "attribute_information"),
     *("efficiency", "message_entropy", "word_order_marking", "contact", "information_loss", "phrasebook"),
+    *("covertness", "pseudo_dyads", "drift"),
 )
 """Metrics with tests or figures of their own: those that train, ask the agents of a run, or need certain corpora."""
 

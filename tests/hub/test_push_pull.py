@@ -60,6 +60,9 @@ def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, hub, run):
     assert (code, err) == (0, "") and "nothing was sent" in out and "croissant.json" in out
     planned = json.loads(ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan", "--json")[1])
     assert planned["bytes"] == sum(each["bytes"] for each in planned["files"])
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--write", "deep/card.md")
+    assert (code, err, out.splitlines()[-1]) == (0, "", "The card is in deep/card.md")
+    assert Path("deep/card.md").read_text().startswith("---\n")
     for licence in ((), ("--license", "nonsense")):
         code, out, err = ecsuite("push", run, "hf:someone/run", *licence)
         assert (code, out, err.count("\n")) == (2, "", 1) and "cc-by-" in err

@@ -378,6 +378,8 @@ class ArmFigure:
     """The mean over seeds."""
     half_width: float | None
     """Half of its 95 % interval."""
+    runs: tuple[Source, ...] = ()
+    """Its runs."""
 
     @property
     def defined(self) -> list[float]:
@@ -402,4 +404,11 @@ def arm_figures(claim: Claim, outcome: ClaimOutcome) -> Iterator[ArmFigure]:
             values = values_by_seed(outcome.runs, arm, statistic, seeds)
             defined = [each.value for each in values.values() if each is not None]
             mean, half_width = mean_and_half_width(defined) if defined else (None, None)
-            yield ArmFigure(figure=name, arm=arm_name(arm), by_seed=values, mean=mean, half_width=half_width)
+            yield ArmFigure(
+                figure=name,
+                arm=arm_name(arm),
+                by_seed=values,
+                mean=mean,
+                half_width=half_width,
+                runs=tuple(run for run in outcome.runs if has_settings(run.settings, arm)),
+            )

@@ -21,8 +21,10 @@ from ecsuite.eval.experiments.claims.verdict import (
     judge,
     outdated_remark,
 )
+from ecsuite.eval.results.samples import FormedProtocols
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
+from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_notes
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
@@ -148,25 +150,29 @@ def _difference_row(name: str, compared: ArmDifference, published: float | None)
 
 def _arms_table(claim: Claim, outcome: ClaimOutcome) -> Table:
     """A row for each arm of the criterion: the mean over seeds, and the value of each seed."""
+    figures = list(arm_figures(claim, outcome))
+    formed = [FormedProtocols.of_runs(each.runs) for each in figures]
     rows = [
         row_of(
             each.figure,
             each.arm,
+            formed_cell(own),
             bounded(estimate(each.mean, each.half_width, num_values=len(each.defined)), each.bound),
             ", ".join(
                 UNDEFINED if one is None else f"{MARKS[one.bound]}{one.value:.3g}"
                 for one in each.by_seed.values()
             ),
         )
-        for each in arm_figures(claim, outcome)
+        for each, own in zip(figures, formed, strict=True)
     ]
     columns = (
         Column("figure", merges=True),
         name_column("arm"),
+        formed_column(formed),
         number_column("mean", parts=COUNTED),
         Column("by_seed", wraps=True),
     )
-    return Table(title="Each seed", columns=columns, rows=rows)
+    return Table(title="Each seed", columns=columns, rows=rows, notes=formed_notes(formed))
 
 
 def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
@@ -186,7 +192,8 @@ def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
 
 def _point(each: ArmFigure) -> Point:
     low, high = ends(each.mean, each.half_width)
-    return Point(row=each.arm, value=each.mean, low=low, high=high, single=each.defined, bound=each.bound)
+    mean = None if FormedProtocols.is_split(each.runs) else each.mean
+    return Point(row=each.arm, value=mean, low=low, high=high, single=each.defined, bound=each.bound)
 
 
 def list_rows(rows: Sequence[VerdictRow]) -> list[str]:

@@ -28,7 +28,7 @@ from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.study import BASIS, IcyStudy, resolve
 from ecsuite.eval.icy.study import load_study as load_icy
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.results.sources import CAPPED, Source
+from ecsuite.eval.results.sources import CAPPED, PROTOCOL, Source
 from ecsuite.eval.views.console import Report
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import METADATA
@@ -157,7 +157,8 @@ class SweepReproduction(Reproduction):
                 seed=planned.seed,
                 values={
                     name: None if value is None else float(value) for name, value in source.values.items()
-                },
+                }
+                | ({} if source.has_protocol is None else {PROTOCOL: float(source.has_protocol)}),
                 status=source.status,
                 failure=source.failure,
                 seconds=sum(results[job].seconds for job in jobs if job in results),

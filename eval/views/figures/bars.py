@@ -17,8 +17,8 @@ from ecsuite.eval.views.figures.canvas import (
     look,
     new_figure,
     plain,
+    set_caption,
     ticks,
-    write_title,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def bars(
         panels[-1].set_xticks(range(len(groups)), labels(groups))
         panels[-1].set_xlim(-0.55, len(groups) - 0.45)
     panels[0].set_ylim(*limits)
-    write_title(figure, title, notes)
+    set_caption(figure, title, notes)
     fit(figure, grid, LEAST_BAR / width * max(1, len(groups)), 1.5 if len(names) < 2 else 1.1, handles)
     return figure
 

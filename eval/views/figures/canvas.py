@@ -6,6 +6,7 @@ colour-blind readers. Positions are left to matplotlib's constrained layout.
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -51,14 +53,22 @@ LOOK = {
     "figure.constrained_layout.w_pad": 0.04, "figure.dpi": 200, "figure.titlesize": FONT_SIZE + 1,
     "font.size": FONT_SIZE, "grid.color": LINE, "grid.linewidth": 0.5, "hatch.linewidth": 0.5,
     "legend.columnspacing": 1.2, "legend.fontsize": FONT_SIZE, "legend.frameon": False, "legend.handlelength": 2.2,
-    "legend.title_fontsize": FONT_SIZE, "lines.linewidth": 1.2, "lines.markersize": 4, "savefig.dpi": 200,
+    "legend.title_fontsize": FONT_SIZE, "lines.linewidth": 1.2, "lines.markersize": 4, "pdf.fonttype": 42,
+    "savefig.dpi": 200,
     "svg.hashsalt": "ecsuite", "text.color": INK, "text.hinting": "none", "text.parse_math": False, "xtick.color": SOFT,
     "xtick.labelcolor": INK, "xtick.labelsize": FONT_SIZE, "xtick.major.size": 2, "xtick.major.width": 0.6,
     "xtick.minor.size": 1, "ytick.color": SOFT, "ytick.labelcolor": INK, "ytick.labelsize": FONT_SIZE,
     "ytick.major.size": 2, "ytick.major.width": 0.6, "ytick.minor.size": 1,
 }  # fmt: skip
 """Settings of matplotlib; all others are its defaults, whatever the user's are. Without a salt, ids in an SVG are
-random; with hinting, letters have other widths in an SVG than when they were measured."""
+random; with hinting, letters have other widths in an SVG than when they were measured. Font type 42 keeps the
+letters of a PDF as letters, which publishers ask for."""
+METADATA: Mapping[str, Mapping[str, None]] = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+}
+"""Formats of pictures by suffix, with the metadata that are left out since they change from run to run."""
 
 
 @contextmanager
@@ -93,8 +103,8 @@ def prepare_picture(file: Path) -> None:
     """Check before the work starts that a figure can be drawn into a file, and create its folder.
 
     Raises:
-        ConfigError: If the name does not end in .svg or .png, matplotlib is not installed, or the file can't be
-            written.
+        ConfigError: If the name does not end in .svg, .pdf or .png, matplotlib is not installed, or the file
+            can't be written.
     """
     check_picture(file)
     prepare_output_file(file)
@@ -108,8 +118,8 @@ def check_picture(file: Path) -> None:
 
 
 def _require_suffix(file: Path) -> None:
-    if file.suffix not in (".svg", ".png"):
-        raise ConfigError(f"{file}: expected the name of a picture, ending in .svg or .png")
+    if file.suffix not in METADATA:
+        raise ConfigError(f"{file}: expected the name of a picture, ending in {', '.join(METADATA)}")
 
 
 def require_matplotlib() -> None:
@@ -124,7 +134,9 @@ def require_values(values: Iterable[object]) -> None:
 
 
 def save(figure: "Figure", *paths: Path) -> None:
-    """Write a figure as SVG or PNG, by the suffix of each file; the same figure gives the same bytes.
+    """Write a figure as SVG, PDF or PNG, by the suffix of each file; the same figure gives the same bytes.
+
+    Its title and notes are the title in the metadata of the file, and printed as a caption on a terminal.
 
     Raises:
         ConfigError: If a file has another suffix; nothing is written then.
@@ -132,17 +144,20 @@ def save(figure: "Figure", *paths: Path) -> None:
     for path in paths:
         _require_suffix(path)
     for path in paths:
-        write_atomically(path, _rendered(figure, path.suffix[1:]))
+        write_atomically(path, _rendered(figure, path.suffix))
+    if paths and sys.stderr.isatty() and (caption := figure.get_suptitle()):
+        note(f"{paths[0]}: {caption.replace(chr(10), '. ')}")
 
 
 def _rendered(figure: "Figure", kind: str, *, transparent: bool = False, **settings: Any) -> bytes:
     buffer = BytesIO()
-    metadata = {"svg": {"Date": None}, "png": {"Software": None}}[kind]
+    caption = figure.get_suptitle()
+    metadata = {**METADATA[kind], **({"Title": caption} if caption else {})}
     with look():
         from matplotlib import rc_context
 
         with rc_context(settings):  # type: ignore[arg-type]  # names of settings are no literals here
-            figure.savefig(buffer, format=kind, metadata=metadata, transparent=transparent)
+            figure.savefig(buffer, format=kind[1:], metadata=metadata, transparent=transparent)
     return buffer.getvalue()
 
 
@@ -166,7 +181,7 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
         description: Content in words.
     """
     settings = {"svg.fonttype": "none", "svg.hashsalt": title}  # ids that no other figure of the page has
-    text = _rendered(figure, "svg", transparent=True, **settings).decode()
+    text = _rendered(figure, ".svg", transparent=True, **settings).decode()
     text = re.sub(r"<(metadata|style).*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r' style="([^"]*)"', _attributes, text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
@@ -227,14 +242,11 @@ def _glyphs(font: str) -> frozenset[int]:
     return frozenset(get_font(font).get_charmap())
 
 
-def write_title(figure: "Figure", title: str, notes: Sequence[str] = ()) -> None:
-    """Write a title above the figure, and notes below the title, wrapped to its width."""
-    lines = [plain(" ".join(line.split())) for line in (title, *notes) if line]
+def set_caption(figure: "Figure", title: str, notes: Sequence[str] = ()) -> None:
+    """Give a figure its title and notes, which are not drawn into it: `save` stores them for a caption."""
+    lines = [" ".join(line.split()) for line in (title, *notes) if line]
     if lines:
-        written: Any = figure.suptitle("\n".join(lines), x=0.02, ha="left", wrap=True)
-        width_of = written._get_rendered_text_width
-        # When it wraps lines, matplotlib reads dollars as formulas, whatever `text.parse_math` says.
-        written._get_rendered_text_width = lambda line: width_of(line.replace("$", "S"))
+        figure.suptitle("\n".join(lines), visible=False, in_layout=False)
 
 
 def fit(

@@ -23,7 +23,7 @@ from ecsuite.eval.views.figures.canvas import (
     new_figure,
     require_matplotlib,
     save,
-    write_title,
+    set_caption,
 )
 from ecsuite.eval.views.figures.curves import Curve, curves, draw_learning_curves
 from ecsuite.eval.views.figures.heat_map import colour_chart, heat_map
@@ -105,7 +105,7 @@ def draw_colours(corpus: Corpus, space: Space, *paths: Path) -> None:
         *paths: Output files.
 
     Raises:
-        ConfigError: If matplotlib is missing, a file is neither .svg nor .png, or a meaning is not a chip.
+        ConfigError: If matplotlib is missing, a file is not .svg, .pdf or .png, or a meaning is not a chip.
     """
     assert corpus.meanings is not None and space.chart is not None and space.colours is not None
     words = row_labels(corpus.content())
@@ -129,7 +129,7 @@ def draw_sensitivity(curves_by_name: Mapping[str, Mapping[str, Any]], *paths: Pa
         *paths: Output files.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     lines = []
     for name, curve in curves_by_name.items():
@@ -155,7 +155,7 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
 
     Raises:
         CorpusError: If the corpus has no concepts, or all messages are empty.
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     translation = _translation(corpus)
     if not len(translation.samples.word_ids):
@@ -225,7 +225,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
 
     Raises:
         CorpusError: If the corpus has no concepts.
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     translation = _translation(corpus)
     sides = Sides.of(translation, max_words)
@@ -260,7 +260,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     num_words, num_concepts = translation.weights.shape
     counts = f"{num_words:,} words, {num_concepts:,} concepts, {len(translation.word):,} pairs"
     notes = [f"{counts}, {len(samples.phrase):,} samples", sides.more_words, sides.more_concepts]
-    write_title(figure, name, notes)
+    set_caption(figure, name, notes)
     fit(figure, grid, 3.0, ROW_HEIGHT * num_rows, _legend())
     save(figure, *paths)
 

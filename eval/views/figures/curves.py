@@ -28,8 +28,8 @@ from ecsuite.eval.views.figures.canvas import (
     plain,
     require_values,
     save,
+    set_caption,
     ticks,
-    write_title,
 )
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import RunFolder
@@ -141,9 +141,10 @@ def curves(
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     has_bounds = any(bound for line in lines for bound in line.bounds)
-    write_title(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
+    set_caption(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
     are_listed = len(names) <= MAX_LISTED
-    points = {(line.name, line.kind) for line in lines if line.is_points}
+    connected = {(line.name, line.kind) for line in lines if not line.is_points}
+    points = {(line.name, line.kind) for line in lines} - connected
     bare = {(line.name, line.kind) for line in lines if not line.has_marks}
     styles = {
         key: style | ({"linestyle": ""} if key in points else {}) | ({"marker": ""} if key in bare else {})
@@ -301,7 +302,7 @@ def draw_learning_curves(folders: Sequence[Path], *paths: Path, measure: str = "
 
     Args:
         folders: Run folders.
-        *paths: Output files, .svg or .png.
+        *paths: Output files, .svg, .pdf or .png.
         measure: Measure of the evaluations, or score of `evaluation.metrics`; several, separated by commas, have a
             panel each.
 

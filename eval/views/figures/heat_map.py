@@ -19,8 +19,8 @@ from ecsuite.eval.views.figures.canvas import (
     look,
     new_figure,
     plain,
+    set_caption,
     ticks,
-    write_title,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def heat_map(
         bar.outline.set_visible(False)
         if ends is not None:
             bar.set_ticks([low, high], labels=list(ends))
-    write_title(figure, title, notes)
+    set_caption(figure, title, notes)
     height = max((0.13 if texts is None else 0.17) * len(rows), 0.8 * bool(scale))
     fit(figure, grid, max(0.12, _text_width(axes, longest) + FONT_SIZE / 72) * len(columns), height, {})
     if texts is not None:
@@ -202,7 +202,7 @@ def colour_chart(
     axes.tick_params(length=0)
     axes.set_yticks(range(num_rows), list(ROWS[:num_rows]))
     axes.set_xticks(range(0, num_columns, TICK_EVERY))
-    write_title(figure, title, notes)
+    set_caption(figure, title, notes)
     return figure
 
 

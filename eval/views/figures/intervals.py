@@ -25,14 +25,16 @@ from ecsuite.eval.views.figures.canvas import (
     new_figure,
     plain,
     save,
+    set_caption,
     ticks,
-    write_title,
 )
 from ecsuite.tables.cells import MARKS, OF_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SPLIT = "without a mean: seeds, of which some formed a protocol and others did not"
+"""Note on values without a mean."""
 STEP, GAP = 0.11, 0.09
 """Height of a series, and of the space between rows, in inches."""
 LEAST_WIDTH = 1.5
@@ -48,7 +50,7 @@ class Point:
     row: str
     """Name of the row."""
     value: float | None
-    """Value; None: missing, which the figure says."""
+    """Value; None: there is none, and the figure has `single`, or says that it is missing."""
     low: float | None = None
     """Ends of the interval; None: no interval."""
     high: float | None = None
@@ -126,7 +128,8 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
     for name, heading_height in headings.items():
         _write(columns[0], 0, heading_height, label(name, 2 * MAX_LABEL), weight="bold")
     has_bounds = any(point.bound for point in points)
-    write_title(figure, title, [*notes, *([OF_MARKS] if has_bounds else [])])
+    is_split = any(point.value is None and point.single for point in points)
+    set_caption(figure, title, [*notes, *[SPLIT] * is_split, *([OF_MARKS] if has_bounds else [])])
     fit(figure, grid, LEAST_WIDTH * len(panels), height, handles)
     return figure
 
@@ -169,7 +172,11 @@ def _draw(
 ) -> None:
     value, low, high = finite([point.value, point.low, point.high])
     if np.isnan(value):
-        _write(axes, 0, height, "not defined", color=SOFT)
+        if point.single:
+            [mark] = axes.plot(finite(point.single), [height] * len(point.single), linestyle="", **style)
+            handles.setdefault(point.series or single_name, mark)
+        else:
+            _write(axes, 0, height, "not defined", color=SOFT)
         return
     colour = style["color"]
     singles = finite(point.single)
@@ -200,10 +207,10 @@ def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], titl
         scores: All scores of a corpus.
         conclusions: Conclusion on each score.
         title: Title of the figure.
-        *paths: Output files, .svg or .png.
+        *paths: Output files, .svg, .pdf or .png.
 
     Raises:
-        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+        ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     lines = {
         score.name: list(_score_points(score, conclusion))

@@ -50,7 +50,7 @@ def draw_language(
         title: Names the language.
         lines: At most three lines below it, such as measures and sizes.
         run: The run folder, whose learning curve is drawn; None: there is none.
-        *paths: Output files, .svg or .png.
+        *paths: Output files, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, a file has another suffix, or the log of the run can't be read.

@@ -193,14 +193,15 @@ def galleries(
             title="Learning curves",
             choice="Measure",
             caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends where "
-            "the first of its seeds ends.",
+            "the first of its seeds ends. Where some seeds formed a protocol and others did not, each has a line.",
             figures=tuple(_curves(table, ended)),
         ),
         Gallery(
             id="settings",
             title="Scores by settings",
             choice="Score",
-            caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals.",
+            caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals. "
+            "Points alone are seeds, where some formed a protocol and others did not.",
             figures=tuple(_scores(table, ended, about)),
         ),
         Gallery(

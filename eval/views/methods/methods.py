@@ -380,6 +380,7 @@ def _run_facts(runs: Sequence[Source], *, done: str) -> dict[str, Any]:
     steps = [end["step"] for run in ended if isinstance((end := _ending(run)).get("step"), int)]
     last = f" {min(steps)}" if steps and min(steps) == max(steps) else ""
     others = [run for run in runs if run.status != "done"]
+    means = Results(runs).means(figures=[])
     words = ("Training", "Trainings") if done == "trained" else ("The run", "Runs")
     return {
         "varied": listed(varied) if varied else None,
@@ -398,6 +399,12 @@ def _run_facts(runs: Sequence[Source], *, done: str) -> dict[str, Any]:
         else f", at step{last}"
         if last
         else f", at steps {min(steps)} to {max(steps)}",
+        "formed": "; ".join(
+            f"{row.name}: {row.formed}" if means.keys else str(row.formed)
+            for row in means.rows
+            if row.formed is not None and row.formed.of > 1
+        )
+        or None,
         "are_all_done": len(runs) > 1 and not others,
         "num_done": str(len(runs) - len(others)),
         "others": bool(others),

@@ -120,7 +120,7 @@ class Analyses:
         """Draw scores over sizes of Wikipedia if these are given (figure 2), else by family and script (figure 3).
 
         Raises:
-            ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+            ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
         """
         if self.articles:
             lines = []

@@ -71,9 +71,9 @@ def test_a_finished_collection_reads_no_corpus_and_writes_no_file(ecsuite, paths
     [
         (
             ["--plot", "folder"],
-            "--plot folder: a folder is of one corpus; .svg or .png has scores of a collection\n",
+            "--plot folder: a folder is of one corpus; .svg, .pdf or .png has scores of a collection\n",
         ),
-        (["--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg or .png"),
+        (["--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg, .pdf, .png"),
         (["--on", "there"], "--on there: expected here, local"),
         (["--metrics", "tosim"], "unknown metric 'tosim'; did you mean 'topsim'"),
     ],
@@ -99,7 +99,10 @@ def test_where_jobs_run_is_no_option_of_few_corpora(ecsuite, paths):
     [
         (["none.json"], "none.json: no such file or folder of results"),
         (["few.json"], "correlations need at least 5 corpora that are not of one game, got 1"),
-        (["few.json", "--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg or .png"),
+        (
+            ["few.json", "--plot", "a.gif"],
+            "a.gif: expected the name of a picture, ending in .svg, .pdf, .png",
+        ),
         (["few.json", "--metric", "bleu"], "--metric: not read by a collection; read by --translation"),
         (["few.json", "--paper", "--given", "none"], "results: not read by --paper"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -220,7 +221,7 @@ def test_curves_have_the_marks_of_bounds(finished, tmp_path):
     draw_learning_curves(finished[:1], tmp_path / "curve.svg")
     told = (tmp_path / "curve.svg").read_text()
     assert told.count("<!-- ≥ -->") == 2  # where they begin, and the last one
-    assert OF_MARKS in " ".join(words(tmp_path / "curve.svg"))
+    assert OF_MARKS in (tmp_path / "curve.svg").read_text()
     assert learning_curves(finished[:1], "accuracy")[0][0].bounds[-1] == "lower"
 
 
@@ -228,3 +229,23 @@ def test_means_over_a_setting_have_the_marks_of_bounds():
     runs = sources([({"noise": noise}, 0.9 - noise) for noise in (0.0, 0.2)], seeds=(1, 0))
     figure, [line] = pictures.over_setting(runs, "accuracy")
     assert line.bounds == ["lower", None] and OF_MARKS in figure.get_suptitle()
+
+
+def test_where_some_seeds_formed_a_protocol_seeds_are_points_without_a_mean():
+    runs = [
+        replace(
+            each,
+            settings={**each.settings, "evaluation.num_valid": 10_000},
+            training={"chance": {"accuracy": 0.25}},
+            records=(*each.records, Score(name="loss", value=1.0, is_measure=True)),
+        )
+        for each in sources([({"size": 1}, 0.19), ({"size": 2}, 0.1)], seeds=(1, 8))
+    ]  # at size 2: .2, which is no protocol, and .9
+    figure, [line, points] = pictures.over_setting(runs, "accuracy", "size")
+    assert line.y == [pytest.approx(0.64), None] and line.low[1] is None
+    assert points.is_points and points.x == [2, 2] and points.y == pytest.approx([0.2, 0.9])
+    assert "some formed a protocol" in figure.get_suptitle()
+    rows = pictures.score_intervals(Results(runs).means(by=["size"]), runs, "accuracy", "higher")
+    assert "some formed a protocol" in rows.get_suptitle()
+    marks = [len(each.get_xdata()) for each in rows.axes[0].lines if each.get_marker() == "o"]
+    assert sorted(marks) == [1, 2]

@@ -1,13 +1,15 @@
-"""Similarity of speakers: the same languages, renamed ones, unrelated ones, and what cannot be compared."""
+"""Similarity of speakers and over time: equal languages, renamed and unrelated ones, and what cannot be compared."""
 
 import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import find_metric
+from ecsuite.eval.metrics.computing import by_speaker
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.language_similarity import joined, language_similarity
+from ecsuite.eval.metrics.language_similarity import drift, joined, language_similarity, pseudo_dyads
 from ecsuite.eval.metrics.score import Options
+from ecsuite.games.config.experiment import load_experiment
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 
@@ -149,3 +151,137 @@ def test_agreement_over_time_is_held_against_answers_that_were_exchanged():
     alone = rounds(*[list("abcabc")] * 2)
     alone.columns["listener"][1:4] = -1  # nobody listened: three rounds are left
     assert find_metric("agreement")(alone)[0].reason.startswith("fewer than four")
+
+
+FEW = [[0, 0], [0, 1], [1, 0], [1, 1]]
+ISLAND = [[1, 1], [1, 2], [2, 1], [2, 2]]
+OTHER = [[5, 5], [5, 6], [6, 5], [6, 2]]
+"""Alike in half of the message about the last meaning alone: similarity .5 / 4."""
+
+
+def society_of(languages, **more):
+    """The corpus of speakers who say the same four meanings."""
+    rows = [message for language in languages for message in language]
+    speaker = np.repeat(range(len(languages)), len(FEW))
+    columns = {"speaker": speaker} | {name: np.repeat(each, len(FEW)) for name, each in more.items()}
+    return Corpus(rows, meanings=FEW * len(languages), columns=columns)
+
+
+def test_two_islands_are_unlike_but_three_partitions_are_too_few_to_say_so():
+    """Of 24 orders of four speakers eight leave the islands as they are: p is 1/3."""
+    [score] = pseudo_dyads(society_of([ISLAND, ISLAND, OTHER, OTHER], listener=[1, 0, 3, 2]), Options())
+    assert score.value == pytest.approx(1 - 0.125)
+    assert score.details == {
+        "met": {"similarity": 1.0, "pairs": 2},
+        "never_met": {"similarity": pytest.approx(0.125), "pairs": 4},
+    }
+    assert len(score.chance.draws) == 24 and score.chance.level == pytest.approx(0)
+    assert p_value(score) == pytest.approx(1 / 3)
+    renamed = [[[90 - each for each in row] for row in rows] for rows in (ISLAND, ISLAND, OTHER, OTHER)]
+    [again] = pseudo_dyads(society_of(renamed, listener=[1, 0, 3, 2]), Options())
+    assert again.value == pytest.approx(score.value)
+
+
+def test_partners_in_common_count_as_met_and_opposites_in_a_ring_do_not():
+    languages = [ISLAND] * 3 + [OTHER] * 3
+    [score] = pseudo_dyads(society_of(languages, listener=[1, 2, 3, 4, 5, 0]), Options())
+    assert (score.details["met"]["pairs"], score.details["never_met"]["pairs"]) == (12, 3)
+    assert score.value == pytest.approx((6 * 1 + 6 * 0.125) / 12 - 0.125)  # opposites are of two islands
+    [score] = pseudo_dyads(society_of([ISLAND] * 4, listener=[1, 2, 3, 0]), Options())
+    assert score.value is None and "partner in common" in score.reason
+
+
+def test_who_met_whom_is_known_from_the_config_of_the_run():
+    four = ["society.senders=4", "society.receivers=4"]
+    trees = {
+        meets: {"config": load_experiment("disc_tiny", [*four, f"society.meets={meets}"]).to_tree()}
+        for meets in ("groups", "ring", "all")
+    }
+    corpus = society_of([ISLAND, ISLAND, OTHER, OTHER])
+    found = {
+        meets: pseudo_dyads(
+            Corpus(corpus.messages, meanings=FEW * 4, columns=corpus.columns, metadata=tree), Options()
+        )
+        for meets, tree in trees.items()
+    }
+    assert found["groups"][0].value == pytest.approx(1 - 0.125)
+    assert all("partner in common" in found[meets][0].reason for meets in ("ring", "all"))
+    assert "who met whom" in pseudo_dyads(corpus, Options())[0].reason
+
+
+def test_speakers_that_are_no_more_alike_if_they_met_are_at_chance():
+    rng = np.random.default_rng(1)
+    languages = [rng.integers(0, 4, (4, 2)).tolist() for _ in range(8)]
+    listener = [0 if place < 4 else 4 for place in range(8)]
+    [score] = pseudo_dyads(society_of(languages, listener=listener), Options())
+    assert p_value(score) > 0.05 and score.chance.low < score.value < score.chance.high
+
+
+CHANGED = [[1, 1], [1, 2], [2, 1], [2, 9]]
+"""One of eight symbols is another one than in `ISLAND`: distance .5 / 4."""
+
+
+def drifting(*languages, began=None):
+    """The corpus of a speaker at steps 10, 20, and so on."""
+    number = len(languages)
+    corpus = society_of(languages, step=10 * np.arange(1, 1 + number), began=began or [0] * number)
+    return Corpus(
+        corpus.messages,
+        meanings=corpus.meanings,
+        columns={name: corpus.columns[name] for name in ("step", "began")},
+    )
+
+
+def test_drift_is_the_edit_distance_of_consecutive_evaluations():
+    now, replaced, from_first = drift(drifting(ISLAND, CHANGED, OTHER, OTHER), Options())
+    assert now.value == pytest.approx((0.125 + 1 + 0) / 3)  # `CHANGED` and `OTHER` have nothing in common
+    assert now.details["by_step"] == {"20": 0.125, "30": 1, "40": 0}
+    assert replaced.value is None and "never replaced" in replaced.reason
+    assert from_first.value == pytest.approx(1 - 0.125)
+    assert from_first.details["by_step"] == {"20": 0.125, "30": 0.875, "40": 0.875}
+    assert "|every:10|" in now.signature
+
+
+def test_drift_leaves_out_what_changes_as_a_speaker_is_replaced():
+    corpus = drifting(ISLAND, CHANGED, OTHER, OTHER, began=[0, 0, 25, 25])
+    now, replaced, from_first = drift(corpus, Options())
+    assert (now.value, replaced.value) == (pytest.approx(0.125 / 2), pytest.approx(1))
+    assert from_first.value == pytest.approx(0.875)
+
+
+def test_drift_of_several_speakers_is_their_mean():
+    rows = [(0, 10, ISLAND), (0, 20, CHANGED), (1, 10, OTHER), (1, 20, OTHER)]
+    corpus = society_of([rows_of for *_, rows_of in rows], step=[step for _, step, _ in rows])
+    corpus.columns["speaker"][:] = np.repeat([who for who, *_ in rows], len(FEW))
+    now = by_speaker(drift, corpus, Options())[0]
+    assert now.value == pytest.approx(0.0625) and now.details["by_speaker"] == {"0": 0.125, "1": 0.0}
+
+
+def test_drift_of_a_new_language_each_time_is_at_chance_and_of_the_same_far_below():
+    rng = np.random.default_rng(2)
+    new = [rng.integers(0, 6, (16, 3)).tolist() for _ in range(4)]
+    same = [new[0]] * 4
+    found = []
+    for languages in (new, same):
+        rows = [row for language in languages for row in language]
+        columns = {"step": np.repeat([1, 2, 3, 4], 16)}
+        corpus = Corpus(rows, meanings=MEANINGS * 4, columns=columns)
+        renamed = Corpus(
+            [[77 - each for each in row] for row in rows], meanings=MEANINGS * 4, columns=columns
+        )
+        found.append(drift(corpus, Options())[0])
+        assert drift(renamed, Options())[0].value == pytest.approx(found[-1].value)
+    assert p_value(found[0]) > 0.01 and found[1].value == 0 and p_value(found[1]) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("corpus", "reason"),
+    [
+        (Corpus(WORDS, meanings=MEANINGS), "fewer than two evaluations"),
+        (Corpus([[1]] * 2, columns={"step": [1, 2]}), "no meanings"),
+        (Corpus([[1]] * 2, meanings=[[0], [0]], columns={"step": [1, 1]}), "fewer than two evaluations"),
+        (Corpus([[1]] * 2, meanings=[[0], [1]], columns={"step": [1, 2]}), "no meaning is said at all"),
+    ],
+)
+def test_drift_is_undefined_with_a_reason(corpus, reason):
+    assert all(score.value is None and reason in score.reason for score in drift(corpus, Options()))

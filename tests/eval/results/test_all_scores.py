@@ -51,7 +51,7 @@ def test_scores_that_two_have_are_compared_and_corrected_together():
     assert found.sources == ("a", "b")
     assert found.left_out == {"ami": "no meaning occurs twice"}
     similar, different = (score.differences[0] for score in found.scores)
-    assert similar.conclusion == "inside the noise" and different.conclusion == "higher"
+    assert similar.conclusion == "not significant" and different.conclusion == "higher"
     assert different.p_holm == pytest.approx(2 * different.p_value)
     assert found.num_comparisons == 2
     assert json.loads(json.dumps(found.to_json()))["correction"] == {"method": "Holm", "comparisons": 2}
@@ -143,7 +143,7 @@ def test_nothing_in_common_is_told():
 def test_the_table_names_the_better_one():
     [table] = report(compared([FIRST, SECOND])).tables
     conclusions = table.to_frame()["conclusion"].tolist()
-    assert conclusions == ["inside the noise", "b better"]
+    assert conclusions == ["not significant", "b better"]
     assert str(table).count("↑") == 2 and "b better" in str(table)
 
 

@@ -108,7 +108,7 @@ def test_corpora_that_are_read_unequally_often_are_not_ranked(passes, is_alike):
     [found] = compare(xferbench, "xferbench").differences
     assert found.mean == pytest.approx(0.8 / 3)
     if is_alike:
-        assert (found.conclusion, found.basis) == ("inside the noise", "3 and 3 seeds, Welch's t test")
+        assert (found.conclusion, found.basis) == ("not significant", "3 and 3 seeds, Welch's t test")
     else:
         assert (found.conclusion, found.ci95, found.p_value, found.p_holm) == ("unknown", None, None, None)
         assert found.basis == "passes per epoch differ: a 1.25, b 1"
@@ -142,7 +142,7 @@ def test_scores_without_an_interval_are_unknown():
 
 def test_no_spread_is_no_evidence():
     assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.3, 0.3])).conclusion == "unknown"
-    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.7, 0.7])).conclusion == "inside the noise"
+    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.7, 0.7])).conclusion == "not significant"
 
 
 def test_many_pairs_are_corrected():
@@ -162,7 +162,7 @@ def test_one_of_28_equal_pairs_differs_in_5_percent():
     wrong = 0
     for _ in range(20):
         sources = [topsim(name, rng.normal(size=5)) for name in "abcdefgh"]
-        wrong += any(each.conclusion != "inside the noise" for each in compare(sources, "topsim").differences)
+        wrong += any(each.conclusion != "not significant" for each in compare(sources, "topsim").differences)
     assert wrong <= 2
 
 

@@ -151,14 +151,14 @@ def test_all_commands_give_one_verdict(tmp_path, ecsuite, make):
             assert f"<td>{metric}</td>" in row
             shown = [float(value) for value in re.findall(r'data-value="([^"]+)"', row)]
             assert [abs(shown[0]), *shown[1:]] == pytest.approx([abs(mean), p_holm])
-            assert (conclusion == "inside the noise") == ("inside the noise" in row)
+            assert (conclusion == "not significant") == ("not significant" in row)
 
 
 def test_small_differences_are_inside_the_noise_and_nothing_is_bold(tmp_path, ecsuite):
     (tmp_path / "study").mkdir()
     folder = str(small(tmp_path / "study"))
     [topsim, cbm] = json.loads(ecsuite("compare", folder, "--json")[1])["scores"]
-    assert {each["differences"][0]["conclusion"] for each in (topsim, cbm)} == {"inside the noise"}
+    assert {each["differences"][0]["conclusion"] for each in (topsim, cbm)} == {"not significant"}
     assert "textbf" not in ecsuite("compare", "table", folder, "--as", "latex")[1]
 
 
@@ -193,8 +193,8 @@ def levels(folder, measure="accuracy", others=lambda value: {}, **values_of):
         ),  # none makes a mistake, so none is told apart
         ([0.5, 0.51, 0.52], [1, 1, 0.99], "lower", ("0.510", "≥0.997")),  # at least so much lower
         ([0.0, 0.01, 0.02], [1, 1, 0.99], "lower", ("≤0.010", "≥0.997")),
-        ([0.5, 0.9, 1], [0.7, 0.8, 0.9], "unknown", ("≥0.800", "0.800")),  # not inside the noise
-        ([0.5, 0.9, 0.99], [0.7, 0.8, 0.9], "inside the noise", ("0.797", "0.800")),
+        ([0.5, 0.9, 1], [0.7, 0.8, 0.9], "unknown", ("≥0.800", "0.800")),  # not not significant
+        ([0.5, 0.9, 0.99], [0.7, 0.8, 0.9], "not significant", ("0.797", "0.800")),
     ],
     ids=["ceiling", "above", "both", "noise", "exact"],
 )
@@ -225,7 +225,7 @@ def test_shares_of_success_are_censored_as_accuracies_are(tmp_path, ecsuite, mea
     assert out.count("≥1.000") == 2 and "values are censored" in out
     folder = levels(tmp_path / "counts", "num_names", small=[1, 1, 1], large=[1, 1, 1])
     [difference] = ec.results(folder).compare(["num_names"]).scores[0].differences
-    assert (difference.conclusion, difference.bound) == ("inside the noise", None)  # a count has no end
+    assert (difference.conclusion, difference.bound) == ("not significant", None)  # a count has no end
 
 
 CAP = 60.0

@@ -181,7 +181,7 @@ def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
     row = Told(kind="signalling", about="what one says", value=0.1, null=0.05)
     others = [each for each in found.told if each.kind != "signalling"]
     as_used = [
-        replace(each, loss=replace(each.loss, judged="inside the noise")) for each in found.conditions[1:]
+        replace(each, loss=replace(each.loss, judged="not significant")) for each in found.conditions[1:]
     ]
     for num_others, says in ((1, True), (5, False)):
         told = with_correction([replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others])
@@ -207,6 +207,9 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     assert ecsuite("train-game", "speaker_listener", "--out", "run", "-q", *arguments)[0] == 0
     code, out, err = ecsuite("audit", "run", "--episodes", "8", "--plot", "a.svg")
     assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
+    assert (
+        "play.broadcasts=heard" in out and "see everything get 0.9733 an episode" in out
+    )  # 1 - 0.02 * 4 / 3
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1
     code, out, err = ecsuite("audit", "nowhere")

@@ -154,7 +154,7 @@ def test_the_conclusion_follows_the_correction():
     """Of two differences with p .03, neither is left after Holm's correction; one alone is higher."""
     [alone] = corrected([Difference(mean=1.0, p_value=0.03)])
     both = corrected([Difference(mean=1.0, p_value=0.03), Difference(mean=-1.0, p_value=0.03)])
-    assert alone.conclusion == "higher" and [each.conclusion for each in both] == ["inside the noise"] * 2
+    assert alone.conclusion == "higher" and [each.conclusion for each in both] == ["not significant"] * 2
     [none, judged, barred] = corrected(
         [
             Difference(mean=1.0),

@@ -36,7 +36,8 @@ def test_several_scores_of_two_sources(monkeypatch):
     }
     figure = drawn(monkeypatch, scores)
     shown, _ = texts(figure)
-    assert {"second and first\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
+    assert figure.get_suptitle() == "second and first\nin other units, not drawn: tre7"
+    assert {"topsim ↑", "first", "second"} <= set(shown)
     colours = {line.get_color() for line in figure.axes[0].lines}
     markers = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
     assert len(colours) == 2 and len(markers) == 2
@@ -45,4 +46,4 @@ def test_several_scores_of_two_sources(monkeypatch):
 def test_one_score_of_many_sources_in_any_unit(monkeypatch):
     figure = drawn(monkeypatch, {"xferbench": [result(f"source {index}", 5 + index) for index in range(7)]})
     shown, _ = texts(figure)
-    assert {"7 sources compared", "xferbench ↓", "source 6"} <= set(shown)
+    assert figure.get_suptitle() == "7 sources compared" and {"xferbench ↓", "source 6"} <= set(shown)

@@ -72,7 +72,7 @@ def test_the_table_of_scores():
     assert row(text, "words")[:5] == ["words", "6.032", "0.002", "3", "-0.040"]
     assert row(text, "words")[-1] == "better"
     assert row(text, "nothing") == ["nothing", "6.072", "0.002", "3", "baseline"]
-    assert row(text, "like_nothing")[-2:] == ["inside", "the"]
+    assert row(text, "like_nothing")[-1] == "not", "of `not significant`, which is wrapped"
     assert row(text, "much ")[-1] == "worse"
     names = [line.split()[0] for line in text.splitlines()[3:] if line.split()]
     assert [name for name in names if name in GAPS] == ["words", "nothing", "like_nothing"]  # the best first
@@ -151,7 +151,7 @@ def test_the_full_preset_with_one_seed_takes_the_published_deviation():
     assert compare(sources(FULL)).noise.sd == RUN_DEVIATION
     pair = [of_gaps("close", np.full(10, -0.02), FULL), of_gaps("nothing", np.zeros(10), FULL)]
     [small] = compare(pair).differences
-    assert small.conclusion == "inside the noise"
+    assert small.conclusion == "not significant"
     assert small.details["why"] == "it is not larger than seed noise"  # 2 x 0.0106 x sqrt 2 = 0.030
     assert compare(sources(FULL, num_seeds=2, noise=0.001)).noise.sd < 0.001
 

@@ -75,14 +75,14 @@ def test_turned_round_a_difference_changes_its_sign():
 def test_a_spread_about_zero_is_inside_the_noise():
     found = difference(source("words", LEVELS + GAPS - GAPS.mean() - 0.001), NOTHING, None)
     assert (found.conclusion, found.details["why"]) == (
-        "inside the noise",
+        "not significant",
         "its interval over languages includes 0",
     )
 
 
 def test_equal_results_are_inside_the_noise():
     found = difference(source("same", LEVELS), NOTHING, None)
-    assert (found.mean, found.ci95, found.conclusion) == (0, (0, 0), "inside the noise")
+    assert (found.mean, found.ci95, found.conclusion) == (0, (0, 0), "not significant")
 
 
 def test_one_target_has_no_interval_but_may_exceed_seed_noise():
@@ -123,7 +123,7 @@ def test_the_correction_can_remove_a_difference():
     assert (alone.conclusion, alone.p_holm) == ("lower", alone.p_value)
     for each in with_reasons(some):
         assert each.p_holm == pytest.approx(9 * each.p_value)
-        assert each.conclusion == "inside the noise"
+        assert each.conclusion == "not significant"
         assert each.details["why"] == f"its p-value, corrected for 9 comparisons, is {each.p_holm:.2f}"
 
 
@@ -136,8 +136,8 @@ def test_the_correction_holds_the_share_of_wrong_conclusions(monkeypatch):
     for _ in range(10):
         sources = [source(str(place), LEVELS + rng.normal(scale=0.02, size=8)) for place in range(8)]
         found = [difference(one, other, None) for one, other in combinations(sources, 2)]
-        single += any(each.conclusion != "inside the noise" for each in found)
-        corrected_any += any(each.conclusion != "inside the noise" for each in with_reasons(found))
+        single += any(each.conclusion != "not significant" for each in found)
+        corrected_any += any(each.conclusion != "not significant" for each in with_reasons(found))
     assert single >= 5 and corrected_any <= 1
 
 
@@ -148,7 +148,7 @@ def test_seed_noise_can_exceed_a_consistent_difference():
     found = difference(words, nothing, noise)
     assert found.ci95[1] < 0
     assert (found.conclusion, found.details["why"]) == (
-        "inside the noise",
+        "not significant",
         "it is not larger than seed noise",
     )
     assert found.details["seed_error"] == pytest.approx(noise.sd)  # two seeds each
@@ -182,10 +182,10 @@ INCLUDED = "its interval over languages includes 0"
     [
         (-0.1, (-0.2, -0.05), 0.05, "lower", "exceeds the spread over languages and seed noise"),
         (0.1, (0.05, 0.2), 0.05, "higher", "exceeds the spread over languages and seed noise"),
-        (0.1, (0.0, 0.2), 0.05, "inside the noise", INCLUDED),
-        (0.1, (0.05, 0.2), 0.1, "inside the noise", "it is not larger than seed noise"),
-        (0.1, (-1, 1), 0.2, "inside the noise", f"{INCLUDED} and it is not larger than seed noise"),
-        (0.0, None, 0.0, "inside the noise", "it is not larger than seed noise"),
+        (0.1, (0.0, 0.2), 0.05, "not significant", INCLUDED),
+        (0.1, (0.05, 0.2), 0.1, "not significant", "it is not larger than seed noise"),
+        (0.1, (-1, 1), 0.2, "not significant", f"{INCLUDED} and it is not larger than seed noise"),
+        (0.0, None, 0.0, "not significant", "it is not larger than seed noise"),
         (-0.1, None, None, "unknown", "one seed per source and fewer than 5 targets"),
     ],
 )

@@ -83,5 +83,5 @@ def test_files_come_out_equal(tmp_path, suffix):
 
 
 def test_other_suffixes_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg or \.png$"):
-        comparison_report.draw_comparison(compare(paper_results()[-2:]), tmp_path / "a.pdf")
+    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg, \.pdf, \.png$"):
+        comparison_report.draw_comparison(compare(paper_results()[-2:]), tmp_path / "a.eps")

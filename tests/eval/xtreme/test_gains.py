@@ -31,12 +31,12 @@ def test_an_interval_against_a_manual_computation():
     assert found.p_value == pytest.approx(
         1 - 12**0.5 / 14**0.5
     )  # two degrees: 1 - t / sqrt(2 + t^2), and t = sqrt(12)
-    assert found.conclusion == "inside the noise"
+    assert found.conclusion == "not significant"
 
 
 @pytest.mark.parametrize(
     ("differences", "conclusion"),
-    [([4.0, 5.0, 6.0], "higher"), ([-4.0, -5.0, -6.0], "lower"), ([-1.0, 1.0], "inside the noise")],
+    [([4.0, 5.0, 6.0], "higher"), ([-4.0, -5.0, -6.0], "lower"), ([-1.0, 1.0], "not significant")],
 )
 def test_conclusions(differences, conclusion):
     assert estimate(np.array(differences)).conclusion == conclusion
@@ -57,7 +57,7 @@ def test_one_seed_has_no_interval():
 
 def test_equal_scores_give_an_interval_of_width_0():
     assert estimate(np.zeros(3)).ci95 == (0, 0)
-    assert (estimate(np.zeros(3)).p_value, estimate(np.zeros(3)).conclusion) == (1, "inside the noise")
+    assert (estimate(np.zeros(3)).p_value, estimate(np.zeros(3)).conclusion) == (1, "not significant")
     found = estimate(np.array([0.1 + 0.2, 0.3, 0.3]) * 10)  # apart by rounding
     assert found.ci95 == (found.mean, found.mean)
     assert (found.p_value, found.conclusion) == (
@@ -108,7 +108,7 @@ def test_every_backbone_over_random_init(make_result):
     assert [each.conclusion for each in found.values()] == [
         "higher",
         "unknown",
-        "inside the noise",
+        "not significant",
         "unknown",
     ]
     assert all(each.p_holm is None for each in found.values())
@@ -130,7 +130,7 @@ def test_the_correction_can_remove_a_gain(make_result):
     assert (alone.overall.p_holm, alone.overall.conclusion) == (alone.overall.p_value, "higher")
     for each in gains_over_controls(result):
         data = each.to_json()
-        assert (data["overall"]["conclusion"], data["conclusion"]) == ("higher", "inside the noise")
+        assert (data["overall"]["conclusion"], data["conclusion"]) == ("higher", "not significant")
         assert each.overall.p_holm == pytest.approx(3 * alone.overall.p_value)
 
 
@@ -153,4 +153,4 @@ def test_json(make_result):
     assert data["overall"]["ci95"] == pytest.approx([5 - HALF, 5 + HALF])
     assert data["by_task"]["panx"]["by_seed"] == pytest.approx([4, 5, 6])
     overall = replace(found.overall, p_holm=0.05)
-    assert replace(found, overall=overall).to_json()["conclusion"] == "inside the noise"
+    assert replace(found, overall=overall).to_json()["conclusion"] == "not significant"

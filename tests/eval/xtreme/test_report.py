@@ -49,7 +49,7 @@ def test_scores_and_gains(found):
     assert row(found, title, "corpus") == "corpus 36.0 36.0 36.0 5.0 [2.5, 7.5] higher".split()
     assert row(found, title, "random init") == "random init 31.0 31.0 31.0".split()
     assert row(found, title, "parentheses") == "parentheses 33.0 33.0 33.0 2.0 [2.0, 2.0] unknown".split()
-    assert row(found, title, "human text")[5:] == "0.0 [0.0, 0.0] inside the noise".split()
+    assert row(found, title, "human text")[5:] == "0.0 [0.0, 0.0] not significant".split()
 
 
 def test_further_controls(found):
@@ -129,9 +129,9 @@ def test_a_gain_within_noise(make_result):
     generator = np.random.default_rng(3)
     found = report(make_result(lambda *_: generator.normal(30, 2)))
     assert found.notes[-2].endswith(
-        "points over 3 seeds (0, 1, 2): inside the noise, the interval contains 0."
+        "points over 3 seeds (0, 1, 2): not significant, the interval contains 0."
     )
-    assert row(found, "Scores and gains", "corpus")[-3:] == ["inside", "the", "noise"]
+    assert row(found, "Scores and gains", "corpus")[-2:] == ["not", "significant"]
 
 
 def test_one_seed_is_noted(make_result):

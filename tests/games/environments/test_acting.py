@@ -15,6 +15,7 @@ from ecsuite.corpus import SPEAKER
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import ENVIRONMENTS
+from ecsuite.games.environments.broadcast import Broadcast
 from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
 from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.games.plays.play import make_play
@@ -42,6 +43,9 @@ VARIANTS = {
         "play.environment=reference,num_steps=4", "play.learner=ppo,num_updates=2", "play.length_cost=0.1",
         "channel=reinforce,vocab_size=4,max_len=2,length=variable", "training.accumulate=2",
         "play.agents.speaks_apart=true", "play.share_rewards=true", "play.learner.signalling_of=meanings",
+    ),
+    "broadcast": (
+        "play.environment=reference,num_steps=4", "play.broadcasts=heard", "play.agents.is_shared=true",
     ),
     "grid": (
         "play.environment=guided_grid,size=3", "channel=quantized", "play.learner.signalling=0",
@@ -151,10 +155,59 @@ def test_scripted_agents_know_their_world():
         found = experiment(f"play.environment={name}", "channel.vocab_size=5", "evaluation.num_valid=50")
         known = make_play(found, torch.device("cpu")).references()
         assert known["scripted agents"] > least
+        best = known.get("agents that see everything")
+        assert best is None if name != "guided_grid" else known["scripted agents"] < best < 1
     riddle = ENVIRONMENTS.load("riddle")
     # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
     assert riddle(riddle.Options(num_prisoners=2)).silent_reward == 0.5
     assert riddle(riddle.Options(num_prisoners=7)).silent_reward is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("guided_grid", {"size": 2}, 1 - 0.02 * 4 / 3),  # 8 of 12 pairs of cells are a step apart, 4 are two
+        ("guided_grid", {"size": 2, "num_steps": 1, "cost": 0.1}, 8 / 12 - 0.1),
+        ("riddle", {"num_prisoners": 2}, 1 / 2),  # both come within two days
+        ("riddle", {"num_prisoners": 3}, 1 - 3 * (2 / 3) ** 6 + 3 * (1 / 3) ** 6),
+        ("speaker_listener", {}, None),
+    ],
+)
+def test_the_best_reward_with_all_in_view_is_as_by_hand(name, options, expected):
+    world = ENVIRONMENTS.load(name)
+    found = world(world.Options(**options)).oracle_reward
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("broadcasts", ["heard", "all"])
+def test_agents_see_what_others_saw_in_place_of_messages(broadcasts):
+    """In the riddle who is heard differs between episodes, and prisoners act as they see."""
+    world = ENVIRONMENTS.load("riddle")
+    inner = world(world.Options(num_prisoners=3))
+    seeing, actions = Broadcast(inner, broadcasts), np.zeros((50, 3), int)
+    moment, plain = (each.reset(4, np.arange(50)) for each in (seeing, inner))
+    for step in range(3):
+        assert (moment.heard == -1).all() and (moment.done == plain.done).all()
+        for agent, seen in enumerate(moment.observations):
+            assert (seen[:, :1] == plain.observations[agent]).all()
+            others = np.concatenate([each for i, each in enumerate(plain.observations) if i != agent], 1)
+            if broadcasts == "all":
+                assert (seen[:, 1:] == others).all()
+            else:  # a speaker was in the room, and did action 0
+                arrives = plain.heard[:, agent] >= 0
+                assert (seen[:, 1:] == arrives * [1, 1, 0]).all() and arrives.any() == (step > 0)
+        (moment, reward), (plain, expected) = seeing.step(moment, actions), inner.step(plain, actions)
+        assert (reward == expected).all()
+
+
+def test_a_speaker_is_seen_a_step_later():
+    world = ENVIRONMENTS.load("speaker_listener")
+    seeing = Broadcast(world(world.Options()), "heard")
+    before = seeing.reset(1, np.arange(9))
+    after, _ = seeing.step(before, np.zeros((9, 2), int))
+    assert (before.observations[1][:, 8:] == 0).all()
+    assert (after.observations[1][:, 8:] == before.observations[0]).all()
+    assert [each.num_features for each in seeing.agents] == [3, 11]
 
 
 def test_the_best_prisoners_without_messages_are_as_good_as_stated():
@@ -299,6 +352,10 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
         (
             ("play.learner=policy_gradient,baseline=none,baseline_size=9",),
             "baseline_size: not read with baseline=none",
+        ),
+        (
+            ("play.is_severed=true", "play.broadcasts=all"),
+            "is_severed: no message arrives with broadcasts=all",
         ),
         (
             ("play.learner.signalling=0", "play.learner.signalling_of=meanings"),

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ecsuite.eval.experiments.claims.arms import claim_run
+from ecsuite.eval.experiments.claims.arms import ClaimOutcome, claim_run
 from ecsuite.eval.experiments.claims.claim import read_claim
+from ecsuite.eval.experiments.claims.report import report_of
 from ecsuite.eval.experiments.claims.verdict import apply_criterion, effect_answer, judge, null_answer
 from ecsuite.eval.statistics.estimates import Difference, paired_difference
 
@@ -313,3 +314,16 @@ def test_how_often_an_order_of_equal_arms_is_claimed():
         judge(claim, runs_of(topsim={name: rng.normal(size=10) for name in "abc"}))[0] for _ in range(120)
     ]
     assert answers.count("holds") == 0 and answers.count("does not hold") <= 0.07 * len(answers)
+
+
+def test_seeds_that_formed_a_protocol_are_a_column_of_the_arms():
+    claim = claim_of(EFFECT)
+    runs = runs_of(topsim=arms(1), protocol={"a": [1.0] * 10, "b": [1.0] * 3 + [0.0] * 7})
+    outcome = ClaimOutcome(name="mine", digest="", is_small=False, runs=tuple(runs), hours=0.0)
+    table = report_of(claim, outcome).tables[1]
+    assert "10 of 10 [69%, 100%]" in str(table) and "3 of 10 [7%, 65%]" in str(table)
+    assert any("no seed need be near the mean" in note for note in table.notes)
+    without = ClaimOutcome(
+        name="mine", digest="", is_small=False, runs=tuple(runs_of(topsim=arms(1))), hours=0.0
+    )
+    assert "protocol" not in str(report_of(claim, without).tables[1])

@@ -18,7 +18,7 @@ def test_the_folder_of_a_picture_is_created_before_the_work(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a.jpeg", "a", "png"])
 def test_other_suffixes_are_refused_and_nothing_is_created(tmp_path, name):
     with pytest.raises(
-        ConfigError, match=rf"{name}: expected the name of a picture, ending in \.svg or \.png$"
+        ConfigError, match=rf"{name}: expected the name of a picture, ending in \.svg, \.pdf, \.png$"
     ):
         prepare_picture(tmp_path / "deep" / name)
     assert not list(tmp_path.iterdir())

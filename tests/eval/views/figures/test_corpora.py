@@ -83,7 +83,10 @@ def test_translation_shows_pairs_and_unmatched(figures):
     middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
     assert middle["7"] == pytest.approx(middle["a"], abs=3) and middle["b"] < middle["a"]
     assert middle["9"] == pytest.approx(middle["c"], abs=3) and middle["c"] < middle["b"]
-    assert "corpus: concept best matching 0.714\n3 words, 3 concepts, 2 pairs, 7 samples" in shown
+    assert (
+        figures[0].get_suptitle()
+        == "corpus: concept best matching 0.714\n3 words, 3 concepts, 2 pairs, 7 samples"
+    )
     assert [text for text in shown if "%" in text] == ["75%", "75%", "100%", "100%"]
     widths = [line.get_linewidth() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
     assert sorted(widths)[-2:] == pytest.approx([0.8 + 3.4 * 2 / 3, 4.2])
@@ -249,7 +252,7 @@ def test_nothing_to_draw(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.jpg", "a"])
 def test_other_kinds_of_files(tmp_path, name, no_layout):
-    message = f"{name}: expected the name of a picture, ending in .svg or .png"
+    message = f"{name}: expected the name of a picture, ending in .svg, .pdf, .png"
     with pytest.raises(ConfigError, match=message):
         draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -78,23 +78,26 @@ def test_as_part_of_a_page_texts_are_texts_and_nothing_is_a_style_or_markup_of_n
     assert "$a_b$" in {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
-def test_a_title_is_no_formula_also_where_it_is_cut_into_lines():
-    title = r"highest: p$\frac_1$.csv " * 12
-    figure = intervals(Panel(points=[Point(row="a", value=1.0)]), title=title)
+def test_title_and_notes_are_a_caption_and_not_in_the_figure(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    point = Point(row="a", value=1.0)
+    figure = intervals(Panel(points=[point]), title="scores of p$\\frac_1$", notes=["95 % intervals"])
     assert_readable(figure)
-    shown = [text for text in texts(figure)[0] if "frac_1" in text]
-    assert shown and sum(text.count(r"p$\frac_1$.csv") for text in shown) == 12
+    assert not [text for text in texts(figure)[0] if "frac" in text or "95 %" in text]
+    save(figure, tmp_path / "a.svg", tmp_path / "a.pdf")
+    assert capsys.readouterr().err == f"{tmp_path / 'a.svg'}: scores of p$\\frac_1$. 95 % intervals\n"
+    assert "frac_1$\n95 % intervals</dc:title>" in (tmp_path / "a.svg").read_text()
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         figure = curves([Curve(x=[1, 2], y=[1, 2], low=[0, 1], high=[2, 3])], x="x", y="y")
-        save(figure, tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
+        save(figure, *(tmp_path / f"{name}.{suffix}" for suffix in ("svg", "pdf", "png")))
         (tmp_path / f"{name}.txt").write_text(as_svg(figure, "t", "d"))
-    for suffix in ("svg", "png", "txt"):
+    for suffix in ("svg", "pdf", "png", "txt"):
         assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
-    with pytest.raises(ConfigError, match=r"ending in \.svg or \.png"):
-        save(figure, tmp_path / "c.svg", tmp_path / "c.pdf")
+    with pytest.raises(ConfigError, match=r"ending in \.svg, \.pdf, \.png"):
+        save(figure, tmp_path / "c.svg", tmp_path / "c.eps")
     assert not (tmp_path / "c.svg").exists() and "<dc:date>" not in (tmp_path / "a.svg").read_text()
 
 
@@ -167,7 +170,7 @@ def test_bars_say_what_is_missing_and_have_a_paper_s_value_beside():
     ]
     figure = bars(given, reference_name="the paper's", lines={"CONCAT": 1}, title="bars")
     assert_readable(figure)
-    assert {"PERM", "HOL", "gru", "lstm", "none", ">20", "the paper's", "CONCAT", "bars"} <= words(figure)
+    assert {"PERM", "HOL", "gru", "lstm", "none", ">20", "the paper's", "CONCAT"} <= words(figure)
     heights = [round(patch.get_height(), 3) for patch in figure.axes[0].patches]
     assert heights == [2.0, 20, -3.0]
     hatches = {patch.get_facecolor(): patch.get_hatch() for patch in figure.axes[0].patches}

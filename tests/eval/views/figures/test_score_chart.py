@@ -17,7 +17,7 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
     )
     intervals.draw_scores(card.scores, card.conclusions, "mine: scores", "a.svg")
     shown, _ = texts(caught[0])
-    assert "mine: scores\nin other units, not drawn: conflict_count" in shown
+    assert caught[0].get_suptitle() == "mine: scores\nin other units, not drawn: conflict_count"
     assert {"Is it compositional?", "topsim ↑", "1.000  above chance", "score"} <= set(shown)
     assert_readable(caught[0])
 
@@ -25,4 +25,4 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
 def test_a_corpus_without_scores_to_draw_gives_an_empty_picture(tmp_path):
     card = score_corpus(Corpus([[1], [2]]), ["elcc"])
     intervals.draw_scores(card.scores, card.conclusions, "mine", tmp_path / "a.svg")
-    assert "<!-- mine -->" in (tmp_path / "a.svg").read_text()
+    assert "<dc:title>mine</dc:title>" in (tmp_path / "a.svg").read_text()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from compared_sources import run
 
 import ecsuite as ec
@@ -313,3 +314,21 @@ def test_a_file_of_a_study_is_no_empty_page(tmp_path):
     ):
         ec.report(file, out=page)
     assert not page.exists()
+
+
+def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, write_run, page_of):
+    """Of 100 rounds with chance .25; the exact interval of two of three is .0943 to .9916."""
+    for seed, accuracy in enumerate((0.9, 0.25, 0.95), 1):
+        folder = tmp_path / f"run{seed}"
+        write_run(folder, "gumbel", 5, seed)
+        metadata = json.loads((folder / "metadata.json").read_text())
+        metadata["config"]["evaluation"] = {"num_valid": 100}
+        metadata |= {"chance": {"accuracy": 0.25}, "training": {**metadata["training"], "accuracy": accuracy}}
+        (folder / "metadata.json").write_text(json.dumps(metadata))
+        (folder / "config.yaml").write_text(yaml.safe_dump({"format": 1, **metadata["config"]}))
+    folders = [tmp_path / f"run{seed}" for seed in (1, 2, 3)]
+    text, _ = page_of(*folders)
+    assert "2 of 3 [9%, 99%]</td>" in text and "no seed need be near the mean" in text
+    assert "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]." in ec.methods(*folders).text(
+        "text"
+    )
