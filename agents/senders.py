@@ -40,6 +40,8 @@ class Sender(nn.Module, ABC):
 
     knows_names = False
     """Whether it gets the names of attribute values, `value_names`, and whether messages may end, `has_eos`, too."""
+    knows_values = False
+    """Whether it gets the number of values of each attribute, `num_values`, too; None where objects have no values."""
     casts_weights = False
     """Whether its layers cast their weights to the precision of their input; others are called under autocast, in fp32.
     See `ecsuite.agents.autocast`."""

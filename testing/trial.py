@@ -16,7 +16,7 @@ from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment, override
-from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.registry import LOSSES, PLAYS
 from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
@@ -96,6 +96,8 @@ class Trial:
         section = SECTIONS.get(kind, kind)
         is_of_rounds = kind == "play" and issubclass(PLAYS.load(name.partition(",")[0]), Rounds)
         others = OF_ROUNDS if is_of_rounds else OTHER_GAMES.get(kind, {})
+        if kind == "loss" and LOSSES.load(name.partition(",")[0]).of_pairs == "several":
+            others = {"society.senders": 2, "society.receivers": 2}
         changes = {**others, section if kind in SECTIONS else f"{kind}.kind": name}
         return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
 

@@ -89,6 +89,8 @@ class Channel(nn.Module, ABC):
     """Whether the sender may end a message early."""
     has_samples = True
     """Whether messages may be sampled; otherwise all modes give the same."""
+    has_probabilities = False
+    """Whether messages of training are drawn from the distributions of their `logits`."""
     has_policy_gradient = False
     """Whether the sender learns from the value of the loss alone, and not from its gradient."""
     options_of_games: ClassVar[tuple[str, ...]] = ()
@@ -295,7 +297,7 @@ class GumbelChannel(SoftChannel):
     With variable length the loss is the expectation over the step of EOS, as in EGG.
     """
 
-    is_noisy = True
+    is_noisy = has_probabilities = True
 
 
 class ReinforceChannel(SymbolChannel):
@@ -306,7 +308,7 @@ class ReinforceChannel(SymbolChannel):
     (Rennie et al. 2017, arXiv 1612.00563).
     """
 
-    has_policy_gradient = True
+    has_policy_gradient = has_probabilities = True
     options_of_games = ("entropy_coefficient", "baseline")
 
     @dataclass(frozen=True, kw_only=True, slots=True)

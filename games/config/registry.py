@@ -296,6 +296,10 @@ LOSSES = Registry(
             "ecsuite.games.tasks.losses:RewardLoss",
             "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
         ),
+        "elbo": (
+            "ecsuite.games.tasks.losses:ElboLoss",
+            "the task's loss, and how far messages are from a prior (beta-VAE; Ueda & Taniguchi 2024)",
+        ),
     },
     base="ecsuite.games.tasks.losses:Loss",
 )
@@ -393,6 +397,10 @@ REASONINGS = Registry(
         "rsa": (
             "ecsuite.games.players.reasoning:RationalSpeechActs",
             "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
+        ),
+        "obverter": (
+            "ecsuite.games.players.reasoning:Obverter",
+            "the sender says what its own receiver understands best (Choi et al. 2018), or the S1 of rsa",
         ),
     },
     base="ecsuite.games.players.reasoning:Reasoning",
