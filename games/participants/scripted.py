@@ -288,8 +288,10 @@ class RothErev(Participant):
         """Reinforce what an agent said, or as what it took the message, after a success."""
         if not played.success:
             return
-        is_naming = agent == played.speaker or played.answer not in self.setting.things
-        cue, choice = (played.thing, played.message) if is_naming else (played.message, played.thing)
+        takes = agent == played.listener and (
+            played.phase or played.candidates
+        )  # in a naming game both name it
+        cue, choice = (played.message, played.thing) if takes else (played.thing, played.message)
         self.reinforce(self._urn(agent, cue), choice)
 
     def reinforce(self, urn: dict[int | str, float], choice: int | str) -> None:

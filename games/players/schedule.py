@@ -409,13 +409,10 @@ def drawn_pairs(
         return speakers.tolist(), listeners.tolist()
     found = [e for e in meetings if e.since <= epoch and (e.until is None or epoch < e.until)]
     if not found:
-        raise ConfigError(
-            f"play.meets: nobody meets in epoch {epoch + 1}: expected meetings for every epoch"
-        )
+        raise ConfigError(f"play.meets: nobody meets in epoch {epoch + 1}: expected meetings for every epoch")
     weights = np.array([each.weight for each in found])
     chosen = rng.choice(len(found), size=size, p=weights / weights.sum()).tolist()
     return [found[each].sender for each in chosen], [found[each].receiver for each in chosen]
-
 
 
 class Schedule:

@@ -76,7 +76,9 @@ class NamingByAcceptance(Play):
         self.world, batch, self.described = every_object(experiment, MOST_OBJECTS)
         number, size = len(batch), experiment.training.batch_size
         if size > number:
-            raise ConfigError(f"training.batch_size: expected at most the {number} objects of the world, got {size}")
+            raise ConfigError(
+                f"training.batch_size: expected at most the {number} objects of the world, got {size}"
+            )
         objects = torch.as_tensor(batch.objects[batch.shown[:, 0]])
         features = self.world.features(objects, torch.float64).reshape(number, -1).numpy()
         num_seen = max(1, round(options.seen * features.shape[1]))
@@ -116,11 +118,17 @@ class NamingByAcceptance(Play):
 
     def log_probabilities(self, agent: int, objects: Signs) -> Floats:
         """ln p(seen | sign) of an agent, but for a constant, (num_objects, num_signs)."""
-        seen, means, precisions = self.seen[agent, objects], self.sign_means[agent], self.sign_precisions[agent]
+        seen, means, precisions = (
+            self.seen[agent, objects],
+            self.sign_means[agent],
+            self.sign_precisions[agent],
+        )
         constant = (np.log(precisions) - precisions * means**2).sum(1)
         return (constant + 2 * seen @ (means * precisions).T - seen**2 @ precisions.T) / 2
 
-    def name(self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def name(
+        self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
         """Let a speaker propose signs for objects to a listener; returns which ones it accepted, (num_objects,)."""
         alone, accepts = self.options.accepts == "never", self.options.accepts
         proposed = drawn_signs(self.log_probabilities(speaker, objects), rng)
@@ -172,7 +180,10 @@ class NamingByAcceptance(Play):
         (Cohen 1960), both averaged over pairs of agents. `ari` is the adjusted Rand index of signs and values (Hubert &
         Arabie 1985), averaged over agents, where several objects have the same values.
         """
-        from sklearn.metrics import adjusted_rand_score, cohen_kappa_score  # here, since it takes half a second
+        from sklearn.metrics import (
+            adjusted_rand_score,
+            cohen_kappa_score,
+        )  # here, since it takes half a second
 
         pairs = list(combinations(self.signs, 2))
         agreement = [float((one == other).mean()) for one, other in pairs]

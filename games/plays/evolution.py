@@ -115,9 +115,7 @@ class Evolution(Play):
         senders, receivers = self.weights
         fitness = receivers @ self.payoffs.T, senders @ self.payoffs
         means = (senders * fitness[0]).sum(1, keepdims=True)
-        self.weights = [
-            normalised(old * each) for old, each in zip(self.weights, fitness, strict=True)
-        ]
+        self.weights = [normalised(old * each) for old, each in zip(self.weights, fitness, strict=True)]
         return float(means.mean())
 
     def _round(self, state: Floats, signal: Floats, act: Floats) -> float:
