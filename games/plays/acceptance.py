@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 Signs = NDArray[np.int64]
 
 MOST_OBJECTS = 2**16
-MOST_VALUES = 2**27
-"""Most numbers that all agents see together, and most parameters that they have."""
+MOST_VALUES = 2**26
+"""Most numbers that all agents see together, or parameters that they have, or probabilities of signs, or features."""
 SHAPE = 1.0
 """Shape of the gamma prior of a precision; its rate is the same, so that the prior mean is 1."""
 
@@ -36,12 +36,12 @@ class NamingByAcceptance(Play):
     """The Metropolis-Hastings naming game (Taniguchi et al. 2022, arXiv 2205.12392) of agents with Gaussian mixtures.
 
     Each agent sees a part of the features of an object, as principal components, and has a Gaussian p(seen | sign) with
-    independent components for each sign. Both agents of a meeting attend to the same objects. The speaker draws a sign from its posterior
-    p(sign | seen), all signs being equally probable a priori; the listener replaces its sign by it with probability
-    min(1, p(seen | new sign) / p(seen | old sign)), where p and what is seen are its own. With two agents and fixed
-    Gaussians the signs of a listener are samples of the posterior given what both see. After a step both draw the
-    parameters of their Gaussians from the posterior given their signs. In a step one pair names `training.batch_size`
-    objects.
+    independent components for each sign. Both agents of a meeting attend to the same objects. The speaker draws a sign
+    from its posterior p(sign | seen), all signs being equally probable a priori; the listener replaces its sign by it
+    with probability min(1, p(seen | new sign) / p(seen | old sign)), where p and what is seen are its own. With two
+    agents and fixed Gaussians the signs of a listener are samples of the posterior given what both see. After a step
+    both draw the parameters of their Gaussians from the posterior given their signs. In a step one pair names
+    `training.batch_size` objects.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,10 +83,11 @@ class NamingByAcceptance(Play):
         features = self.world.features(objects, torch.float64).reshape(number, -1).numpy()
         num_seen = max(1, round(options.seen * features.shape[1]))
         num_components = min(options.components, num_seen, number)
-        if options.agents * max(number, options.signs) * num_components > MOST_VALUES:
+        seen_by_all = options.agents * max(number, options.signs) * num_components
+        if max(seen_by_all, number * options.signs, features.size) > MOST_VALUES:
             raise ConfigError(
-                f"play.agents: {options.agents} agents with {num_components} components of {number} objects are too "
-                "many: lower play.agents, play.signs or play.components"
+                f"play.agents: {options.agents} agents with {options.signs} signs and {num_components} components of "
+                f"{number} objects with {features.shape[1]} features are too many"
             )
         self.meetings = meetings_of_agents(options.meets, options.agents, experiment.training.seed)
         rng = self.rng("perception", 0)
@@ -117,12 +118,9 @@ class NamingByAcceptance(Play):
         return means + rng.standard_normal(means.shape) / np.sqrt(weight * precisions), precisions
 
     def log_probabilities(self, agent: int, objects: Signs) -> Floats:
-        """ln p(seen | sign) of an agent, but for a constant, (num_objects, num_signs)."""
-        seen, means, precisions = (
-            self.seen[agent, objects],
-            self.sign_means[agent],
-            self.sign_precisions[agent],
-        )
+        """Compute ln p(seen | sign) of an agent, but for a constant, (num_objects, num_signs)."""
+        seen = self.seen[agent, objects]
+        means, precisions = self.sign_means[agent], self.sign_precisions[agent]
         constant = (np.log(precisions) - precisions * means**2).sum(1)
         return (constant + 2 * seen @ (means * precisions).T - seen**2 @ precisions.T) / 2
 
@@ -130,10 +128,10 @@ class NamingByAcceptance(Play):
         self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
         """Let a speaker propose signs for objects to a listener; returns which ones it accepted, (num_objects,)."""
-        alone, accepts = self.options.accepts == "never", self.options.accepts
+        accepts, rows = self.options.accepts, np.arange(len(objects))
         proposed = drawn_signs(self.log_probabilities(speaker, objects), rng)
-        heard, rows = self.log_probabilities(listener, objects), np.arange(len(objects))
-        if alone:
+        heard = self.log_probabilities(listener, objects)
+        if accepts == "never":
             self.signs[speaker, objects] = proposed
             self.signs[listener, objects] = drawn_signs(heard, rng)
             return np.zeros(len(objects), dtype=bool)
@@ -165,25 +163,18 @@ class NamingByAcceptance(Play):
     @property
     def _classes(self) -> Signs | None:
         """Number of the values of each object; None where no two objects have the same ones, or all have."""
-        found, classes = np.unique(self._values, axis=0, return_inverse=True)
+        values = self.world.objects.values(np.arange(self.world.objects.number))
+        found, classes = np.unique(values, axis=0, return_inverse=True)
         return classes.reshape(-1) if 1 < len(found) < len(classes) else None
-
-    @property
-    def _values(self) -> Signs:
-        numbers = np.arange(self.world.objects.number)
-        return self.world.objects.values(numbers)
 
     def evaluate(self) -> dict[str, float]:
         """Agreement of agents on signs, and of signs with the values of objects.
 
-        `accuracy` is the share of objects for which two agents have the same sign, `kappa` the same corrected for chance
-        (Cohen 1960), both averaged over pairs of agents. `ari` is the adjusted Rand index of signs and values (Hubert &
-        Arabie 1985), averaged over agents, where several objects have the same values.
+        `accuracy` is the share of objects for which two agents have the same sign, `kappa` the same corrected for
+        chance (Cohen 1960), both averaged over pairs of agents. `ari` is the adjusted Rand index of signs and values
+        (Hubert & Arabie 1985), averaged over agents, where several objects have the same values.
         """
-        from sklearn.metrics import (
-            adjusted_rand_score,
-            cohen_kappa_score,
-        )  # here, since it takes half a second
+        from sklearn.metrics import adjusted_rand_score, cohen_kappa_score  # half a second
 
         pairs = list(combinations(self.signs, 2))
         agreement = [float((one == other).mean()) for one, other in pairs]

@@ -150,9 +150,9 @@ class Evolution(Play):
     def evaluate(self) -> dict[str, float]:
         """Mean expected success, and the share of repetitions without a signalling system.
 
-        `accuracy` is the sum of p(state) p(signal | state) p(act | signal) over acts that fit. `pooling` is the share of
-        repetitions whose most probable signals and acts succeed less often than the best ones that there are with as
-        many signals: some states have the same signal while another one has two, or no signal tells them.
+        `accuracy` is the sum of p(state) p(signal | state) p(act | signal) over acts that fit. `pooling` is the share
+        of repetitions whose most probable signals and acts succeed less often than the best ones that there are with
+        so many signals: states share a signal while another signal is not used, or is a synonym.
         """
         senders, receivers = self.probabilities()
         success = np.einsum("s,rsk,rks->r", self.frequencies, senders, receivers)

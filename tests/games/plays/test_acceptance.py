@@ -59,7 +59,7 @@ def test_signs_of_a_listener_are_samples_of_the_posterior_given_what_both_see(ac
 
 
 def test_gaussians_are_drawn_from_the_conjugate_posterior_by_hand():
-    """Sign 0 is of two objects: mean (x1 + x2) / (1 + 2), E precision (SHAPE + 1) / (SHAPE + (x1² + x2² - 3 m²) / 2)."""
+    """Sign 0: mean (x1 + x2) / (1 + 2), E precision (SHAPE + 1) / (SHAPE + (x1² + x2² - 3 m²) / 2)."""
     play = play_of(*THREE, "play.components=1")
     play.seen[0] = [[1.0], [2.0], [5.0]]
     play.signs[0] = [0, 0, 1]

@@ -17,7 +17,8 @@ NETWORKS = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
 NAMING, TALK = ("naming",), ("discrimination", "reconstruction")
 PARTS = {
     "language_model,memory=2": NAMING + TALK, "exemplars": NAMING + TALK, f"trained,run={NETWORKS}": TALK,
-    "roth_erev": NAMING + TALK, "replicator,step=0.2": NAMING + TALK, "collapsing": NAMING, "committed,name=a": NAMING, "win_stay": NAMING, "bayesian": NAMING,
+    "roth_erev": NAMING + TALK, "replicator,step=0.2": NAMING + TALK,
+    "collapsing": NAMING, "committed,name=a": NAMING, "win_stay": NAMING, "bayesian": NAMING,
     "language_model,backend=page": (),
 }  # fmt: skip
 """Participants, and what they play here, where nobody sits at a page."""
@@ -82,7 +83,8 @@ WORLDS_OF_SIGNS = {
 }  # fmt: skip
 SHARED_SETTINGS = {
     "training.batch_size": ("1", "4", "40"), "training.num_epochs": ("1", "2"), "training.accumulate": ("1", "2"),
-    "evaluation.corpus_size": ("1", "100"), "evaluation.mode": ("greedy", "sample"), "training.until_accuracy": ("null", "0.5"),
+    "evaluation.corpus_size": ("1", "100"), "evaluation.mode": ("greedy", "sample"),
+    "training.until_accuracy": ("null", "0.5"),
 }  # fmt: skip
 
 

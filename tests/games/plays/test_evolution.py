@@ -147,11 +147,12 @@ def test_a_stopped_run_ends_with_the_same_bytes(game, tmp_path):
         ("lewis_roth_erev", "evaluation.num_valid=8", "evaluation.num_valid: not read by play evolution"),
         ("lewis_roth_erev", "channel=reinforce", "play evolution does not read it"),
         ("naming_acceptance", "training.batch_size=2000", "expected at most the 1797 objects of the world"),
-        ("naming_acceptance", "play.agents=10000", "10000 agents with 10 components of 1797 objects are too many"),
+        ("naming_acceptance", "play.agents=10000", "10000 agents with 10 signs and 10 components of 1797 obj"),
+        ("naming_acceptance", "play.signs=1000000", "2 agents with 1000000 signs"),
         ("naming_acceptance", "play.meets=list,pairs=[[0,2]]", "play.meets"),
         ("naming_acceptance", "evaluation.mode=sample", "nothing is said in evaluations of play naming_acceptance"),
     ],
-    ids=map(str, range(12)),
+    ids=map(str, range(13)),
 )  # fmt: skip
 def test_bad_settings_are_refused_in_a_line(game, setting, message):
     with pytest.raises(ConfigError, match=message) as raised:
@@ -193,7 +194,8 @@ def test_urns_invent_names_where_these_are_open():
         RothErev.Options(), setting=Setting(**SETTING, words=Allowed(symbols=("p", "q"), max_len=4))
     )
     rng, ask = np.random.default_rng(1), Ask(0, "speaker", "naming", 0, made.setting.words, ())
-    assert len(first := made.answer(ask, rng)) == 4
+    first = made.answer(ask, rng)
+    assert len(first) == 4
     for _ in range(9):
         made.learn(0, Round(0, 1, 0, first, first, True))
     assert np.mean([made.answer(ask, rng) == first for _ in range(1000)]) == pytest.approx(0.9, abs=0.05)
