@@ -120,15 +120,19 @@ class Evolution(Play):
 
     def _round(self, state: Floats, signal: Floats, act: Floats) -> float:
         """Play a round of each pair with these uniform random numbers, (num_repeats,); returns the mean success."""
-        senders, receivers = self.weights
+        senders, receivers = (
+            each.reshape(-1, each.shape[-1]) for each in self.weights
+        )  # views: an urn a row
         pairs = np.arange(len(state))
-        states = drawn_choices(self.frequencies[None], state)
-        signals = drawn_choices(senders[pairs, states], signal)
-        acts = drawn_choices(receivers[pairs, signals], act)
-        gain = (acts == states).astype(np.float64)
-        senders[pairs, states, signals] += gain
-        receivers[pairs, signals, acts] += gain
-        return float(gain.mean())
+        states = self.frequencies[:-1].cumsum().searchsorted(state, side="right")
+        urns = pairs * self.num_states + states
+        signals = drawn_choices(senders.take(urns, 0), signal)
+        heard = pairs * self.num_signals + signals
+        acts = drawn_choices(receivers.take(heard, 0), act)
+        gain = np.flatnonzero(acts == states)
+        senders[urns[gain], signals[gain]] += 1
+        receivers[heard[gain], acts[gain]] += 1
+        return len(gain) / len(pairs)
 
     def probabilities(self) -> tuple[Floats, Floats]:
         """Probabilities of signals and of acts.
@@ -205,6 +209,8 @@ def normalised(weights: "NDArray[Any]") -> Floats:
 
 def drawn_choices(weights: Floats, uniform: Floats) -> "NDArray[np.int64]":
     """Draw choices in proportion to weights, (num_draws, num_choices), by numbers from 0 to 1, (num_draws,)."""
-    total = weights.cumsum(1)
-    chosen: NDArray[np.int64] = (uniform[:, None] * total[:, -1:] >= total[:, :-1]).sum(1)
+    total = weights.T.cumsum(0)
+    drawn, chosen = uniform * total[-1], np.zeros(len(uniform), dtype=np.int64)
+    for each in total[:-1]:  # choices are few, and draws many
+        chosen += drawn >= each
     return chosen
