@@ -94,7 +94,7 @@ class NamingByAcceptance(Play):
         chosen = [np.sort(rng.permutation(features.shape[1])[:num_seen]) for _ in range(options.agents)]
         seen = np.stack([principal_components(features[:, each], num_components) for each in chosen])
         self.seen: Floats = seen + options.noise * rng.standard_normal(seen.shape)
-        """What agents see, (num_agents, num_objects, num_components)."""
+        """Components of the objects as each agent sees them, (num_agents, num_objects, num_components)."""
         self.signs: Signs = rng.integers(options.signs, size=(options.agents, number))
         drawn = [self.drawn_gaussians(agent, rng) for agent in range(options.agents)]
         self.sign_means, self.sign_precisions = (np.stack(each) for each in zip(*drawn, strict=True))
@@ -124,21 +124,19 @@ class NamingByAcceptance(Play):
         constant = (np.log(precisions) - precisions * means**2).sum(1)
         return (constant + 2 * seen @ (means * precisions).T - seen**2 @ precisions.T) / 2
 
-    def name(
-        self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """Let a speaker propose signs for objects to a listener; returns which ones it accepted, (num_objects,)."""
+    def name(self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator) -> float:
+        """Let a speaker propose signs for objects to a listener; returns the share that it accepted."""
         accepts, rows = self.options.accepts, np.arange(len(objects))
         proposed = drawn_signs(self.log_probabilities(speaker, objects), rng)
         heard = self.log_probabilities(listener, objects)
         if accepts == "never":
             self.signs[speaker, objects] = proposed
             self.signs[listener, objects] = drawn_signs(heard, rng)
-            return np.zeros(len(objects), dtype=bool)
+            return 0.0
         ratio = heard[rows, proposed] - heard[rows, self.signs[listener, objects]]
         accepted = np.log1p(-rng.random(len(objects))) <= (ratio if accepts == "metropolis" else np.inf)
         self.signs[listener, objects[accepted]] = proposed[accepted]
-        return np.asarray(accepted)
+        return float(accepted.mean())
 
     def train_step(self, step: int) -> Measures:
         """Let one pair name objects, and both draw new Gaussians; returns the share of proposals accepted."""
@@ -146,10 +144,10 @@ class NamingByAcceptance(Play):
         epoch, place = divmod(step, self.steps_per_epoch)
         (speaker,), (listener,) = drawn_pairs(self.meetings, self.options.agents, rng, 1, epoch)
         objects = rng.permutation(self.seen.shape[1])[: min(size, self.num_rounds - place * size)]
-        accepted = self.name(speaker, listener, objects, rng)
+        share = self.name(speaker, listener, objects, rng)
         for agent in (speaker, listener):
             self.sign_means[agent], self.sign_precisions[agent] = self.drawn_gaussians(agent, rng)
-        return {"accepted": float(accepted.mean())}
+        return {"accepted": share}
 
     def chance(self) -> Mapping[str, float]:
         """Agreement of signs that are drawn uniformly, and of independent signs."""
@@ -177,11 +175,8 @@ class NamingByAcceptance(Play):
         from sklearn.metrics import adjusted_rand_score, cohen_kappa_score  # half a second
 
         pairs = list(combinations(self.signs, 2))
-        agreement = [float((one == other).mean()) for one, other in pairs]
-        kappas = [
-            1.0 if same == 1 else float(cohen_kappa_score(*pair))
-            for same, pair in zip(agreement, pairs, strict=True)
-        ]
+        agreement = [(one == other).mean() for one, other in pairs]
+        kappas = [1 if (one == other).all() else cohen_kappa_score(one, other) for one, other in pairs]
         figures = {"accuracy": float(np.mean(agreement)), "kappa": float(np.mean(kappas))}
         if (classes := self._classes) is not None:
             figures["ari"] = float(np.mean([adjusted_rand_score(classes, each) for each in self.signs]))
@@ -208,8 +203,8 @@ class NamingByAcceptance(Play):
         """Describe the agents, for the user."""
         agents, number, components = self.seen.shape
         return [
-            f"{self.experiment.name}: {agents} agents with {self.options.signs} signs for {number} objects, of each of "
-            f"which they see {components} components; accepts: {self.options.accepts}"
+            f"{self.experiment.name}: {agents} agents with {self.options.signs} signs for {number} objects, seen as "
+            f"{components} components; accepts: {self.options.accepts}"
         ]
 
 

@@ -27,6 +27,8 @@ MOST_STRATEGIES = 4096
 """Most pure strategies of senders, or of receivers."""
 MOST_WEIGHTS = 2**27
 """Most weights of urns, or of strategies, of all repetitions together."""
+SIDES = ("senders", "receivers")
+"""Names of the tensors of a state."""
 ALMOST = 1e-9
 """Tolerance of a success that is the best possible one."""
 
@@ -79,9 +81,8 @@ class Evolution(Play):
             # Logarithms, as the numbers of strategies may be too large to compute.
             if max(rows * np.log(choices) for rows, choices in shapes) > np.log(MOST_STRATEGIES) + ALMOST:
                 raise ConfigError(
-                    f"play.dynamics: replicator has {self.num_signals}^{number} and {number}^{self.num_signals} "
-                    f"strategies for {number} objects and {self.num_signals} signals: expected at most "
-                    f"{MOST_STRATEGIES:,}"
+                    f"play.dynamics: replicator: expected at most {MOST_STRATEGIES:,} strategies, got "
+                    f"{self.num_signals}^{number} and {number}^{self.num_signals}: fewer objects or play.signals"
                 )
             self._strategies = [np.array(list(product(range(many), repeat=rows))) for rows, many in shapes]
             senders, receivers = self._strategies
@@ -107,8 +108,8 @@ class Evolution(Play):
         size = min(size, self.num_rounds - step % self.steps_per_epoch * size)
         if self.options.dynamics == "replicator":
             return {"accuracy": sum(self._generation() for _ in range(size)) / size}
-        drawn = self.rng("rounds", step).random((size, 3, self.options.repeats))
-        return {"accuracy": sum(self._round(*row) for row in drawn) / size}
+        rng, repeats = self.rng("rounds", step), self.options.repeats
+        return {"accuracy": sum(self._round(*rng.random((3, repeats))) for _ in range(size)) / size}
 
     def _generation(self) -> float:
         """Replace both populations by their offspring; returns the mean payoff before."""
@@ -120,9 +121,8 @@ class Evolution(Play):
 
     def _round(self, state: Floats, signal: Floats, act: Floats) -> float:
         """Play a round of each pair with these uniform random numbers, (num_repeats,); returns the mean success."""
-        senders, receivers = (
-            each.reshape(-1, each.shape[-1]) for each in self.weights
-        )  # views: an urn a row
+        # Views in which each row is an urn.
+        senders, receivers = (each.reshape(-1, each.shape[-1]) for each in self.weights)
         pairs = np.arange(len(state))
         states = self.frequencies[:-1].cumsum().searchsorted(state, side="right")
         urns = pairs * self.num_states + states
@@ -172,10 +172,8 @@ class Evolution(Play):
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """Corpus of the most probable signal for each state; each repetition is a speaker."""
-        signals = self.probabilities()[0].argmax(2)
-        return corpus_of_signs(
-            signals, letters(self.num_signals), self.world, self.described, evaluation.corpus_size
-        )
+        signals, names = self.probabilities()[0].argmax(2), letters(self.num_signals)
+        return corpus_of_signs(signals, names, self.world, self.described, evaluation.corpus_size)
 
     def state(self) -> dict[str, Tensor]:
         """Weights of urns, or shares of strategies."""
@@ -190,24 +188,17 @@ class Evolution(Play):
 
     def lines(self) -> list[str]:
         """Describe the game, for the user."""
-        what = "pairs" if self.options.dynamics == "roth_erev" else "pairs of populations"
-        return [
-            f"{self.experiment.name}: {self.options.dynamics} in {self.options.repeats:,} {what}; {self.num_states} "
-            f"states, {self.num_signals} signals"
-        ]
+        what = f"{self.options.dynamics} in {self.options.repeats:,} repetitions"
+        return [f"{self.experiment.name}: {what}; {self.num_states} states, {self.num_signals} signals"]
 
 
-SIDES = ("senders", "receivers")
-"""Names of the tensors of a state."""
-
-
-def normalised(weights: "NDArray[Any]") -> Floats:
+def normalised(weights: NDArray[Any]) -> Floats:
     """Divide weights by their sum over the last axis."""
     found: Floats = weights / weights.sum(-1, keepdims=True)
     return found
 
 
-def drawn_choices(weights: Floats, uniform: Floats) -> "NDArray[np.int64]":
+def drawn_choices(weights: Floats, uniform: Floats) -> NDArray[np.int64]:
     """Draw choices in proportion to weights, (num_draws, num_choices), by numbers from 0 to 1, (num_draws,)."""
     total = weights.T.cumsum(0)
     drawn, chosen = uniform * total[-1], np.zeros(len(uniform), dtype=np.int64)

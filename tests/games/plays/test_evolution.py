@@ -139,7 +139,7 @@ def test_a_stopped_run_ends_with_the_same_bytes(game, tmp_path):
     ("game", "setting", "message"),
     [
         ("lewis_replicator", "play.initial=2", "initial: not read with dynamics=replicator: expected 1.0"),
-        ("lewis_replicator", "world.num_values=6", r"6\^6 and 6\^6 strategies for 6 objects and 6 signals"),
+        ("lewis_replicator", "world.num_values=6", r"expected at most 4,096 strategies, got 6\^6 and 6\^6"),
         ("lewis_roth_erev", "world.held_out_value=attribute0=1", "no objects that are held out"),
         ("lewis_roth_erev", "world=thing", "expected a world of single objects with attribute values"),
         ("lewis_roth_erev", "world.num_attributes=9", "expected at most 4,096 objects, got 19,683"),
@@ -204,4 +204,4 @@ def test_urns_invent_names_where_these_are_open():
 def test_evolution_has_no_players_and_says_what_it_is():
     assert not Evolution.can_speak
     (line,) = play_of("lewis_replicator").lines()
-    assert line == "lewis_replicator: replicator in 1,000 pairs of populations; 3 states, 3 signals"
+    assert line == "lewis_replicator: replicator in 1,000 repetitions; 3 states, 3 signals"
